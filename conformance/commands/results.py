@@ -148,13 +148,16 @@ def update_expectations(
     ],
     expect: Annotated[Path, run_option("expect", help="Expectations file to update; the file may be new.")],
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Reason why the failures are expected, for new entries.")
+        str,
+        typer.Option(
+            "--reason", metavar="TEXT", help="Reason why failures with one cause are expected, for new entries."
+        ),
     ] = "",
     by_cause: Annotated[
         bool,
         typer.Option(
             "--by-cause",
-            help="Take the reason of a new entry from the known fault or the diagnosis; --reason is for other causes.",
+            help="Take the reason of a new entry from the known fault or the diagnosis, or else from the failure.",
         ),
     ] = False,
     cause: Annotated[
@@ -166,13 +169,19 @@ def update_expectations(
     keyword: Annotated[
         str, typer.Option("-k", metavar="EXPR", help="Write new entries only for cases whose id matches EXPR.")
     ] = "",
+    pin_unsupported: Annotated[
+        bool,
+        typer.Option(
+            "--pin-unsupported", help="Write entries for unsupported cases too; their reason is the subject's message."
+        ),
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; print the changes as a diff.")] = False,
 ) -> None:
     """Update an expectations file so that a run with these results passes.
 
     Cases that pass are removed from their entries. Patterns that match no case are removed. A changed verdict replaces
-    the old verdict. Comments and reasons are kept. Failures without an entry are listed by cause. New entries are added
-    with the reason of --reason, or by --by-cause; without both options nothing is written.
+    the old verdict. Comments and reasons are kept. The key `supports` is written. Failures without an entry are listed
+    by cause. New entries are added with the reason of --reason, or by --by-cause; without both, no entry is written.
 
     Exit status: 0 if the file is up to date, 1 if it still lacks entries or if a verdict varies between repetitions (no
     entry can expect that), 2 if no reason is given. With --check: 1 if the file would change or lacks an entry.
@@ -196,7 +205,8 @@ def update_expectations(
             f"{results} has {len(subjects)} subjects, but {expect} does not exist and therefore names no subject.",
             'Create the file with the line subject = "NAME", with the name of one of the subjects.',
         )
-    new = NewEntries(reason.strip(), by_cause, frozenset(cause) if cause else None, keyword_matcher(keyword))
+    numbers = frozenset(cause) if cause else None
+    new = NewEntries(reason.strip(), by_cause, numbers, keyword_matcher(keyword), pin_unsupported)
     updated = update_expectations(before or empty_expectations_file(subjects[0]), str(expect), run, new)
     is_changed = updated.text != before
     if updated.missing and not check and not reason.strip() and not by_cause:
@@ -238,5 +248,7 @@ def _print_open_points(updated: UpdatedFile, check: bool) -> None:
             echo(f"   --by-cause would give the reason: {one_line(missing.reason)}")
     if updated.missing and check:
         echo(_HINT)
+    for lost in updated.lost:
+        echo(f"support is lost: {lost}")
     for case in updated.varying:
         echo(f"the verdict of {case} varies; no entry can expect that")

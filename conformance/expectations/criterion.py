@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.case import CaseKind
 from conformance.errors import nearest_name
+from conformance.expectations.support import ELEMENT_TYPES, SupportCounter, support_name
 from conformance.results.failure_groups import location_file
 from conformance.results.levels import case_family, passes_checked_levels, violated_checks
 from conformance.results.outcome_counts import is_known_failure
@@ -19,7 +20,7 @@ from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.expectations.file import Expectation
     from conformance.expectations.rules import CriterionSettings
@@ -35,18 +36,43 @@ class CaseFacts:
         operators: operators in the main graph of a valid model; empty for an invalid model.
         rejection: whether the subject must reject the model. Even a subject that supports no operator passes such a
             case.
+        support: operator and element type of a case that shows whether the subject supports both, or empty.
+        tags: tags of the case, of which one can be an element type.
     """
 
     family: str
     operators: frozenset[str]
     rejection: bool = False
+    support: str = ""
+    tags: frozenset[str] = frozenset()
 
 
 def case_facts(case: CaseRecord) -> CaseFacts:
     """Return the facts of a case, from its record in a results file."""
     rejection = case["kind"] == CaseKind.INVALID
     operators = frozenset(node["op_type"] for node in case["model"]["nodes"])
-    return CaseFacts(case_family(case), frozenset() if rejection else operators, rejection)
+    present = frozenset() if rejection else operators
+    return CaseFacts(case_family(case), present, rejection, support_name(case), frozenset(case["tags"]))
+
+
+@dataclass(frozen=True)
+class _RequiredChain:
+    """An unsupported case with a required operator and others, which fails the run if the others are supported.
+
+    Attributes:
+        others: the operators of the case that are not required, each with its element type.
+    """
+
+    subject: str
+    case: str
+    family: str
+    others: frozenset[tuple[str, str]]
+
+
+def _typed_operators(facts: CaseFacts) -> set[tuple[str, str]]:
+    """Return the operators of a case, each with the element types of the case."""
+    types = " ".join(sorted(ELEMENT_TYPES & facts.tags))
+    return {(operator, types) for operator in facts.operators}
 
 
 def is_worse_than_baseline(result: Mapping[str, Any]) -> bool:
@@ -161,7 +187,11 @@ class PassCriterion:
         self._matched_patterns: set[tuple[str, str]] = set()
         self._cases: set[str] = set()
         self._without_pass = set(subjects)
-        self._judged_operators: set[tuple[str, str]] = set()
+        self._supported_operators: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._chains: list[_RequiredChain] = []
+        self._supports: dict[str, SupportCounter] = {
+            subject: SupportCounter() for subject, file in settings.expectations.items() if file.supports is not None
+        }
         self._unexpected: dict[UnexpectedGroup, list[str]] = defaultdict(list)
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
         self.known_failures: Counter[str] = Counter()
@@ -186,10 +216,12 @@ class PassCriterion:
         if passes and subject in self._without_pass and not facts().rejection:
             self._without_pass.discard(subject)
         self._record_match(subject, case, result.get("expected"))
+        if subject in self._supports:
+            self._supports[subject].add(facts().support, case, verdict)
         if not level.is_within(self.settings.level):
             return True
-        if self.settings.require:
-            self._judged_operators |= {(subject, operator) for operator in facts().operators}
+        if self.settings.require and verdict not in {Verdict.UNSUPPORTED, Verdict.SKIPPED}:
+            self._supported_operators[subject].update(_typed_operators(facts()))
         kind = self._kind(result, verdict, facts)
         if kind is None:
             self.known_failures[subject] += is_known_failure({**result, "unexpected": False})
@@ -212,24 +244,49 @@ class PassCriterion:
         Args:
             partial: whether only some cases were run. Patterns that match no case are then not a reason.
         """
-        found = reason_sentences(self._unexpected) + [
-            f"{subject} passed nothing" for subject in sorted(self._without_pass)
-        ]
-        return found if partial or self.settings.baseline else found + self._unmatched_patterns()
+        unexpected = defaultdict(list, {group: list(cases) for group, cases in self._unexpected.items()})
+        for chain in self._chains:
+            if chain.others <= self._supported_operators[chain.subject]:
+                group = UnexpectedGroup(UnexpectedKind.REQUIRED, chain.subject, chain.family, Verdict.UNSUPPORTED)
+                unexpected[group].append(chain.case)
+        found = reason_sentences(unexpected)
+        found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
+        found += [f"{subject} passed nothing" for subject in sorted(self._without_pass)]
+        if partial or self.settings.baseline:
+            return found
+        return found + self._unmatched_supports() + self._unmatched_patterns()
 
     def missing_required_operators(self, kinds: Mapping[str, str]) -> list[str]:
-        """Return a sentence for each subject and required operator without any judged case in the run.
+        """Return a sentence for each subject and required operator of which the subject supports no case of the run.
 
         Args:
             kinds: the kinds of the subjects by id. If backends are tested too, graph optimizers are not checked,
                 because only cases of the pass apply to them.
         """
         bound = [subject for subject, kind in kinds.items() if kind == SubjectKind.BACKEND] or list(kinds)
+        supported = {subject: {operator for operator, _ in self._supported_operators[subject]} for subject in bound}
+        refused = {(group.subject, group.family) for group in self._unexpected if group.kind is UnexpectedKind.REQUIRED}
         return [
             f"{operator} is required, and no case of it was run on {subject}"
             for operator in self.settings.require
             for subject in bound
-            if (subject, operator) not in self._judged_operators
+            if operator not in supported[subject] and (subject, operator) not in refused
+        ]
+
+    def _lost_supports(self, subject: str) -> Iterator[str]:
+        """Yield a sentence for each support that the file lists and that has more unsupported cases than listed."""
+        file = self.settings.expectations[subject]
+        for support, cases in self._supports[subject].lost(file.supports or ()):
+            expected = f", {support.unsupported} expected" if support.unsupported else ""
+            number = f"{len(cases)} case{'s are' if len(cases) > 1 else ' is'} unsupported{expected}"
+            yield f"{file.name}: support of {support.name} is lost on {subject}: {number} (first {cases[0]})"
+
+    def _unmatched_supports(self) -> list[str]:
+        return [
+            f"{file.name}: no case tests whether {subject} supports {name}: remove it"
+            for subject, file in self.settings.expectations.items()
+            if subject in self._supports
+            for name in self._supports[subject].without_case(file.supports or ())
         ]
 
     def _kind(
@@ -238,20 +295,34 @@ class PassCriterion:
         """Return the way in which a result is unexpected, or None if it is expected."""
         if len(result.get("repeats", ())) > 1:
             return UnexpectedKind.VARIES
-        if verdict is Verdict.UNSUPPORTED and self.settings.require and facts().operators & set(self.settings.require):
+        if self.settings.require and self._is_required(result, verdict, facts):
             return UnexpectedKind.REQUIRED
         kind = self._difference(result, verdict)
         if kind is None or "baseline" not in result:
             return kind
         return UnexpectedKind.REGRESSED if is_worse_than_baseline(result) else None
 
+    def _is_required(self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], CaseFacts]) -> bool:
+        """Return whether a result is unsupported although the subject must support the case.
+
+        A case with other operators too is decided at the end, when it is known which of them the subject supports. An
+        expectations file that lists unsupported cases, or what the subject supports, decides instead of `require`.
+        """
+        subject, required = result["subject"], set(self.settings.require)
+        expected = result.get("expected") or {}
+        is_known = subject in self._supports or expected.get("verdict") == Verdict.UNSUPPORTED
+        if verdict is not Verdict.UNSUPPORTED or is_known or not facts().operators & required:
+            return False
+        others = frozenset(one for one in _typed_operators(facts()) if one[0] not in required)
+        if others:
+            self._chains.append(_RequiredChain(subject, result["case"], facts().family, others))
+        return not others
+
     def _difference(self, result: Mapping[str, Any], verdict: Verdict) -> UnexpectedKind | None:
         """Return the way in which a result differs from its expectation, or None if it does not."""
         expected = result.get("expected")
         if expected is None:
-            is_tolerated = not verdict.is_defect and result["subject"] not in self.settings.expectations
-            is_expected = verdict in {Verdict.PASS, Verdict.SKIPPED} or is_tolerated
-            return None if is_expected else UnexpectedKind.UNEXPECTED
+            return UnexpectedKind.UNEXPECTED if verdict.is_defect else None
         if verdict == expected["verdict"]:
             return UnexpectedKind.VIOLATES if self._unnamed_checks(result) else None
         return UnexpectedKind.PASSES if verdict is Verdict.PASS else UnexpectedKind.DIFFERS

@@ -1,11 +1,12 @@
-"""Expectations files: TOML files that list the known failures of one subject, with reasons.
+"""Expectations files: TOML files that list the known failures of one subject by cause, and what the subject supports.
 
 subject = "acme"
+supports = ["Adam[float]", "Momentum[float] in 98 of 140 cases"]
 
 [[expect]]
-cases = ["test_adam_*", "test_momentum"]
-verdict = "fail"
 reason = "The learning rate is not decayed."
+fail = ["test_adam_*", "test_momentum"]
+error = ["test_adagrad"]
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from functools import cached_property
 from itertools import count
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ExpectationsError, did_you_mean
 from conformance.expectations.conditions import Condition, ConditionContext, parse_condition
+from conformance.expectations.support import Support, parse_supports
 from conformance.files.atomic_write import read_input
 from conformance.serialization.decoding import MalformedError, decode_toml
 from conformance.verdicts import Verdict
@@ -31,13 +33,15 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 2**24
 
-_REQUIRED_KEYS = {"cases", "verdict", "reason"}
-_OPTIONAL_KEYS = {"checks", "except", "issue", "when"}
+VERDICT_KEYS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.PASS)
+"""The keys of an `[[expect]]` table that list cases, each named after the expected verdict."""
+
+_KEYS = ("reason", "issue", "when", "checks", "except", *VERDICT_KEYS, "cases", "verdict")
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One entry of an expectations file.
+    """The cases of one `[[expect]]` table with one expected verdict.
 
     Attributes:
         cases: patterns over ids of cases, with `*` and `?`.
@@ -49,6 +53,8 @@ class Expectation:
         condition: condition under which the entry applies, or None if it always applies.
         lines: location of each pattern; empty if unknown.
         checks: names of the checks that a graph optimizer may violate; empty if it may violate any check.
+        table: index of the `[[expect]]` table.
+        key: key of the table that lists the cases.
     """
 
     cases: tuple[str, ...]
@@ -60,6 +66,8 @@ class Expectation:
     condition: Condition | None = None
     lines: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    table: int = 0
+    key: str = "cases"
 
     @cached_property
     def _compiled(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -98,10 +106,14 @@ class Expectations:
     Attributes:
         subject: name of the subject.
         entries: the entries; the first that matches a case applies.
+        supports: the supported operators; None if the file does not list them.
+        name: name of the file, for messages.
     """
 
     subject: str
     entries: tuple[Expectation, ...]
+    supports: tuple[Support, ...] | None = None
+    name: str = ""
 
     def entry_for(self, case: str) -> Expectation | None:
         """Return the entry that applies to a case, or None if the case is expected to pass."""
@@ -182,17 +194,20 @@ def parse_expectations(text: str, name: str) -> Expectations:
     except MalformedError as error:
         raise _not_toml(name, error) from None
     subject, entries = document.get("subject"), document.get("expect", [])
-    if not isinstance(subject, str) or not isinstance(entries, list) or set(document) - {"subject", "expect"}:
+    is_known = not set(document) - {"subject", "supports", "expect"}
+    if not isinstance(subject, str) or not isinstance(entries, list) or not is_known:
         raise ExpectationsError(
             "malformed",
             f"{name} is not an expectations file.",
             'Begin the file with subject = "NAME", and write [[expect]] entries.',
         )
+    supports = parse_supports(name, document["supports"]) if "supports" in document else None
     locations = _locations(text, name) if entries else []
     if len(locations) != len(entries):
         locations = [_EntryLocation(f"{name}, entry {number}") for number in range(1, len(entries) + 1)]
     tables = [entry if isinstance(entry, dict) else {} for entry in entries]
-    return Expectations(subject, tuple(map(_parse_entry, locations, tables)))
+    parsed = (entry for number, table in enumerate(tables) for entry in _parse_table(locations[number], number, table))
+    return Expectations(subject, tuple(parsed), supports, name)
 
 
 @dataclass(frozen=True)
@@ -201,11 +216,11 @@ class _EntryLocation:
 
     Attributes:
         entry: file and line of the entry; file and number of the entry if the line is unknown.
-        patterns: location of each pattern; empty if unknown.
+        patterns: for each key that lists cases, the location of each pattern; empty if unknown.
     """
 
     entry: str
-    patterns: tuple[str, ...] = ()
+    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.entry
@@ -222,21 +237,24 @@ def _locations(text: str, name: str) -> list[_EntryLocation]:
     from tomlkit.items import AoT, Array
 
     marker, numbers = uuid.uuid4().hex, count()
-    marked: list[tuple[int, list[int]]] = []
+    marked: list[tuple[int, dict[str, list[int]]]] = []
     with suppress(TOMLKitError, ValueError, RecursionError):
         document = tomlkit.parse(text)
         entries = document["expect"]
         for entry in entries if isinstance(entries, AoT) else ():
-            header, cases, patterns = next(numbers), entry.get("cases"), []
+            header = next(numbers)
             entry.trivia.comment_ws, entry.trivia.comment = " ", f"# {marker}-{header}-"
-            if isinstance(cases, Array):
-                for place, item in enumerate(cases):
+            keys: dict[str, list[int]] = {}
+            for key in {"cases", *VERDICT_KEYS} & entry.keys():
+                patterns, cases = keys.setdefault(key, []), entry[key]
+                if isinstance(cases, Array):
+                    for place, item in enumerate(cases):
+                        patterns.append(next(numbers))
+                        cases[place] = _marker_string(f"{marker}-{patterns[-1]}-", item)
+                elif isinstance(cases, str):
                     patterns.append(next(numbers))
-                    cases[place] = _marker_string(f"{marker}-{patterns[-1]}-", item)
-            elif isinstance(cases, str):
-                patterns.append(next(numbers))
-                entry["cases"] = _marker_string(f"{marker}-{patterns[-1]}-", cases)
-            marked.append((header, patterns))
+                    entry[key] = _marker_string(f"{marker}-{patterns[-1]}-", cases)
+            marked.append((header, keys))
         lines = tomlkit.dumps(document).split("\n")
         line_of = {
             int(found[1]): f"{name}:{number}"
@@ -244,8 +262,11 @@ def _locations(text: str, name: str) -> list[_EntryLocation]:
             for found in re.finditer(f"{marker}-(\\d+)-", line)
         }
         return [
-            _EntryLocation(line_of[header], tuple(line_of[number] for number in patterns))
-            for header, patterns in marked
+            _EntryLocation(
+                line_of[header],
+                {key: tuple(line_of[number] for number in patterns) for key, patterns in keys.items()},
+            )
+            for header, keys in marked
         ]
     return []
 
@@ -258,50 +279,72 @@ def _marker_string(marker: str, item: Any) -> Any:
     return tomlkit.string(marker + "\n" * newlines, multiline=bool(newlines))
 
 
-def _parse_entry(location: _EntryLocation, entry: Mapping[str, Any]) -> Expectation:
-    """Return the expectation that an `[[expect]]` table describes.
+def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]) -> list[Expectation]:
+    """Return an expectation for each verdict in an `[[expect]]` table.
+
+    In older files a table has the keys `cases` and `verdict` instead of a key named after each verdict.
 
     Raises:
         ExpectationsError: a key is unknown or missing, or a value is malformed.
     """
-    _check_keys(location, entry)
-    verdicts = [verdict for verdict in Verdict if verdict is not Verdict.PASS]
-    if entry["verdict"] not in verdicts:
-        hint = did_you_mean(str(entry["verdict"]), verdicts, f"Use one of {', '.join(verdicts)}.")
-        raise ExpectationsError("malformed-entry", f"{location}: verdict = {entry['verdict']!r} is unknown.", hint)
-    if not isinstance(entry["reason"], str) or not entry["reason"].strip():
+    verdicts = _parse_verdicts(location, table)
+    if not isinstance(table["reason"], str) or not table["reason"].strip():
         raise ExpectationsError("malformed-entry", f"{location}: the reason is empty.", "Write why this is expected.")
-    if not isinstance(entry.get("issue", ""), str):
-        problem = f"{location}: issue = {entry['issue']!r} is not text."
+    if not isinstance(table.get("issue", ""), str):
+        problem = f"{location}: issue = {table['issue']!r} is not text."
         raise ExpectationsError("malformed-entry", problem, "Write the address of the issue.")
-    return Expectation(
-        cases=_parse_patterns(location, "cases", entry["cases"]),
-        verdict=Verdict(entry["verdict"]),
-        reason=entry["reason"].strip(),
-        location=str(location),
-        exceptions=_parse_patterns(location, "except", entry["except"]) if "except" in entry else (),
-        issue=entry.get("issue", "").strip(),
-        condition=parse_condition(str(location), entry["when"]) if "when" in entry else None,
-        lines=location.patterns,
-        checks=_parse_checks(location, entry) if "checks" in entry else (),
-    )
+    checks = _parse_patterns(location, "checks", table["checks"]) if "checks" in table else ()
+    if checks and set(verdicts.values()) != {Verdict.FAIL}:
+        raise ExpectationsError(
+            "malformed-entry",
+            f"{location}: checks are named, but the verdict is {', '.join(verdicts.values())}.",
+            "Name checks only for the verdict fail.",
+        )
+    return [
+        Expectation(
+            cases=_parse_patterns(location, key, table[key]),
+            verdict=verdict,
+            reason=table["reason"].strip(),
+            location=str(location),
+            exceptions=_parse_patterns(location, "except", table["except"]) if "except" in table else (),
+            issue=table.get("issue", "").strip(),
+            condition=parse_condition(str(location), table["when"]) if "when" in table else None,
+            lines=location.patterns.get(key, ()),
+            checks=checks,
+            table=number,
+            key=key,
+        )
+        for key, verdict in verdicts.items()
+    ]
 
 
-def _check_keys(location: _EntryLocation, entry: Mapping[str, Any]) -> None:
-    keys = f"Write {', '.join(sorted(_REQUIRED_KEYS))}, and optionally {', '.join(sorted(_OPTIONAL_KEYS))}."
-    if unknown := sorted(set(entry) - _REQUIRED_KEYS - _OPTIONAL_KEYS):
-        hint = did_you_mean(unknown[0], _REQUIRED_KEYS | _OPTIONAL_KEYS, keys)
+def _parse_verdicts(location: _EntryLocation, table: Mapping[str, Any]) -> dict[str, Verdict]:
+    """Return the verdict of each key that lists cases.
+
+    Raises:
+        ExpectationsError: a key is unknown or missing, or the verdict is unknown.
+    """
+    keys = f"Write a reason, and list cases under some of {', '.join(VERDICT_KEYS)}."
+    if unknown := sorted(set(table) - set(_KEYS)):
+        hint = did_you_mean(unknown[0], _KEYS, keys)
         raise ExpectationsError("malformed-entry", f"{location}: the key {unknown[0]} is unknown.", hint)
-    if missing := sorted(_REQUIRED_KEYS - set(entry)):
+    found = {key: Verdict(key) for key in table if key in VERDICT_KEYS}
+    is_older = bool({"cases", "verdict"} & set(table))
+    needed = ("cases", "verdict", "reason") if is_older else ("reason",)
+    if missing := sorted(set(needed) - set(table)):
         raise ExpectationsError("malformed-entry", f"{location}: the key {missing[0]} is missing.", keys)
-
-
-def _parse_checks(location: _EntryLocation, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    names = _parse_patterns(location, "checks", entry["checks"])
-    if entry["verdict"] != Verdict.FAIL:
-        problem = f"{location}: checks are named, but the verdict is {entry['verdict']}."
-        raise ExpectationsError("malformed-entry", problem, "Name checks only for the verdict fail.")
-    return names
+    if is_older and table["verdict"] not in VERDICT_KEYS:
+        hint = did_you_mean(str(table["verdict"]), VERDICT_KEYS, f"Use one of {', '.join(VERDICT_KEYS)}.")
+        raise ExpectationsError("malformed-entry", f"{location}: verdict = {table['verdict']!r} is unknown.", hint)
+    if is_older and found:
+        raise ExpectationsError(
+            "malformed-entry",
+            f"{location}: the keys cases and {min(found)} exclude each other.",
+            "Move the cases to the key that is named after their verdict.",
+        )
+    if not is_older and not found:
+        raise ExpectationsError("malformed-entry", f"{location}: the entry lists no cases.", keys)
+    return {"cases": Verdict(table["verdict"])} if is_older else found
 
 
 def _parse_patterns(location: _EntryLocation, key: str, given: Any) -> tuple[str, ...]:

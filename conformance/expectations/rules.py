@@ -12,6 +12,7 @@ from conformance.corpus.case_json import read_case_json
 from conformance.errors import ResultsError, UnknownName, UsageError, did_you_mean
 from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import Expectation, Expectations
+from conformance.expectations.support import parse_supports
 from conformance.results.environment import describe_environment
 from conformance.results.file import read_results
 from conformance.results.levels import level_if_weaker
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         Header,
         ProfileRecord,
         ResultRow,
+        SupportRecord,
     )
 
 
@@ -129,6 +131,13 @@ class CriterionSettings:
                 _entry_record(subject, entry) for subject, file in self.expectations.items() for entry in file.entries
             ],
         }
+        supports: list[SupportRecord] = [
+            {"subject": subject, "file": file.name, "supports": [str(support) for support in file.supports]}
+            for subject, file in self.expectations.items()
+            if file.supports is not None
+        ]
+        if supports:
+            record["supports"] = supports
         if self.baseline is not None:
             record["baseline"] = self.baseline.record
         if self.profile is not None:
@@ -146,6 +155,10 @@ def recorded_criterion(header: Header) -> CriterionSettings:
     for entry in record["expectations"]:
         entries.setdefault(entry["subject"], []).append(_entry(entry))
     expectations = {subject: Expectations(subject, tuple(own)) for subject, own in entries.items()}
+    for listed in record.get("supports", ()):
+        subject, name = listed["subject"], listed["file"]
+        own = expectations[subject].entries if subject in expectations else ()
+        expectations[subject] = Expectations(subject, own, parse_supports(name, listed["supports"]), name)
     baseline = Baseline(record["baseline"], {}) if "baseline" in record else None
     return CriterionSettings(Level(record["level"]), expectations, tuple(record["require"]), baseline)
 

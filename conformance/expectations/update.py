@@ -3,7 +3,11 @@
 A case is removed from its entry if it passes, has another verdict, or violates a check that the entry does not list.
 Patterns that match no case are removed. A changed verdict keeps the reason of the entry. Failures without an entry are
 grouped by cause. Their reason comes from the user, or from a known fault or a diagnosis if the user asks for it.
-tomlkit edits the file, so comments and formatting are kept.
+Entries with one reason are joined. The key `supports` is written anew. tomlkit edits the file, so comments and
+formatting are kept.
+
+An older file has no key `supports`, and its entries have the keys `cases` and `verdict`. It is converted: the entries
+get a key for each verdict, and entries for unsupported cases are removed.
 """
 
 from __future__ import annotations
@@ -18,13 +22,16 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 
+from conformance.corpus.case import CaseKind
 from conformance.errors import ExpectationsError, UsageError
 from conformance.expectations.conditions import ConditionContext
-from conformance.expectations.file import parse_expectations
+from conformance.expectations.file import VERDICT_KEYS, parse_expectations
+from conformance.expectations.support import SupportCounter, support_name
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import violated_checks
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -32,11 +39,13 @@ if TYPE_CHECKING:
 
     from tomlkit import TOMLDocument
 
-    from conformance.expectations.file import Expectation
+    from conformance.expectations.file import Expectation, Expectations
     from conformance.results.failure_groups import FailureGroup
     from conformance.results.file import Results
     from conformance.results.known_faults import KnownFault
     from conformance.results.records import ResultRow, SubjectRecord
+
+_CAUSE_KEYS = ("reason", "issue", "checks")
 
 MAX_ROUNDS = 1000
 """Largest number of rounds of edits; each round removes something, so fewer are needed."""
@@ -72,22 +81,27 @@ class NewEntries:
     """The settings for new entries.
 
     Attributes:
-        reason: the reason of the user; empty if there is none.
-        by_cause: whether a known fault or a diagnosis gives the reason; `reason` is then the reason of other causes.
+        reason: the reason of the user, for one cause; empty if there is none.
+        by_cause: whether a known fault or a diagnosis gives the reason. If there is neither, `reason` is used, or else
+            the text of the failure.
         numbers: the causes to write, by their position from 1 among the missing entries; None for all.
         is_selected: function that returns whether a case is selected.
+        pins_unsupported: whether unsupported cases get entries too; the message of the subject is their reason.
     """
 
     reason: str = ""
     by_cause: bool = False
     numbers: frozenset[int] | None = None
     is_selected: Callable[[str], bool] = field(default=lambda _: True)
+    pins_unsupported: bool = False
 
     def text_for(self, number: int, entry: MissingEntry) -> str:
         """Return the reason for a missing entry, or an empty text if no entry is to be written."""
         if self.numbers is not None and number not in self.numbers:
             return ""
-        return (entry.reason if self.by_cause else "") or self.reason
+        if entry.verdict == Verdict.UNSUPPORTED or (self.by_cause and entry.reason):
+            return entry.reason
+        return self.reason or (f"unexplained: {entry.cause}" if self.by_cause else "")
 
 
 @dataclass(frozen=True)
@@ -98,11 +112,13 @@ class UpdatedFile:
         text: the new text of the file.
         missing: failures for which the file still has no entry.
         varying: cases with different verdicts in repeated runs; an entry cannot expect that.
+        lost: for each support that the file no longer lists in full, the support before and after.
     """
 
     text: str
     missing: tuple[MissingEntry, ...]
     varying: tuple[str, ...]
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,33 +181,190 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
         ExpectationsError: the file is malformed or cannot be edited, or its subject was not run.
         UsageError: there is no cause with one of the chosen numbers.
     """
-    subject = parse_expectations(text, name).subject
-    results = _subject_results(run, subject, name)
+    before, has_windows_line_ends = parse_expectations(text, name), "\r\n" in text
+    results = _subject_results(run, before.subject, name)
+    text = _convert(text, name, keeps_unsupported=before.supports is not None or new.pins_unsupported)
     for _ in range(MAX_ROUNDS):
         updated = _update_entries(text, name, results)
         if updated == text:
             break
         text = updated
-    left = []
-    missing = _missing_entries(text, name, results)
+    missing = _missing_entries(text, name, results, new)
+    text, left = _add_entries(text, missing, new, name)
+    text = _join_causes(text, name, results)
+    listed = before.supports or ()
+    supports = _supports(results).supports(listed, is_complete=results.is_complete)
+    after = {support.name: support for support in supports}
+    lost = tuple(
+        f"{support} is now {after.get(support.name, 'unsupported')}"
+        for support in listed
+        if support.name not in after or after[support.name].unsupported > support.unsupported
+    )
+    text = _set_supports(text, list(map(str, supports)))
+    if has_windows_line_ends:
+        text = re.sub(r"\r?\n", "\r\n", text)
+    return UpdatedFile(text, tuple(left), results.varying, lost)
+
+
+def _add_entries(
+    text: str, missing: Sequence[MissingEntry], new: NewEntries, name: str
+) -> tuple[str, list[MissingEntry]]:
+    """Return the text with new entries, and the failures that still have none.
+
+    Raises:
+        UsageError: there is no cause with one of the chosen numbers, or the reason would be written for several causes.
+    """
     if unknown := sorted(number for number in new.numbers or () if not 1 <= number <= len(missing)):
         raise UsageError(
             "no-such-cause",
             f"--cause {unknown[0]}: {name} lacks entries for {len(missing)} causes.",
             "Run the command with --check to see the numbers of the causes.",
         )
+    left: list[MissingEntry] = []
+    explained: set[str] = set()
     for number, entry in enumerate(missing, 1):
         chosen = tuple(case for case in entry.cases if new.is_selected(case))
         reason = new.text_for(number, entry) if chosen else ""
         if not reason:
             left.append(entry)
             continue
+        explained |= {entry.cause} if new.numbers is None and reason == new.reason else set()
+        if len(explained) > 1:
+            raise UsageError(
+                "reason-for-several-causes",
+                f"--reason is one reason, but {name} lacks entries for {len(missing)} causes.",
+                "Choose the causes that the reason explains with --cause N, or give --by-cause instead. --check without"
+                " --reason prints the numbers of the causes.",
+            )
         issue = entry.issue if reason == entry.reason else ""
         table = _new_entry(_literal(chosen), entry.verdict, reason, issue, checks=entry.checks)
         text = f"{text.rstrip(chr(10))}\n\n[[expect]]\n{table.as_string()}"
         if others := tuple(case for case in entry.cases if case not in chosen):
             left.append(replace(entry, cases=others))
-    return UpdatedFile(text, tuple(left), results.varying)
+    return text, left
+
+
+def _supports(results: _SubjectResults) -> SupportCounter:
+    """Return the counts of supported cases; for a backend, cases of the pass do not count."""
+    counter, cases = SupportCounter(), results.run.cases
+    is_backend = results.subject["kind"] == SubjectKind.BACKEND
+    for case, verdict in results.verdicts.items():
+        if not (is_backend and cases[case]["kind"] == CaseKind.PASS):
+            counter.add(support_name(cases[case]), case, verdict)
+    return counter
+
+
+def _set_supports(text: str, supports: Sequence[str]) -> str:
+    """Return the text with these supports, in place of the old ones or after the subject."""
+    document = tomlkit.parse(text)
+    if list(document.get("supports", ())) == list(supports) and "supports" in document:
+        return text
+    array = _string_list(supports, "supports")
+    if "supports" in document:
+        document["supports"] = array
+    else:
+        place = next(place for place, (key, _) in enumerate(document.body) if key is not None and key.key == "subject")
+        document.body.insert(place + 1, (tomlkit.key("supports"), array))
+    return tomlkit.dumps(document)
+
+
+def _convert(text: str, name: str, *, keeps_unsupported: bool) -> str:
+    """Return the text with a key for each verdict in place of the keys `cases` and `verdict` of an older file.
+
+    Args:
+        keeps_unsupported: whether entries for unsupported cases are kept.
+    """
+    entries = parse_expectations(text, name).entries
+    document = tomlkit.parse(text)
+    tables = _tables(document, name) if entries else []
+    for entry in reversed(entries):
+        if entry.verdict is not Verdict.UNSUPPORTED or keeps_unsupported:
+            if entry.key == "cases":
+                _name_key_after_verdict(tables[entry.table], entry.verdict)
+        elif any(one.table == entry.table and one is not entry for one in entries):
+            tables[entry.table].remove(entry.key)
+        else:
+            _replace_entry(document, entry.table, [])
+    return tomlkit.dumps(document)
+
+
+def _name_key_after_verdict(table: Table, verdict: str) -> None:
+    """Rename the key `cases` of a table to the verdict, remove the key `verdict`, and move the reason to the front."""
+    _rename_key(table, "cases", verdict)
+    body = [pair for pair in table.value.body if _name_of(pair) != "verdict"]
+    first = [pair for pair in body if _name_of(pair) in _CAUSE_KEYS]
+    others = [pair for pair in body if _name_of(pair) not in _CAUSE_KEYS]
+    start = next(place for place, pair in enumerate(others) if _name_of(pair))
+    table.value.body[:] = [*others[:start], *first, *others[start:]]
+
+
+def _rename_key(table: Table, before: str, after: str) -> None:
+    body = table.value.body
+    place = next(place for place, pair in enumerate(body) if _name_of(pair) == before)
+    renamed = tomlkit.key(after)
+    renamed.sep = " = "
+    body[place] = (renamed, body[place][1])
+
+
+def _name_of(pair: tuple[Any, Any]) -> str:
+    """Return the key of an item of a table; empty for a comment or an empty line."""
+    return pair[0].key if pair[0] is not None else ""
+
+
+def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
+    """Return the text with one table for each cause: entries with one reason, issue and condition are joined.
+
+    Entries are not joined if another entry would then apply to a case of the run.
+    """
+    place = 0
+    while True:
+        expectations = parse_expectations(text, name)
+        causes = {entry.table: _cause_of(entry) for entry in expectations.entries}
+        pairs = [(one, other) for other in causes for one in range(other) if causes[one] == causes[other]]
+        if place >= len(pairs):
+            return text
+        document = tomlkit.parse(text)
+        _join_tables(document, *pairs[place])
+        joined = tomlkit.dumps(document)
+        if _applied_entries(parse_expectations(joined, name), results) == _applied_entries(expectations, results):
+            text = joined
+        else:
+            place += 1
+
+
+def _cause_of(entry: Expectation) -> tuple[object, ...]:
+    condition = entry.condition and replace(entry.condition, location="")
+    return entry.reason, entry.issue, condition, entry.checks, entry.exceptions
+
+
+def _applied_entries(expectations: Expectations, results: _SubjectResults) -> dict[str, tuple[object, ...]]:
+    """Return the cause and the verdict that the file gives for each case of the run."""
+    found = ((case, expectations.entry_for(case)) for case in results.verdicts)
+    return {case: (entry.verdict, *_cause_of(entry)) for case, entry in found if entry is not None}
+
+
+def _join_tables(document: TOMLDocument, number: int, other: int) -> None:
+    """Move the cases of a table to another table, and remove the table.
+
+    Args:
+        number: index of the table that is kept.
+        other: index of the table that is removed.
+    """
+    tables = _tables(document)
+    table, body = tables[number], tables[number].value.body
+    for key, item in tables[other].value.body:
+        if key is None or key.key not in VERDICT_KEYS:
+            continue
+        strings = list(item) if isinstance(item, Array) else [item]
+        if key.key in table:
+            present = table[key.key]
+            last = 0 if isinstance(present, str) else len(present) - 1
+            text = present if isinstance(present, str) else present[last]
+            _replace_strings(table, key.key, {last: [str(text), *map(str, strings)]})
+        else:
+            last = max(place for place, pair in enumerate(body) if _name_of(pair) in VERDICT_KEYS)
+            body.insert(last + 1, (key, item))
+    _replace_entry(document, other, [])
 
 
 def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
@@ -235,14 +408,14 @@ def _update_entries(text: str, name: str, results: _SubjectResults) -> str:
     """
     entries = parse_expectations(text, name).entries
     document = tomlkit.parse(text)
-    tables = document.get("expect", [])
-    if entries and not isinstance(tables, AoT):
-        raise ExpectationsError(
-            "cannot-edit", f"{name}: the entries cannot be edited.", "Write each entry as an [[expect]] table."
-        )
     updates = _entry_updates(entries, results)
+    edited: set[int] = set()
     for number in sorted(updates, reverse=True):
-        _update_entry(document, number, entries[number], updates[number], is_complete=results.is_complete)
+        entry = entries[number]
+        if entry.table not in edited and _update_entry(
+            document, entry, updates[number], is_complete=results.is_complete
+        ):
+            edited.add(entry.table)  # another key of the table is edited in the next round
     return tomlkit.dumps(document)
 
 
@@ -269,30 +442,46 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
     return updates
 
 
-def _update_entry(
-    document: TOMLDocument, number: int, entry: Expectation, update: _EntryUpdate, *, is_complete: bool
-) -> None:
-    """Edit one entry: change its verdict, remove cases from it, or split it into an entry for each new verdict."""
-    table = _tables(document)[number]
+def _update_entry(document: TOMLDocument, entry: Expectation, update: _EntryUpdate, *, is_complete: bool) -> bool:
+    """Edit one entry, and return whether it is changed.
+
+    Its verdict is changed, cases are removed from it, or it is split into an entry for each new verdict.
+    """
+    table = _tables(document)[entry.table]
+    before = table.as_string()
     has_one_new_verdict = len(update.changed) == 1 and not update.kept and not update.removed
-    if has_one_new_verdict and is_complete and not entry.checks:
-        ((verdict, cases),) = update.changed.items()
-        table["verdict"] = str(verdict)
-        update.kept |= cases
-        update.changed.clear()
+    if has_one_new_verdict and is_complete and not entry.checks and not update.changed.keys() & table.keys():
+        _rename_key(table, entry.key, next(iter(update.changed)))
+        return True
     split = [
         _new_entry(_literal(cases), verdict, entry.reason, entry.issue, table.get("when"))
         for verdict, cases in sorted(update.changed.items())
     ]
     removed = update.removed.union(*update.changed.values())
     is_kept = _remove_cases(table, entry, update.kept, removed, is_complete=is_complete)
+    if not is_kept and len(set(VERDICT_KEYS) & table.keys()) > 1:
+        table.remove(entry.key)
+        is_kept = True
     if not is_kept or split:
-        _replace_entry(document, number, [*([table] if is_kept else []), *split])
+        _replace_entry(document, entry.table, [*([table] if is_kept else []), *split])
+        return True
+    return table.as_string() != before
 
 
-def _tables(document: TOMLDocument) -> list[Table]:
-    """Return the mutable list of the `[[expect]]` tables in a document."""
+def _tables(document: TOMLDocument, name: str = "") -> list[Table]:
+    """Return the mutable list of the `[[expect]]` tables in a document.
+
+    Args:
+        name: name of the file, for messages.
+
+    Raises:
+        ExpectationsError: the entries are written in another form.
+    """
     entries: Any = document["expect"]
+    if not isinstance(entries, AoT):
+        raise ExpectationsError(
+            "cannot-edit", f"{name}: the entries cannot be edited.", "Write each entry as an [[expect]] table."
+        )
     tables: list[Table] = entries.body
     return tables
 
@@ -352,14 +541,14 @@ def _remove_cases(table: Table, entry: Expectation, kept: set[str], removed: set
             excepted |= leaving
     if len(replacements) == len(entry.cases) and not any(replacements.values()):
         return False
-    _replace_strings(table, "cases", replacements)
+    _replace_strings(table, entry.key, replacements)
     if excepted and "except" in table:
         size = 1 if isinstance(table["except"], str) else len(table["except"])
         last = entry.exceptions[-1]
         _replace_strings(table, "except", {size - 1: [last, *_literal(excepted)]})
     elif excepted:
         body = table.value.body
-        place = next(place for place, (key, _) in enumerate(body) if key is not None and key.key == "cases")
+        place = next(place for place, (key, _) in enumerate(body) if key is not None and key.key == entry.key)
         body.insert(place + 1, (tomlkit.key("except"), _string_list(_literal(excepted), "except")))
     return True
 
@@ -386,13 +575,15 @@ def _replace_strings(table: Table, key: str, replacements: Mapping[int, Sequence
             strings.insert(place, string)
 
 
-def _missing_entries(text: str, name: str, results: _SubjectResults) -> tuple[MissingEntry, ...]:
+def _missing_entries(text: str, name: str, results: _SubjectResults, new: NewEntries) -> tuple[MissingEntry, ...]:
     """Return the failures without an entry by cause: causes with a diagnosis first, then those with most cases."""
     expectations = parse_expectations(text, name).applying(results.context)
     run, subject = results.run, results.subject["id"]
     grouper = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
     for case in sorted(results.judged):
-        if results.verdicts[case] is not Verdict.PASS and expectations.entry_for(case) is None:
+        verdict = results.verdicts[case]
+        is_listed = verdict.is_defect or (new.pins_unsupported and verdict is Verdict.UNSUPPORTED)
+        if is_listed and expectations.entry_for(case) is None:
             grouper.add(run.cases[case], run.results[subject, case])
     return tuple(
         entry for group in grouper.groups(run.footer["diagnoses"]) for entry in _entries_of_cause(group, results)
@@ -446,13 +637,12 @@ def _new_entry(
 ) -> Table:
     """Return a new `[[expect]]` table; `when` is the condition of another entry, which is copied."""
     table = tomlkit.table()
-    table["cases"] = _string_list(cases, "cases")
-    table["verdict"] = str(verdict)
-    if checks:
-        table["checks"] = _string_list(checks, "checks")
     table["reason"] = reason
     if issue:
         table["issue"] = issue
+    if checks:
+        table["checks"] = _string_list(checks, "checks")
+    table[str(verdict)] = _string_list(cases, str(verdict))
     if when is not None:
         table["when"] = copy.deepcopy(when)
     return table

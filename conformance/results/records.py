@@ -370,6 +370,14 @@ EntryRecord = TypedDict(
 """
 
 
+class SupportRecord(TypedDict):
+    """The supports that the expectations file of a subject lists, such as `ArgMax[float16]`."""
+
+    subject: str
+    file: str
+    supports: list[NonEmpty]
+
+
 class CriterionRecord(TypedDict):
     """The pass criterion of the run; `expected_results` is the number of results of a complete run."""
 
@@ -377,6 +385,7 @@ class CriterionRecord(TypedDict):
     require: list[str]
     expected_results: Count
     expectations: list[EntryRecord]
+    supports: NotRequired[list[SupportRecord]]
     baseline: NotRequired[BaselineRecord]
     profile: NotRequired[ProfileRecord]
 

@@ -238,11 +238,15 @@ def _criterion_record(runs: Sequence[Results]) -> CriterionRecord:
     """Return the pass criterion of the merged run, with the expectations of all runs."""
     records = [run.header["criterion"] for run in runs]
     entries = {(entry["subject"], entry["location"]): entry for record in records for entry in record["expectations"]}
-    return {
+    supports = {one["subject"]: one for record in records for one in record.get("supports", ())}
+    joined: CriterionRecord = {
         **records[0],
         "expected_results": sum(record["expected_results"] for record in records),
         "expectations": list(entries.values()),
     }
+    if supports:
+        joined["supports"] = list(supports.values())
+    return joined
 
 
 def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, diagnosed: Diagnosed) -> Footer:

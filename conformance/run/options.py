@@ -124,14 +124,14 @@ RUN_OPTIONS: Mapping[str, RunOption] = {
     ),
     "expect": RunOption(
         CRITERION,
-        "Expectations file, which lists the known failures of a subject, with reasons.",
+        "Expectations file, which lists the known failures of a subject, with reasons, and what it supports.",
         "FILE",
         Path,
         is_repeatable=True,
     ),
     "require": RunOption(
         CRITERION,
-        "Fail if a subject does not support this operator, or if no case of the operator was run.",
+        "Fail if a subject does not support this operator, alone or with operators that the subject supports.",
         "OPERATOR",
         is_repeatable=True,
     ),

@@ -9,7 +9,8 @@ import pytest
 
 from conformance.expectations.criterion import MAX_REASONS, CaseFacts, PassCriterion
 from conformance.expectations.file import Expectation, Expectations
-from conformance.expectations.rules import Baseline, CriterionSettings
+from conformance.expectations.rules import Baseline, CriterionSettings, recorded_criterion
+from conformance.expectations.support import parse_supports
 from conformance.verdicts import Level, Verdict
 
 MUST, SHOULD, SILENT = Level
@@ -93,10 +94,10 @@ class TestWithoutExpectations:
 
 
 class TestExpectations:
-    def test_unsupported_without_entry_is_a_reason(self):
+    def test_unsupported_without_entry_is_tolerated(self):
         criterion = new_criterion(entries=())
-        judge(criterion, UNSUPPORTED)
-        assert reasons(criterion) == ["test_x is unsupported on acme"]
+        assert judge(criterion, UNSUPPORTED)
+        assert not reasons(criterion)
 
     def test_entry_does_not_apply_to_another_subject(self):
         criterion = new_criterion(subjects=("acme", "other"), entries=[expecting("test_x")])
@@ -213,13 +214,96 @@ class TestRequiredOperators:
         judge(criterion, UNSUPPORTED)
         assert reasons(criterion) == ["test_x is unsupported on acme although the operator is required"]
 
-    def test_expected_unsupported_required_operator_is_unexpected(self):
+    def test_listed_unsupported_case_of_a_required_operator_is_expected(self):
         criterion = new_criterion(entries=[expecting("test_x", verdict=UNSUPPORTED)], require=("Adam",))
-        assert not judge(criterion, UNSUPPORTED)
+        assert judge(criterion, UNSUPPORTED)
+
+    def test_listed_failure_of_a_required_operator_is_expected(self):
+        criterion = new_criterion(entries=[expecting("test_x")], require=("Adam",))
+        assert judge(criterion, FAIL)
+        assert not reasons(criterion)
 
     def test_unsupported_other_operator_is_tolerated(self):
         criterion = new_criterion(require=("Momentum",))
         assert judge(criterion, UNSUPPORTED)
+
+    @pytest.mark.parametrize(("softmax", "expected"), [(PASS, True), (FAIL, True), (UNSUPPORTED, False)])
+    def test_unsupported_chain_is_a_reason_only_if_its_other_operators_are_supported(self, softmax, expected):
+        criterion = new_criterion(require=("Adam",))
+        chain = CaseFacts("Adam", frozenset({"Adam", "Softmax"}))
+        judge(criterion, UNSUPPORTED, "test_chain", facts=chain)
+        judge(criterion, softmax, "test_softmax", facts=CaseFacts("Softmax", frozenset({"Softmax"})), level=MUST)
+        assert any("test_chain" in reason and "required" in reason for reason in reasons(criterion)) is expected
+
+    def test_chain_with_an_operator_supported_in_another_type_only_is_tolerated(self):
+        criterion = new_criterion(require=("Adam",))
+        double, single = frozenset({"double"}), frozenset({"float"})
+        judge(criterion, UNSUPPORTED, "test_chain", facts=CaseFacts("Adam", frozenset({"Adam", "Exp"}), tags=double))
+        judge(criterion, PASS, "test_exp", facts=CaseFacts("Exp", frozenset({"Exp"}), tags=single))
+        assert not reasons(criterion)
+
+    def test_listed_supports_decide_which_cases_are_required(self):
+        criterion = supporting("Adam[float] in 1 of 2 cases", require=("Adam",))
+        judge(criterion, UNSUPPORTED, facts=ADAM_FLOAT)
+        assert not reasons(criterion)
+
+    @pytest.mark.parametrize(("verdict", "count"), [(PASS, 0), (UNSUPPORTED, 1)])
+    def test_required_operator_without_supported_case_is_missing(self, verdict, count):
+        criterion = supporting(require=("ArgMax",))
+        judge(criterion, verdict, facts=CaseFacts("ArgMax", frozenset({"ArgMax"})))
+        assert len(criterion.missing_required_operators({"acme": "backend"})) == count
+
+
+ADAM_FLOAT = CaseFacts("Adam", frozenset({"Adam"}), support="Adam[float]")
+
+
+def supporting(*supports: str, **settings) -> PassCriterion:
+    """Return a criterion for which acme has passed one case, with a file that lists these supports."""
+    file = Expectations("acme", (), parse_supports("acme.toml", list(supports)), "acme.toml")
+    criterion = PassCriterion(CriterionSettings(MUST, {"acme": file}, **settings), ["acme"])
+    judge(criterion, PASS, "test_passed")
+    return criterion
+
+
+class TestSupports:
+    def test_supported_case_is_no_reason(self):
+        criterion = supporting("Adam[float]")
+        judge(criterion, PASS, facts=ADAM_FLOAT)
+        assert not reasons(criterion)
+
+    def test_lost_support_is_one_reason_with_a_count(self):
+        criterion = supporting("Adam[float]")
+        for case in ("test_y", "test_x"):
+            assert judge(criterion, UNSUPPORTED, case, facts=ADAM_FLOAT)
+        assert reasons(criterion) == [
+            "acme.toml: support of Adam[float] is lost on acme: 2 cases are unsupported (first test_x)"
+        ]
+
+    @pytest.mark.parametrize(("unsupported", "is_lost"), [(1, False), (2, True)])
+    def test_partial_support_is_lost_by_more_unsupported_cases(self, unsupported, is_lost):
+        criterion = supporting("Adam[float] in 1 of 2 cases")
+        for number in range(unsupported):
+            judge(criterion, UNSUPPORTED, f"test_{number}", facts=ADAM_FLOAT)
+        judge(criterion, PASS, "test_z", facts=ADAM_FLOAT)
+        assert bool(reasons(criterion)) is is_lost
+
+    def test_failure_is_no_lost_support(self):
+        criterion = supporting("Adam[float]")
+        judge(criterion, FAIL, facts=ADAM_FLOAT)
+        assert reasons(criterion) == ["test_x fails on acme"]
+
+    def test_support_of_an_unlisted_operator_is_not_required(self):
+        criterion = supporting()
+        judge(criterion, UNSUPPORTED, facts=ADAM_FLOAT)
+        assert not reasons(criterion)
+
+    @pytest.mark.parametrize(("partial", "count"), [(True, 0), (False, 1)])
+    def test_support_without_case_is_a_reason_in_a_complete_run(self, partial, count):
+        assert len(reasons(supporting("Adam[flaot]"), partial=partial)) == count
+
+    def test_recorded_criterion_has_the_supports(self):
+        settings = supporting("Adam[float] in 1 of 2 cases").settings
+        assert recorded_criterion({"criterion": settings.record(1)}).expectations == settings.expectations
 
 
 class TestBaseline:

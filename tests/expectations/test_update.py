@@ -22,23 +22,21 @@ from conformance.results.known_faults import known_faults
 from conformance.verdicts import Level, Verdict
 
 NAME = "acme.toml"
-HEAD = '# What acme is known not to pass.\nsubject = "acme"\n'
+HEAD = '# What acme is known not to pass.\nsubject = "acme"\nsupports = []\n'
 ENTRY = """
 # The learning rate.
 [[expect]]
-cases = [
+reason = "known"
+issue = "https://example.org/1"  # not ours
+fail = [
   "test_a1",  # the first
   "test_b*",
 ]
-verdict = "fail"
-reason = "known"
-issue = "https://example.org/1"  # not ours
 
 # Something else.
 [[expect]]
-cases = ["test_c1", "test_c2", "test_c3"]
-verdict = "error"
 reason = "other"
+error = ["test_c1", "test_c2", "test_c3"]
 """
 TEXT = HEAD + ENTRY
 AS_TOLD = {"test_a1": "fail", "test_b1": "fail", "test_b2": "fail", "test_b3": "fail"} | dict.fromkeys(
@@ -95,16 +93,16 @@ class TestChanges:
         assert new == TEXT.replace('  "test_b*",\n]\n', '  "test_b*",\n]\nexcept = ["test_b1"]\n')
 
     def test_exception_is_added_to_a_list(self):
-        before = TEXT.replace('verdict = "fail"\n', 'except = ["test_b9"]\nverdict = "fail"\n')
+        before = TEXT.replace("fail = [", 'except = ["test_b9"]\nfail = [')
         new = update(before, {"test_b1": "pass"})
         assert new == before.replace('["test_b9"]', '["test_b9", "test_b1"]')
 
     def test_exception_is_added_to_a_multiline_list(self):
-        before = TEXT.replace('verdict = "fail"\n', 'except = [\n  "test_b9",\n]\nverdict = "fail"\n')
+        before = TEXT.replace("fail = [", 'except = [\n  "test_b9",\n]\nfail = [')
         assert update(before, {"test_b1": "pass"}) == before.replace('"test_b9",', '"test_b9",\n  "test_b1",')
 
     def test_exception_is_added_to_a_string(self):
-        before = TEXT.replace('verdict = "fail"\n', 'except = "test_b9"\nverdict = "fail"\n')
+        before = TEXT.replace("fail = [", 'except = "test_b9"\nfail = [')
         assert update(before, {"test_b1": "pass"}) == before.replace('"test_b9"', '["test_b9", "test_b1"]')
 
     def test_pattern_of_mostly_passing_cases_is_replaced(self):
@@ -112,7 +110,7 @@ class TestChanges:
         assert new == TEXT.replace('"test_b*"', '"test_b2"')
 
     def test_single_pattern_is_replaced_by_a_list(self):
-        before = HEAD + '[[expect]]\ncases = "test_b*"\nverdict = "fail"\nreason = "known"\n'
+        before = HEAD + '[[expect]]\nreason = "known"\nfail = "test_b*"\n'
         run = ran({"test_b1": "fail", "test_b2": "fail", **{f"test_b{number}": "pass" for number in range(3, 9)}})
         assert update_expectations(before, NAME, run).text == before.replace('"test_b*"', '["test_b1", "test_b2"]')
 
@@ -126,24 +124,25 @@ class TestChanges:
 
     def test_verdict_is_changed_if_all_cases_have_it(self):
         new = update(TEXT, dict.fromkeys(("test_c1", "test_c2", "test_c3"), "crash"))
-        assert new == TEXT.replace('verdict = "error"', 'verdict = "crash"')
+        assert new == TEXT.replace("error = [", "crash = [")
 
-    def test_new_verdict_of_some_cases_splits_the_entry(self):
+    def test_new_verdict_of_some_cases_is_a_key_of_the_same_cause(self):
         new = update(TEXT, {"test_a1": "timeout"})
-        split = '\n[[expect]]\ncases = ["test_a1"]\nverdict = "timeout"\nreason = "known"\nissue = "https://example.org/1"\n'
-        assert new == TEXT.replace('  "test_a1",  # the first\n', "").replace("# not ours\n", f"# not ours\n{split}")
+        expected = TEXT.replace('  "test_a1",  # the first\n', "")
+        assert new == expected.replace('  "test_b*",\n]\n', '  "test_b*",\n]\ntimeout = ["test_a1"]\n')
 
-    def test_split_entry_has_the_condition(self):
+    def test_new_verdict_of_an_excepted_case_is_a_new_entry_with_the_condition(self):
         when = 'when = { version = "<2", platform = ["linux"] }\n'
-        before = HEAD + f'[[expect]]\ncases = ["test_a1", "test_a2"]\nverdict = "fail"\nreason = "known"\n{when}'
+        before = HEAD + f'[[expect]]\nreason = "known"\nfail = ["test_a*"]\n{when}'
         new = update_expectations(before, NAME, ran({"test_a1": "fail", "test_a2": "error"})).text
         assert new.count(when) == 2
+        assert 'except = ["test_a2"]' in new
 
     def test_passing_case_is_excepted_from_a_later_entry(self):
-        before = TEXT + '\n[[expect]]\ncases = ["test_*"]\nverdict = "crash"\nreason = "all"\n'
+        before = TEXT + '\n[[expect]]\nreason = "all"\ncrash = ["test_*"]\n'
         verdicts = {**AS_TOLD, "test_a1": "pass", **{f"test_z{number}": "crash" for number in range(3)}}
         new = update_expectations(before, NAME, ran(verdicts)).text
-        assert 'cases = ["test_*"]\nexcept = ["test_a1"]\n' in new
+        assert 'crash = ["test_*"]\nexcept = ["test_a1"]\n' in new
 
     def test_windows_line_ends_are_kept(self):
         before = TEXT.replace("\n", "\r\n")
@@ -183,15 +182,31 @@ class TestNewFailures:
             ("error", ("test_o1",)),
         ]
 
-    def test_similar_failures_get_one_entry(self):
-        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries('said "so"'))
+    def test_reason_is_written_on_all_cases_of_its_cause(self):
+        run = ran({**AS_TOLD, "test_n1": "fail", "test_n2": "fail"})
+        done = update_expectations(TEXT, NAME, run, NewEntries('said "so"'))
         assert done.missing == ()
         assert done.text.startswith(TEXT)
         added = parse_expectations(done.text, NAME).entries[2:]
-        assert [(entry.cases, entry.reason) for entry in added] == [
-            (("test_n1", "test_n2"), 'said "so"'),
-            (("test_o1",), 'said "so"'),
+        assert [(entry.cases, entry.reason) for entry in added] == [(("test_n1", "test_n2"), 'said "so"')]
+
+    def test_one_reason_for_several_causes_is_refused(self):
+        with assert_raises("usage.reason-for-several-causes", "2 causes"):
+            update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("so"))
+
+    def test_several_verdicts_of_one_reason_are_one_table(self):
+        new = NewEntries("so", numbers=frozenset({1, 2}))
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), new)
+        added = parse_expectations(done.text, NAME).entries[2:]
+        assert [(entry.cases, entry.verdict, entry.table) for entry in added] == [
+            (("test_n1", "test_n2"), "fail", 2),
+            (("test_o1",), "error", 2),
         ]
+
+    def test_unexplained_cause_has_the_failure_as_reason(self):
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, "test_n1": "fail"}), NewEntries(by_cause=True))
+        (entry,) = parse_expectations(done.text, NAME).entries[2:]
+        assert entry.reason.startswith("unexplained: ")
 
     def test_reason_is_written_for_the_chosen_cause_only(self):
         new = NewEntries("no kernel", numbers=frozenset({2}))
@@ -224,29 +239,83 @@ class TestNewFailures:
         run = ran({**AS_TOLD, **NEW}, diagnoses=[mutant])
         done = update_expectations(TEXT, NAME, run, NewEntries(by_cause=True))
         added = parse_expectations(done.text, NAME).entries[2:]
-        assert [(entry.cases, entry.reason) for entry in added] == [
-            (("test_n1",), mutant_sentence(mutant)),
-            (("test_o1",), mutant_sentence(mutant)),
+        assert [(entry.cases, entry.verdict) for entry in added[:2]] == [
+            (("test_n1",), "fail"),
+            (("test_o1",), "error"),
         ]
-        assert [one.cases for one in done.missing] == [("test_n2",)]
+        assert {entry.reason for entry in added[:2]} == {mutant_sentence(mutant)}
+        assert (added[2].cases, done.missing) == (("test_n2",), ())
 
     def test_known_fault_gives_reason_and_issue(self, monkeypatch):
         fault = replace(known_faults()[0], title="T is kept", upstream="see onnx/onnx#7, open", case="test_n2")
         fault = replace(fault, cases=frozenset({"test_n1", "test_n2"}), runtime="acme 1.0", verdict=Verdict.FAIL)
         monkeypatch.setattr(update_module, "known_faults_in", lambda *_: [fault])
-        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("other", by_cause=True))
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("another", by_cause=True))
         added = parse_expectations(done.text, NAME).entries[2:]
         assert [(entry.cases, entry.issue) for entry in added] == [
             (("test_n1", "test_n2"), "https://github.com/onnx/onnx/issues/7"),
             (("test_o1",), ""),
         ]
-        assert ("T is kept" in added[0].reason, added[1].reason) == (True, "other")
+        assert ("T is kept" in added[0].reason, added[1].reason) == (True, "another")
 
     def test_known_fault_of_another_version_gives_no_reason(self, monkeypatch):
         fault = replace(known_faults()[0], cases=frozenset(NEW), runtime="acme 2.0", verdict=Verdict.FAIL)
         monkeypatch.setattr(update_module, "known_faults_in", lambda *_: [fault])
         done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries(by_cause=True))
-        assert (done.text, len(done.missing)) == (TEXT, 2)
+        assert all(
+            entry.reason.startswith("unexplained: ") for entry in parse_expectations(done.text, NAME).entries[2:]
+        )
+
+
+OLDER = """subject = "acme"
+
+# The learning rate.
+[[expect]]
+cases = ["test_a1"] # the first
+verdict = "fail"
+reason = "known"
+
+# Later.
+[[expect]]
+cases = ["test_c*"]
+verdict = "unsupported"
+reason = "no kernel"
+
+# The same fault.
+[[expect]]
+cases = "test_b1"
+verdict = "error"
+reason = "known"
+"""
+OLDER_VERDICTS = {"test_a1": "fail", "test_b1": "error", "test_c1": "unsupported", "test_c2": "unsupported"}
+
+
+class TestOlderFiles:
+    def test_older_file_is_converted_without_unsupported_cases(self):
+        done = update_expectations(OLDER, NAME, ran(OLDER_VERDICTS))
+        assert done.missing == ()
+        assert done.text == (
+            'subject = "acme"\nsupports = []\n\n# The learning rate.\n[[expect]]\nreason = "known"\n'
+            'fail = ["test_a1"] # the first\nerror = "test_b1"\n\n# Later.\n# The same fault.\n'
+        )
+
+    def test_converted_file_is_not_changed_again(self):
+        text = update_expectations(OLDER, NAME, ran(OLDER_VERDICTS)).text
+        assert update_expectations(text, NAME, ran(OLDER_VERDICTS)).text == text
+
+    def test_unsupported_cases_are_pinned_on_request(self):
+        verdicts = {**OLDER_VERDICTS, "test_d1": "unsupported"}
+        done = update_expectations(OLDER, NAME, ran(verdicts), NewEntries(pins_unsupported=True))
+        entries = parse_expectations(done.text, NAME).entries
+        pinned = [entry for entry in entries if entry.verdict is Verdict.UNSUPPORTED]
+        assert [(entry.cases, entry.reason) for entry in pinned] == [
+            (("test_c*",), "no kernel"),
+            (("test_d1",), "unsupported d"),
+        ]
+
+    def test_pinned_case_stays_without_the_request(self):
+        text = update_expectations(OLDER, NAME, ran(OLDER_VERDICTS), NewEntries(pins_unsupported=True)).text
+        assert update_expectations(text, NAME, ran(OLDER_VERDICTS)).text == text
 
 
 class TestRefusals:
@@ -268,15 +337,21 @@ DEFECTS = ["fail", "error", "unsupported"]
 def entries():
     """Strategy for valid entries of all kinds, as text."""
     lists = st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=4, unique=True)
-    return st.builds(
-        _entry, lists, st.lists(st.sampled_from(CASES), max_size=2), st.sampled_from(DEFECTS), st.booleans()
-    )
+    exceptions = st.lists(st.sampled_from(CASES), max_size=2)
+    return st.builds(_entry, lists, exceptions, st.sampled_from(DEFECTS), st.booleans(), st.booleans())
 
 
-def _entry(cases, exceptions, verdict, wide):
+def numbered(texts: list[str]) -> str:
+    """Return the entries with different reasons, as one text."""
+    return "".join(text.replace("known", f"known {number}") for number, text in enumerate(texts))
+
+
+def _entry(cases, exceptions, verdict, wide, older):
     listed = json.dumps(cases) if wide else "[\n" + "".join(f'  "{case}", # {case}\n' for case in cases) + "]"
     excepted = f"except = {json.dumps(exceptions)}\n" if exceptions else ""
-    return f'\n# about\n[[expect]]\ncases = {listed}\n{excepted}verdict = "{verdict}"\nreason = "known"\n'
+    if older:
+        return f'\n# about\n[[expect]]\ncases = {listed}\n{excepted}verdict = "{verdict}"\nreason = "known"\n'
+    return f'\n# about\n[[expect]]\nreason = "known"\n{excepted}{verdict} = {listed}\n'
 
 
 def reasons(text: str, verdicts) -> list[str]:
@@ -297,19 +372,22 @@ def reasons(text: str, verdicts) -> list[str]:
 )
 def test_run_passes_after_an_update(body, verdicts):
     text = HEAD + body
-    new = update_expectations(text, NAME, ran(verdicts), NewEntries("new")).text
+    new = update_expectations(text, NAME, ran(verdicts), NewEntries(by_cause=True)).text
     assert reasons(new, verdicts) == []
-    assert update_expectations(new, NAME, ran(verdicts), NewEntries("new")).text == new
+    assert update_expectations(new, NAME, ran(verdicts), NewEntries(by_cause=True)).text == new
     assert new.count("# about\n") == text.count("# about\n")
 
 
 @given(
-    st.lists(entries(), max_size=3).map("".join), st.fixed_dictionaries({c: st.sampled_from(DEFECTS) for c in CASES})
+    st.lists(entries(), max_size=3).map(numbered), st.fixed_dictionaries({c: st.sampled_from(DEFECTS) for c in CASES})
 )
-def test_passing_run_changes_nothing(body, verdicts):
+def test_passing_run_changes_only_the_form_of_entries(body, verdicts):
     text = HEAD + body
     if not reasons(text, verdicts):
-        assert update_expectations(text, NAME, ran(verdicts), NewEntries("new")).text == text
+        new = update_expectations(text, NAME, ran(verdicts), NewEntries()).text
+        entries = (parse_expectations(one, NAME).entries for one in (text, new))
+        before, after = ([(one.reason, one.verdict, one.cases, one.exceptions) for one in each] for each in entries)
+        assert before == after
 
 
 class TestVerb:
@@ -318,8 +396,8 @@ class TestVerb:
         command("run", "-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, "--results", "out.jsonl")
         return here
 
-    def test_new_file_is_written_with_a_reason(self, command, results, small_corpus):
-        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--reason", "no luck with maxima")
+    def test_new_file_is_written_by_cause(self, command, results, small_corpus):
+        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause")
         assert (ended.status, ended.out) == (0, "e.toml is updated.\n")
         told = ("-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, "--expect", "e.toml")
         assert command("run", *told).status == 0
@@ -335,11 +413,9 @@ class TestVerb:
         assert (before is None) is not (results / "e.toml").exists()
         assert before is None or (results / "e.toml").read_text() == before
 
-    def test_by_cause_leaves_unknown_causes_open(self, command, results):
-        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause")
-        assert ended.status in {0, 1}
-        with_reason = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause", "--reason", "x")
-        assert with_reason.status == 0
+    def test_by_cause_writes_all_causes(self, command, results):
+        assert command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause").status == 0
+        assert command("update-expectations", "out.jsonl", "--expect", "e.toml", "--check").status == 0
 
     @pytest.mark.parametrize("choice", [("--cause", "1"), ("-k", "argmax")])
     def test_choice_without_reason_is_rejected(self, command, results, choice):
@@ -348,9 +424,9 @@ class TestVerb:
         assert "error[usage.reason-missing]" in ended.err
 
     def test_check_prints_the_diff_and_writes_nothing(self, command, results):
-        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--reason", "known", "--check")
+        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause", "--check")
         assert ended.status == 1
-        assert '+verdict = "fail"' in ended.out
+        assert "+fail = [" in ended.out
         assert not (results / "e.toml").exists()
 
     def test_unreadable_results_are_rejected(self, command, here):

@@ -10,7 +10,7 @@ from conformance.results.file import Results
 from conformance.verdicts import Verdict
 
 NAME = "acme.toml"
-HEAD = 'subject = "acme"\n'
+HEAD = 'subject = "acme"\nsupports = []\n'
 
 
 def run(*verdicts: tuple[str, str], **more) -> Results:
@@ -35,7 +35,7 @@ def run_with_violations(*checks: str, level: str = "must") -> Results:
 
 
 class TestChecks:
-    TEXT = HEAD + '\n[[expect]]\ncases = ["test_a1"]\nverdict = "fail"\nchecks = ["answers"]\nreason = "known"\n'
+    TEXT = HEAD + '\n[[expect]]\nreason = "known"\nchecks = ["answers"]\nfail = ["test_a1"]\n'
 
     def test_entry_with_checks_that_still_fail_is_kept(self):
         assert update_expectations(self.TEXT, NAME, run_with_violations("answers")).text == self.TEXT

@@ -22,7 +22,9 @@ def plain_case(name: str, clause: str = "adam.x_new") -> Any:
         "record": "case",
         "case": name,
         "kind": "node",
+        "level": "must",
         "clauses": [clause],
+        "tags": [],
         "model": {"nodes": []},
         "data_sets": [],
     }
