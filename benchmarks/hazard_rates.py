@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment
+
+from conformance.pages.environment import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,8 +138,7 @@ def picture(cells: list[Cell]) -> str:
         _panel(operator, type_name, place, [c for c in cells if (c.operator, c.type) == (operator, type_name)])
         for place, (operator, type_name) in enumerate((o, t) for o in OPERATORS for t in TYPES)
     ]
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(PICTURE).render(panels=panels, width=780, height=160 * len(OPERATORS) + 30)
+    return environment().from_string(PICTURE).render(panels=panels, width=780, height=160 * len(OPERATORS) + 30)
 
 
 def _panel(operator: str, type_name: str, place: int, cells: list[Cell]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.layout import layered_layout
-from conformance.audit.report import operator_name, operator_rows, reasons, share_text, wrong_text
+from conformance.audit.report import judged_text, operator_name, operator_rows, reasons, share_text, wrong_text
+from conformance.pages import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,24 +22,43 @@ if TYPE_CHECKING:
     from conformance.graphs.reading import LoadedModel
 
 
+LEGEND = (
+    ("s0", "below a fifth of the bound"),
+    ("s1", "up to two fifths"),
+    ("s2", "up to three fifths"),
+    ("s3", "up to four fifths"),
+    ("s4", "up to the bound"),
+    ("wrong", "wrong"),
+    ("not-judged", "not judged"),
+)
+"""The class of each colour of a node, and its meaning."""
+
+
 def render_page(model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str]) -> str:
     """Return the page as text. Every text from the model or the subject is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("conformance.audit", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters.update(share=share_text, operator=operator_name, wrong=wrong_text, colour=colour_class)
-    template = environment.get_template("page.html.j2")
-    return template.render(
-        model=model, audits=audits, inputs=inputs, rows=operator_rows, reasons=reasons, draw=draw_graph
+    return environment.render_page(
+        "audit.html.j2",
+        styles=["audit.css"],
+        model=model,
+        audits=audits,
+        has_faults=any(audit.has_faults for audit in audits),
+        inputs=inputs,
+        legend=LEGEND,
+        rows=operator_rows,
+        reasons=reasons,
+        draw=draw_graph,
+        judged=judged_text,
+        share=share_text,
+        operator=operator_name,
+        wrong=wrong_text,
+        colour=colour_class,
     )
 
 
 NODE_HEIGHT = 24.0
 """Height of a node in the graph."""
 
-MAX_LABEL_LENGTH = 16
+MAX_LABEL_LENGTH = 18
 """Characters of an operator's name in the graph."""
 
 
@@ -107,5 +127,5 @@ def colour_class(node: JudgedNode) -> str:
     if node.verdict is NodeVerdict.WRONG:
         return "wrong"
     if node.verdict is NodeVerdict.NOT_JUDGED:
-        return "open"
+        return "not-judged"
     return f"s{min(4, int(node.share * 5))}"

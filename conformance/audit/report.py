@@ -74,18 +74,25 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
             f"  {row['operator']:{width}}  {row['nodes']:5}  {row['judged']:6}  {row['wrong']:5}"
             f"  {row['not judged']:10}  {share:>21}"
         )
-    judged = [node for node in audit.nodes if node.verdict is not NodeVerdict.NOT_JUDGED]
-    elements, total = sum(node.elements for node in judged), sum(node.all_elements for node in judged)
-    yield (
-        f"  {len(judged)} of {len(audit.nodes)} nodes judged, {len(audit.wrong_nodes)} wrong; "
-        f"{elements} of {total} elements judged"
-    )
+    yield f"  {judged_text(audit)}"
     for reason, count in reasons(audit.nodes):
         yield f"  not judged, {count}: {reason}"
     for node in audit.wrong_nodes[:MAX_LISTED_NODES]:
         yield f"  WRONG {wrong_text(node)}"
     if len(audit.wrong_nodes) > MAX_LISTED_NODES:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
+
+
+def judged_text(audit: SubjectAudit) -> str:
+    """Return how many nodes and elements were judged, and how many nodes are wrong."""
+    if audit.failure:
+        return "the subject does not run the model"
+    judged = [node for node in audit.nodes if node.verdict is not NodeVerdict.NOT_JUDGED]
+    elements, total = sum(node.elements for node in judged), sum(node.all_elements for node in judged)
+    return (
+        f"{len(judged)} of {len(audit.nodes)} nodes judged, {len(audit.wrong_nodes)} wrong; "
+        f"{elements} of {total} elements judged"
+    )
 
 
 def wrong_text(node: JudgedNode) -> str:

@@ -14,6 +14,7 @@ from conformance.diagnosis.reproduction.folder import write_folder
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.models.arrays import tensor_of
 from conformance.models.graphs import operator_text
+from conformance.pages import environment
 from conformance.serialization.text import escape_markdown, one_line
 
 if TYPE_CHECKING:
@@ -157,20 +158,30 @@ def paragraph(document: Mapping[str, Any]) -> str:
 
 def render_page(document: Mapping[str, Any]) -> str:
     """Return the HTML page of a document. Every text is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("conformance.blame", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
     steps = document["steps"]
     sections = [(TITLES[name], list(step_lines(name, steps[name], document))[1:]) for name in TITLES if name in steps]
     verdict = steps.get("verdict")
-    return environment.get_template("page.html.j2").render(
+    return environment.render_page(
+        "blame.html.j2",
         document=document,
         sections=sections,
-        sentence=verdict_sentence(verdict, document) if verdict else "The session was interrupted.",
+        inputs=[("Inputs", text or "none") for text in document["inputs"]],
+        sentence=verdict_sentence(verdict, document).rstrip(".") if verdict else "The session was interrupted",
+        judged=_compared_text(steps),
         is_fine=bool(verdict) and verdict["outcome"] in ("no difference", "both are admissible"),
     )
+
+
+def _compared_text(steps: Mapping[str, Any]) -> str:
+    """Return how much was compared and judged; empty if the session ended before the comparison."""
+    outputs = steps["difference"]["outputs"] if "difference" in steps else []
+    compared = [output for output in outputs if output["kind"] == "values"]
+    differing, elements = (sum(output[key] for output in compared) for key in ("differing", "elements"))
+    parts = [f"{differing} of {elements} elements of the outputs differ"] if elements else []
+    if "reduction" in steps:
+        nodes, before = steps["reduction"]["nodes"], steps["reduction"]["nodes_before"]
+        parts.append(f"judged after reduction to {len(nodes)} of {before} nodes")
+    return "; ".join(parts)
 
 
 def issue_text(document: Mapping[str, Any], model_text: str) -> str:

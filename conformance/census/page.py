@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.census.report import ASSUMPTION, IMPACT_EXPLANATION, PASS_IMPACT_COLUMNS, footnotes, pass_impact_row
 from conformance.census.results import TABLE_COLUMNS, format_percent, table_row
+from conformance.pages import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,12 +54,25 @@ class Chart:
 
 def render_page(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:
     """Return the HTML page for the results of all cells; `facts` describes the environment."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("conformance.census")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     cells = [each for each in found if each.number("pairs")]
-    return environment.get_template("census.html.j2").render(
+    sampled = sum(each.sampled for each in cells)
+    pairs, out_of_order, compared, wrong = (
+        sum(each.number(kind) for each in chosen)
+        for kind, chosen in (
+            ("pairs", cells),
+            ("out_of_order", cells),
+            ("values", [each for each in cells if each.has_errors]),
+            ("wrong", [each for each in cells if each.has_errors]),
+        )
+    )
+    return environment.render_page(
+        "census.html.j2",
+        styles=["census.css"],
+        judged=f"{pairs:,} pairs in {environment.count_text(len(cells), 'cell')}, {sampled} sampled",
+        out_of_order=out_of_order,
+        compared=compared,
+        wrong=wrong,
+        not_measured=len(found) - len(cells),
         columns=TABLE_COLUMNS,
         lines=[(table_row(each), _anchor(each)) for each in found],
         effects=PASS_IMPACT_COLUMNS,

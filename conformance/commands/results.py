@@ -54,9 +54,12 @@ def report(
 
     At least one report option, such as --html or --evidence, must be given.
     """
+    import gc
+
     from conformance.errors import UsageError
     from conformance.report.report_files import write_reports
 
+    gc.disable()  # what a report is made from lives until its end
     if not outputs.paths and evidence is None:
         raise UsageError("report-missing", "No report is named.", "Name a file to write, such as --html FILE.")
     if evidence is None and (requirements or restrict or data):

@@ -129,7 +129,7 @@ def _evidence_files(inputs: EvidenceInputs, map: RequirementMap, restrict: str |
     files["tables.json"] = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
     files["requirements.toml"] = map.content
     files["verify.py"] = resources.files("conformance.evidence").joinpath("verify.py").read_bytes()
-    files["index.html"] = render_page(facts, tables).encode("utf-8", "backslashreplace")
+    files["index.html"] = render_page(facts, tables, inputs.runs).encode("utf-8", "backslashreplace")
     yield from files.items()
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items()))
     yield SUMS, sums.encode()

@@ -103,10 +103,9 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return bool(self.clauses or self.tags or self.types or self.cases or self.output_of)
 
     def is_tested_by(self, case: CaseRecord) -> bool:
-        """Return whether a case tests the requirement."""
+        """Return whether a case tests the requirement, which has a selector."""
         return (
-            self.has_selector
-            and (not self.clauses or not set(self.clauses).isdisjoint(case["clauses"]))
+            (not self.clauses or not set(self.clauses).isdisjoint(case["clauses"]))
             and (not self.tags or not set(self.tags).isdisjoint(case["tags"]))
             and (not self.types or any(has_type(case, type) for type in self.types))
             and (not self.cases or any(fnmatch.fnmatchcase(case["case"], pattern) for pattern in self.cases))
@@ -197,7 +196,10 @@ class RequirementMap:
                 selectors selects no case.
         """
         _check_selectors(self, cases)
-        found = {one.id: [case for case in cases if one.is_tested_by(case)] for one in self.requirements}
+        found = {
+            one.id: [case for case in cases if one.is_tested_by(case)] if one.has_selector else []
+            for one in self.requirements
+        }
         for one in self.requirements:
             if one.has_selector and not found[one.id]:
                 raise EvidenceError(

@@ -289,7 +289,7 @@ def check_page(folder: Path, listed: Dict[str, str], problems: List[str]) -> int
     """Check the links of index.html that lead into this folder, and return their number."""
     page = PageLinks()
     page.feed((folder / PAGE).read_text("utf-8"))
-    inner = [link for link in page.links if not link.startswith(("http://", "https://"))]
+    inner = [link for link in page.links if not link.startswith(("http://", "https://", "data:"))]
     for link in inner:
         path, _, name = link.partition("#")
         if path and unquote(path) not in {SUMS, *listed}:

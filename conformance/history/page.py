@@ -7,15 +7,13 @@ the tables from JSON in the page.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
 from packaging.utils import canonicalize_name
 
 from conformance.environments.requirements import released_packages
 from conformance.history.timeline import SYMBOLS, Course, failing_span
-from conformance.report.formats.html import content_policy, embed_json, read_asset
+from conformance.pages import environment
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
@@ -52,31 +50,32 @@ class FaultPlot:
 
 def render_page(found: Sequence[Timeline]) -> str:
     """Return the HTML page of some timelines; equal timelines give equal pages."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("conformance.history"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = read_asset("page.css") + _own_asset("history.css")
-    script = '(function () {\n"use strict";\n' + read_asset("dom.js") + _own_asset("history.js") + "})();\n"
-    return environment.get_template("history.html.j2").render(
-        policy=content_policy(style, script),
-        style=Markup(style),  # noqa: S704 - our own file
-        script=Markup(script),  # noqa: S704 - our own file
-        data=embed_json(_data(found)),
+    return environment.render_page(
+        "history.html.j2",
+        styles=["history.css"],
+        scripts=["dom.js", "history.js"],
+        data=[("data", _data(found))],
         plots=[_plot(timeline) for timeline in found],
         plot_size=(_PLOT_WIDTH, _PLOT_HEIGHT),
         releases=sum(len(timeline.releases) for timeline in found),
         subjects=len(found),
+        failing=any(timeline.failing[-1] for timeline in found),
+        judged=sum(map(_newest_results, found)),
+        newest=list(map(_newest_text, found)),
     )
 
 
-def _own_asset(name: str) -> str:
-    return resources.files("conformance.history").joinpath("templates", name).read_text(encoding="utf-8")
+def _newest_results(timeline: Timeline) -> int:
+    """Return the number of cases with a result of the newest release."""
+    return sum(len(row.cases) for row in timeline.rows if row.verdicts[-1])
+
+
+def _newest_text(timeline: Timeline) -> str:
+    """Return the outcome of the newest release."""
+    name = timeline.target.subject(timeline.releases[-1]).text
+    results, causes = _newest_results(timeline), environment.count_text(timeline.faults[-1], "cause")
+    regressions = sum(len(row.cases) for row in timeline.rows if row.course is Course.REGRESSION)
+    return f"{name}: {timeline.failing[-1]:,} of {results:,} cases fail, with {causes}; {regressions:,} are regressions"
 
 
 def _data(found: Sequence[Timeline]) -> dict[str, Any]:

@@ -492,7 +492,20 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
     assert not {"<", "[", "`"} & set(prose)
     assert model_text.count("~~~~~") == 1
     assert parser.tags.count("title") == 1
-    assert parser.attributes <= {"lang", "charset", "name", "http-equiv", "content", "class"}
+    own = {
+        "lang",
+        "charset",
+        "name",
+        "http-equiv",
+        "content",
+        "class",
+        "id",
+        "rel",
+        "href",
+        "aria-hidden",
+        "aria-label",
+    }
+    assert parser.attributes <= own
     text = "".join(parser.texts)
     for name in (node_name, output, INJECTED_PASS, model.path.name):
         assert name in text

@@ -22,6 +22,7 @@ from conformance.files.temp_dir import supervised_temp_dir
 from conformance.models.graphs import all_nodes, subgraphs_of
 from conformance.models.spec_text import installed_version, quote_passage, text_package
 from conformance.mutants import FAMILIES, FAMILY_OPERATORS
+from conformance.pages.environment import render_text
 from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import first_violation, violated_clauses
 from conformance.results.known_faults import known_faults_in
@@ -32,8 +33,6 @@ from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from jinja2 import Template
 
     from conformance.clauses import Clause, Passage
     from conformance.corpus.corpus import Corpus, CorpusCase
@@ -181,7 +180,9 @@ def issue_text(
     clause = next((one for one in named if kind == SubjectKind.OPTIMIZER or not _is_about_a_rewrite(one)), None)
     is_the_pass = name.startswith(PASS_DOCUMENT_PREFIX)
     passages = [one for one in clause.passages if is_the_pass or not _is_of_the_pass(one)] if clause else []
-    return _issue_template().render(
+    return render_text(
+        "ISSUE.md.j2",
+        code_block=_code_block,
         title=f"{fault.runtime if fault is not None else escape_markdown(name)}: {title}",
         fault=fault,
         points=[point for point in fault.points if not _REFERENCE_BACK.match(point)] if fault is not None else [],
@@ -268,20 +269,6 @@ def _demand(clause: Clause, *, is_the_pass: bool) -> str:
 def _mentioned_issues(text: str) -> str:
     """Return the sentences that mention an issue or a pull request."""
     return " ".join(sentence for sentence in _SENTENCE.split(one_line(text)) if "#" in sentence)
-
-
-def _issue_template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("conformance.diagnosis.reproduction"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - the text is Markdown
-    )
-    environment.filters["code_block"] = _code_block
-    return environment.get_template("ISSUE.md.j2")
 
 
 def _headline(case: CaseRecord, result: ResultRecord, kind: str, model: onnx.ModelProto) -> str:
