@@ -1,4 +1,4 @@
-"""`onnx-conformance list`, `verify` and `generate`: print, check and write a corpus."""
+"""`onnx-conformance list`, `verify`, `generate` and `export`: print, check and write a corpus."""
 
 from __future__ import annotations
 
@@ -108,6 +108,40 @@ def verify(data: Data = None) -> None:
     verify_companions(corpus)
     read_released(corpus.path)
     echo(f"corpus {corpus.version} is intact: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")
+
+
+@add_options
+def export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write; it must be new or empty.")],
+    *,
+    selection: dict[str, Any],
+    data: Data = None,
+) -> None:
+    """Write the corpus as a folder for runners in any language: cases, index.csv, a judge in C, licence and README.
+
+    The selection options choose cases; the default is all cases. The README describes the files and the rules of a
+    verdict.
+
+    Exit status: 0 if the folder is written, 2 if the folder is not empty, or an option or the corpus is wrong.
+    """
+    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+    from conformance.diagnosis.reproduction.folder import check_empty, write_folder
+    from conformance.errors import UsageError
+    from conformance.generation.export import exported_files
+    from conformance.run.progress import progress_counter
+    from conformance.run.selection import Selection
+
+    check_empty(directory)
+    corpus = open_corpus(data or bundled_corpus_path())
+    chosen = Selection.from_values(selection).select(corpus)
+    if not chosen:
+        raise UsageError(
+            "no-case-selected", "The selection matches no case.", "Run `onnx-conformance list` to see the cases."
+        )
+    with progress_counter("cases", len(chosen)) as progress:
+        write_folder(directory, exported_files(corpus, chosen, progress))
+    echo(f"Wrote {len(chosen)} of {len(corpus.cases)} cases of corpus {corpus.version} to {directory}.")
+    echo(f"Read {directory / 'README.md'}: run your program on the cases, then judge its outputs.")
 
 
 @add_options

@@ -46,7 +46,7 @@ def explain(
         )
     rules = list(_profile_lines(corpus, found, profile)) if profile else []
     evidence = list(_result_lines(corpus, case, from_results)) if from_results else []
-    lines = _lines(case, str(corpus.path / found.path), document)
+    lines = _lines(case, corpus.place_of(found), document)
     for line in (*lines, *_accuracy_lines(corpus, found, backend), *rules, *evidence):
         echo(line)
 

@@ -1,5 +1,7 @@
 """A corpus on disk: a directory of cases, and a manifest with the level and the file hashes of each case.
 
+A corpus can also be one archive (see `corpus.archive`), which is read in place. The wheel of the suite has an archive.
+
 `open_corpus` checks the names of all files; `Corpus.read` checks the hash of a file when it is read; `Corpus.verify`
 checks all hashes. The digest identifies the content of the whole corpus.
 """
@@ -17,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from conformance.corpus import archive as archives
+from conformance.corpus.archive import CorpusArchive
 from conformance.corpus.case import CaseKind
 from conformance.errors import CorpusError, UnknownName, did_you_mean
 from conformance.files.atomic_write import read_regular
@@ -63,9 +67,15 @@ class FileHashes(Mapping[str, str]):
 
 
 FORMAT = 1
-MANIFEST = "manifest.json"
-RELEASED = "released.json"
+MANIFEST = archives.MANIFEST
+RELEASED = archives.RELEASED
 """File next to the manifest that is not part of the corpus, see `corpus.released`."""
+
+ARCHIVE_NAME = "corpus.zip"
+"""File name of the suite's corpus in the installed package."""
+
+ADDED_FILES = frozenset({"README.md", "LICENSE", "SHA256SUMS", "index.csv", "judge/judge.c", "judge/CMakeLists.txt"})
+"""Files that `export` adds for runners in other languages. They are not part of the corpus."""
 
 MAX_FILE_BYTES = 2**28
 """Largest size of a file of a case."""
@@ -108,10 +118,10 @@ class CorpusCase:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A directory of cases with its manifest.
+    """Cases with their manifest.
 
     Attributes:
-        path: the directory.
+        path: the directory, or the archive.
         version: semantic version. A patch release never fails a backend that passed before.
         digest: SHA-256 of the version, levels, file names and file hashes.
         cases: the cases by id, in the manifest's order.
@@ -133,16 +143,30 @@ class Corpus:
         """
         name = f"{case.path}/{file}"
         try:
-            content = read_regular(f"{self.path}/{name}", MAX_FILE_BYTES)
-        except OSError as error:
-            raise damaged_corpus_error(
-                "file-unreadable", self.path, f"{name} cannot be read ({error.strerror})"
-            ) from None
+            archive = _archive_at(self.path)
+            if archive is None:
+                content = read_regular(f"{self.path}/{name}", MAX_FILE_BYTES)
+            else:
+                content = archive.read_case(case.path)[file]
+        except (OSError, ValueError, KeyError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise damaged_corpus_error("file-unreadable", self.path, f"{name} cannot be read ({reason})") from None
         if hashlib.sha256(content).hexdigest() != case.files[file]:
             raise damaged_corpus_error(
                 "file-altered", self.path, f"{name} is altered or truncated: its hash is not that in {MANIFEST}"
             )
         return content
+
+    @property
+    def file(self) -> Path:
+        """The file that identifies the corpus: its manifest, or the archive."""
+        return self.path / MANIFEST if _archive_at(self.path) is None else self.path
+
+    def place_of(self, case: CorpusCase) -> str:
+        """Return where the files of a case are, for the user."""
+        if _archive_at(self.path) is None:
+            return f"{self.path / case.path}"
+        return f"{case.path} in {self.path} (`onnx-conformance export` writes a folder)"
 
     def verify(self) -> int:
         """Check the hash of every file, and return the number of files.
@@ -154,10 +178,29 @@ class Corpus:
 
 
 def bundled_corpus_path() -> Path:
-    """Return the directory of the suite's corpus: inside the installed package, or in the checkout."""
+    """Return the path of the suite's corpus: the archive in the installed package, or the folder in the checkout."""
     package = Path(__file__).parent.parent
-    installed = package / "data"
-    return installed if installed.is_dir() else package.parent / "data"
+    installed = package / ARCHIVE_NAME
+    return installed if installed.is_file() else package.parent / "data"
+
+
+@lru_cache(maxsize=4)
+def _archive_at(path: Path) -> CorpusArchive | None:
+    """Return the archive of the corpus at a path; None if the corpus is a directory.
+
+    Raises:
+        CorpusError: the file is not an archive.
+    """
+    if not path.is_file():
+        return None
+    try:
+        return CorpusArchive(path)
+    except (OSError, ValueError) as error:
+        raise CorpusError(
+            "archive-unreadable",
+            f"{path} is not the archive of a corpus: {error}.",
+            "Pass a directory that `onnx-conformance generate` or `export` wrote, or the archive in the package.",
+        ) from None
 
 
 def open_corpus(path: Path) -> Corpus:
@@ -180,13 +223,20 @@ def open_corpus(path: Path) -> Corpus:
 
 
 def missing_and_unexpected_files(corpus: Corpus) -> tuple[list[str], list[str]]:
-    """Return the files that are only in the manifest, and the files that are only in the directory; both sorted."""
+    """Return the files that are only in the manifest, and the files that are only in the corpus; both sorted.
+
+    In an archive, a case counts as one file: reading the case checks the files in it.
+    """
+    archive = _archive_at(corpus.path)
+    if archive is not None:
+        listed = {case.path for case in corpus.cases.values()}
+        return sorted(listed - archive.names), sorted(archive.names - listed - {MANIFEST, RELEASED})
     root, cases = str(corpus.path), {case.path: tuple(case.files) for case in corpus.cases.values()}
     whole = {path for path, files in cases.items() if _has_expected_files(f"{root}/{path}", _names_by_folder(files))}
     present = set(_iter_files(root, whole))
     others = cases.keys() - (whole - present)  # a case that is listed as a file is a symbolic link
     listed = {f"{path}/{name}" for path in others for name in cases[path]}
-    return sorted(listed - present), sorted(present - listed - {MANIFEST, RELEASED})
+    return sorted(listed - present), sorted(present - listed - ADDED_FILES - {MANIFEST, RELEASED})
 
 
 @lru_cache(maxsize=LAYOUT_CACHE_SIZE)
@@ -212,7 +262,7 @@ def _has_expected_files(case: str, folders: Mapping[str, set[str]]) -> bool:
 
 
 def read_document(corpus: Path, name: str, largest: int) -> Any:
-    """Return a JSON document of a corpus, validated against the schema with the same name.
+    """Return a JSON document of a corpus in a directory or an archive, validated against the schema with the same name.
 
     Args:
         name: `manifest.json` or `released.json`.
@@ -221,25 +271,32 @@ def read_document(corpus: Path, name: str, largest: int) -> Any:
     Raises:
         CorpusError: the file cannot be read, or is malformed.
     """
+    archive = _archive_at(corpus)
     try:
-        document = decode_json(read_regular(corpus / name, largest))
+        content = archive.read_member(name, largest) if archive else read_regular(corpus / name, largest)
+        document = decode_json(content)
     except OSError as error:
         raise damaged_corpus_error("file-unreadable", corpus, f"{name} cannot be read ({error.strerror})") from None
-    except MalformedError as error:
+    except (MalformedError, ValueError) as error:
         raise damaged_corpus_error("file-unreadable", corpus, f"{name} cannot be read ({error})") from None
     if problem := schema_violation(Path(name).stem, document):
         raise damaged_corpus_error("malformed", corpus, f"{name} is malformed: {problem}")
     return document
 
 
+def has_file(corpus: Path, name: str) -> bool:
+    """Return whether a corpus has a file of its own with this name, such as the manifest."""
+    archive = _archive_at(corpus)
+    return (corpus / name).is_file() if archive is None else name in archive.names
+
+
 def read_manifest(path: Path) -> Corpus:
-    """Return the corpus that the manifest in the directory `path` describes; the cases' files are not checked.
+    """Return the corpus that the manifest in a directory or an archive describes; the cases' files are not checked.
 
     Raises:
         CorpusError: there is no manifest, or it is malformed or altered.
     """
-    manifest = path / MANIFEST
-    if not manifest.is_file():
+    if not has_file(path, MANIFEST):
         raise CorpusError(
             "manifest-missing",
             f"{path} is not a corpus: it has no {MANIFEST}.",

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.corpus.corpus import RELEASED, damaged_corpus_error, read_document
+from conformance.corpus.corpus import RELEASED, damaged_corpus_error, has_file, read_document
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def release_of(corpus: Corpus) -> Released:
 
 
 def read_released(corpus: Path) -> Released | None:
-    """Return the content of `released.json` in a corpus's directory; None if there is no such file.
+    """Return the content of `released.json` of a corpus; None if there is no such file.
 
     Raises:
         CorpusError: the file is malformed or altered.
     """
-    if not (corpus / RELEASED).is_file():
+    if not has_file(corpus, RELEASED):
         return None
     document = read_document(corpus, RELEASED, MAX_RELEASED_BYTES)
     if document["digest"] != _released_digest(document["version"], document["cases"]):

@@ -209,7 +209,7 @@ class Recorder:
             report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
         elif result["verdict"] != Verdict.PASS:
             report.outcome = "skipped"
-            report.longrepr = (str(self._corpus.path / MANIFEST), 0, f"{result['verdict']}: {result['message']}")
+            report.longrepr = (str(self._corpus.file), 0, f"{result['verdict']}: {result['message']}")
 
     def abort(self, error: ConformanceError) -> NoReturn:
         """Stop the pytest session because of `error`, which the user must correct."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.corpus.corpus import MANIFEST, bundled_corpus_path, open_corpus, read_manifest
+from conformance.corpus.corpus import bundled_corpus_path, open_corpus, read_manifest
 from conformance.errors import ConformanceError
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import read_expectations_by_subject
@@ -104,7 +104,7 @@ class ConformanceSession:
         except Exception:
             starting.end()
             raise
-        self.manifest = self.corpus.path / MANIFEST
+        self.manifest = self.corpus.file
         self.subjects = starting.subjects()
         self.processes = SubjectProcesses(self.subjects)
         self.worker = Worker(

@@ -1,13 +1,16 @@
 /* Judges outputs by the rules of docs/how-to/judge-without-python.md. Needs C99, libc and libm alone; C++ can include it.
  *
  * judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]    judges one output
- * judge --corpus CORPUS CANDIDATES                        judges a folder of candidates
+ * judge --corpus CORPUS CANDIDATES [--undecided]          judges a folder of candidates
  *
  * One output: all files are TensorProto files. The program prints "pass", or "fail" with the reason.
  *
- * A folder: CORPUS is an unpacked corpus archive. CANDIDATES has the outputs of a runtime at the same places, as
- * KIND/CASE/test_data_set_N/output_I.pb, or as output_I.bin with the elements alone. The program prints every output
- * that fails, every output that is undecided, and the number of cases by verdict:
+ * A folder: CORPUS is a folder that `onnx-conformance export` wrote, or an unpacked corpus archive. CANDIDATES has the
+ * outputs of a runtime at the same places, as KIND/CASE/test_data_set_N/output_I.pb, or as output_I.bin with the elements
+ * alone. The program prints every output that fails, and the number of cases by verdict. --undecided prints the undecided
+ * outputs, too. Without the file index.csv, the program takes the cases from manifest.json, and counts undecided cases as
+ * passed; it prints a note then.
+ *
  *
  *   pass       all outputs are acceptable
  *   fail       an output is not acceptable or absent, or there are too many outputs
@@ -374,6 +377,8 @@ enum { JUDGE_MAX_NAME = 255, JUDGE_MAX_PATH = 4096, JUDGE_MAX_OUTPUTS = 512, JUD
 enum { JUDGE_MAX_CHECKS = JUDGE_MAX_LINE / 6 + 1 };
 enum { JUDGE_PASS, JUDGE_FAIL, JUDGE_UNDECIDED, JUDGE_MISSING, JUDGE_VERDICTS };
 
+enum { JUDGE_MAX_DATA_SETS = 100000 };
+
 static const char *const judge_columns = "case,kind,level,data_sets,checks,one_computation,";
 
 /* A line of index.csv. */
@@ -425,9 +430,15 @@ static int judge_read_checks(const char *at, judge_case *found) {
     return row == found->outputs && (rows == 1 || rows == found->data_sets);
 }
 
+/* Return whether a text can be the name and the kind of a case; both become parts of a path. */
+static int judge_is_case(const judge_case *found) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    return found->name[0] && !found->name[strspn(found->name, letters)] &&
+           (!strcmp(found->kind, "node") || !strcmp(found->kind, "pass") || !strcmp(found->kind, "invalid"));
+}
+
 /* Read a line of index.csv; return whether it is well-formed. */
 static int judge_read_case(const char *line, judge_case *found) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     static char checks[JUDGE_MAX_LINE], numbers[JUDGE_MAX_LINE];
     char level[16], data_sets[16];
     const char *at = line;
@@ -436,10 +447,9 @@ static int judge_read_case(const char *line, judge_case *found) {
         !judge_column(&at, level, sizeof level) || !judge_column(&at, data_sets, sizeof data_sets) ||
         !judge_column(&at, checks, sizeof checks) || !judge_column(&at, numbers, sizeof numbers))
         return 0;
-    if (!found->name[0] || found->name[strspn(found->name, letters)]) return 0;
-    if (strcmp(found->kind, "node") && strcmp(found->kind, "pass") && strcmp(found->kind, "invalid")) return 0;
+    if (!judge_is_case(found)) return 0;
     at = data_sets;
-    if (!judge_read_number(&at, 100000, &found->data_sets) || *at) return 0;
+    if (!judge_read_number(&at, JUDGE_MAX_DATA_SETS, &found->data_sets) || *at) return 0;
     if (!judge_read_checks(checks, found)) return 0;
     for (at = numbers; *at; at += *at == ' ') {
         unsigned long output;
@@ -456,6 +466,34 @@ static int judge_path(char *path, const char *folder, const judge_case *of, unsi
     const int size = snprintf(path, JUDGE_MAX_PATH, "%s/%s/%s/test_data_set_%lu/%s_%lu.%s", folder, of->kind, of->name,
                               data_set, part, (unsigned long)number, ending);
     return size > 0 && size < JUDGE_MAX_PATH;
+}
+
+/* Return whether a file of a case exists in a corpus. */
+static int judge_has(const char *corpus, const judge_case *of, unsigned long data_set, const char *part, size_t number) {
+    static char path[JUDGE_MAX_PATH];
+    return judge_path(path, corpus, of, data_set, part, number, "pb") && judge_exists(path);
+}
+
+/* Read a line of manifest.json that has the level of a case, `  "KIND/NAME": "LEVEL",`, and find the data sets and the
+ * outputs by their files. Returns 1, 0 if the line has no level of a case, or -1 if the case is too large. */
+static int judge_read_level(const char *corpus, const char *line, judge_case *found) {
+    char level[8];
+    size_t count = 0, number;
+    memset(found, 0, sizeof *found);
+    if (sscanf(line, " \"%7[a-z]/%255[A-Za-z0-9_]\": \"%7[a-z]\"", found->kind, found->name, level) != 3) return 0;
+    if (!judge_is_case(found)) return 0;
+    while (found->outputs <= JUDGE_MAX_OUTPUTS && judge_has(corpus, found, 0, "output", found->outputs)) ++found->outputs;
+    if (found->outputs > JUDGE_MAX_OUTPUTS) return -1;
+    found->has_rows = 1;
+    while (judge_has(corpus, found, found->data_sets, found->outputs ? "output" : "input", 0)) {
+        if (found->data_sets == JUDGE_MAX_DATA_SETS || count + found->outputs > JUDGE_MAX_CHECKS) return -1;
+        for (number = 0; number < found->outputs; ++number)
+            found->checks[count++] = judge_has(corpus, found, found->data_sets, "bound", number)    ? 'b'
+                                     : judge_has(corpus, found, found->data_sets, "accept", number) ? 'i'
+                                                                                                    : 'e';
+        ++found->data_sets;
+    }
+    return 1;
 }
 
 /* Find output `number` of a candidate, as .pb or as .bin; return 0 if it does not exist. */
@@ -517,8 +555,8 @@ static int judge_case_output(const char *corpus, const char *candidates, const j
     return verdict;
 }
 
-/* Judge a case and print its outputs that fail or are undecided. Returns a verdict, or -1. */
-static int judge_candidate(const char *corpus, const char *candidates, const judge_case *of) {
+/* Judge a case and print its outputs that fail, and the undecided outputs if `lists_undecided`. Returns a verdict, or -1. */
+static int judge_candidate(const char *corpus, const char *candidates, const judge_case *of, int lists_undecided) {
     static char path[JUDGE_MAX_PATH];
     unsigned long data_set;
     size_t number;
@@ -543,6 +581,7 @@ static int judge_candidate(const char *corpus, const char *candidates, const jud
         for (number = 0; worst == JUDGE_PASS && !is_equal && number < of->outputs; ++number)
             if (of->one_computation[number]) {
                 verdict = verdict == JUDGE_PASS ? JUDGE_UNDECIDED : verdict;
+                if (!lists_undecided) continue;
                 printf("undecided %s/%s/test_data_set_%lu/output_%lu\n", of->kind, of->name, data_set,
                        (unsigned long)number);
             }
@@ -551,36 +590,50 @@ static int judge_candidate(const char *corpus, const char *candidates, const jud
     return verdict;
 }
 
-static int judge_all(const char *corpus, const char *candidates) {
+static int judge_all(const char *corpus, const char *candidates, int lists_undecided) {
     static const char *const verdicts[JUDGE_VERDICTS] = {"pass", "fail", "undecided", "missing"};
     static char path[JUDGE_MAX_PATH], line[JUDGE_MAX_LINE];
     static judge_case found;
     unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0};
-    int i, verdict = 0, is_first = 1, size = snprintf(path, sizeof path, "%s/index.csv", corpus);
-    FILE *const index = size > 0 && size < JUDGE_MAX_PATH ? fopen(path, "rb") : NULL;
-    if (!index) return judge_refuse("%s has no index.csv; name the folder of an unpacked corpus archive.", corpus);
-    while (verdict >= 0 && fgets(line, sizeof line, index)) {
+    int i, verdict = 0, is_first = 1, is_case = 1, has_index = 1;
+    int size = snprintf(path, sizeof path, "%s/index.csv", corpus);
+    FILE *list = size > 0 && size < JUDGE_MAX_PATH ? fopen(path, "rb") : NULL;
+    if (!list) {
+        has_index = 0;
+        size = snprintf(path, sizeof path, "%s/manifest.json", corpus);
+        list = size > 0 && size < JUDGE_MAX_PATH ? fopen(path, "rb") : NULL;
+    }
+    if (!list)
+        return judge_refuse("%s is not a corpus: it has neither index.csv nor manifest.json. Name a folder that"
+                            " `onnx-conformance export` wrote.", corpus);
+    while (verdict >= 0 && fgets(line, sizeof line, list)) {
         if (!strchr(line, '\n')) verdict = -1;
+        else if (!has_index) verdict = is_case = judge_read_level(corpus, line, &found);
         else if (is_first) verdict = strncmp(line, judge_columns, strlen(judge_columns)) ? -1 : 0;
         else if (!judge_read_case(line, &found)) verdict = -1;
-        else {
-            verdict = judge_candidate(corpus, candidates, &found);
+        if (verdict >= 0 && is_case && !(has_index && is_first)) {
+            verdict = judge_candidate(corpus, candidates, &found, lists_undecided);
             if (verdict >= 0) ++counts[verdict];
         }
         is_first = 0;
     }
-    if (ferror(index) || is_first) verdict = -1;
-    fclose(index);
-    if (verdict < 0) return judge_refuse("%s cannot be used: the archive is damaged or incomplete.", corpus);
+    if (ferror(list) || is_first) verdict = -1;
+    fclose(list);
+    if (verdict < 0) return judge_refuse("%s cannot be used: the corpus is damaged or incomplete.", corpus);
+    if (!has_index)
+        printf("note: %s has no index.csv, so undecided cases count as passed. `onnx-conformance export` writes it.\n",
+               corpus);
     for (i = 0; i < JUDGE_VERDICTS; ++i) printf("%s: %lu\n", verdicts[i], counts[i]);
     return counts[JUDGE_FAIL] || !(counts[JUDGE_PASS] + counts[JUDGE_UNDECIDED]);
 }
 
 int main(int count, char **words) {
-    if (count == 4 && !strcmp(words[1], "--corpus")) return judge_all(words[2], words[3]);
+    if (count == 4 && !strcmp(words[1], "--corpus")) return judge_all(words[2], words[3], 0);
+    if (count == 5 && !strcmp(words[1], "--corpus") && !strcmp(words[4], "--undecided"))
+        return judge_all(words[2], words[3], 1);
     if (count >= 3 && count % 2 && words[1][0] != '-') return judge_one(count, words);
     return judge_refuse("usage: %s", "judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]\n"
-                                     "       judge --corpus CORPUS CANDIDATES");
+                                     "       judge --corpus CORPUS CANDIDATES [--undecided]");
 }
 
 #endif

@@ -15,10 +15,10 @@ from corpora import write_part
 from documentation import DOCS, read_page
 from ml_dtypes import bfloat16
 from repository import DATA, ROOT
-from script_modules import script_module
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import ExpectedTensor
+from conformance.generation.export import INDEX_COLUMNS
 from conformance.judging.compare import is_acceptable
 from conformance.models.arrays import tensor_of
 from conformance.mutants import catalogue
@@ -31,7 +31,7 @@ FLOATS = ([1.0, 2.0], [1.0, 2.5], [1.0, NAN], [1.0, INF], [1.0, -INF], [1.0, -0.
 BOUNDS = (None, [0.0, 0.0], [0.0, 0.5], [0.0, INF])
 """Bounds; every pair of `FLOATS` is judged in every type with every bound."""
 
-HEADER = ",".join(script_module("release").INDEX_COLUMNS)
+HEADER = ",".join(INDEX_COLUMNS)
 SANITIZERS = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -223,6 +223,37 @@ def test_judges_agree_on_part_of_corpus(program, tmp_path):
     assert all(counts["outputs"] > counts["cases"] > 15 for _, counts in compared.values())
     assert compared["reference"][1]["undecided"] > 0
     assert compared["adam.norm_ignored"][1]["fail"] > 0
+
+
+def test_judge_without_index_counts_undecided_cases_as_passed(program, pair):
+    expected = ExpectedTensor("Y", np.array([1.0, 2.0]), bound=np.array([0.5, 0.5]))
+    pair.add("inexact", expected, np.array([1.0, 2.25]))
+    pair.lines[-1] = "inexact,node,must,1,bound,0,,,"
+    pair.add("wrong", expected, np.array([1.0, 2.75]))
+    found = pair.judge(program)
+    assert found.cases == {"pass": 0, "fail": 1, "undecided": 1, "missing": 0}
+    assert found.undecided == {("inexact", 0, 0)}
+    command = [program, "--corpus", pair.corpus, pair.candidates]
+    silent = subprocess.run(command, check=False, capture_output=True)
+    assert b"undecided node" not in silent.stdout
+    (pair.corpus / "index.csv").unlink()
+    levels = '  "node/inexact": "must",\n  "node/wrong": "must"\n'
+    (pair.corpus / "manifest.json").write_text(f'{{\n "levels": {{\n{levels} }}\n}}\n', encoding="utf-8")
+    noted = subprocess.run(command, check=False, capture_output=True)
+    assert noted.returncode == 1
+    assert b"note: " in noted.stdout
+    assert b"note: " not in silent.stdout
+    assert b"pass: 1\nfail: 1\nundecided: 0\n" in noted.stdout
+
+
+@pytest.mark.parametrize("line", ['  "../case": "must",', '  "node/../case": "must",', '  "other/case": "must",', "{}"])
+def test_judge_of_hostile_manifest_reads_no_other_folder(program, pair, line):
+    pair.add("case", ExpectedTensor("Y", np.arange(3)), np.arange(3))
+    (pair.corpus / "manifest.json").write_text(f"{line}\n", encoding="utf-8")
+    command = [program, "--corpus", pair.corpus, pair.candidates]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pass: 0\nfail: 0\n" in done.stdout
 
 
 def test_cmake_target_judges_a_folder_of_candidates(tmp_path, pair):

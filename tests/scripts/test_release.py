@@ -121,3 +121,35 @@ def test_archive_of_altered_corpus_is_refused(corpus):
     next(corpus.rglob("model.onnx")).write_bytes(b"")
     with pytest.raises(CorpusError):
         release.corpus_archive(corpus, "corpus")
+
+
+@pytest.mark.parametrize("other", ["notes.txt", "folder", "link"])
+def test_clear_of_folder_with_other_files_is_refused(tmp_path, other):
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    (folder / "SHA256SUMS").write_text("")
+    if other == "folder":
+        (folder / other).mkdir()
+    elif other == "link":
+        (folder / "onnx_conformance-1.whl").symlink_to(tmp_path)
+    else:
+        (folder / other).write_text("kept")
+    with pytest.raises(SystemExit):
+        release.clear(folder)
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_clear_removes_files_of_an_earlier_release(tmp_path):
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    for name in ("SHA256SUMS", "onnx_conformance-1.0-py3-none-any.whl", "onnx-conformance-corpus-2.0.0.tar.gz"):
+        (folder / name).write_text("")
+    release.clear(folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_help_of_release_script_writes_nothing(tmp_path):
+    command = [sys.executable, str(ROOT / "scripts" / "release.py"), "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []

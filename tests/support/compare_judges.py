@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repository import DATA, ROOT
-from script_modules import script_module
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
+from conformance.generation.export import corpus_index
 from conformance.judging.compare import compare_output, output_without_interpretation
 from conformance.models.arrays import tensor_of
 from conformance.mutants import MutantBackend, catalogue
@@ -68,7 +68,8 @@ def compile_judge(program: Path, *flags: str) -> None:
 def write_index(corpus: Path, folder: Path) -> Path:
     """Write a folder that has the index of a corpus, and links to its cases; return the folder."""
     folder.mkdir()
-    (folder / "index.csv").write_bytes(script_module("release").corpus_index(open_corpus(corpus)))
+    opened = open_corpus(corpus)
+    (folder / "index.csv").write_bytes(corpus_index(opened, list(opened.cases.values())))
     for kind in ("node", "pass", "invalid"):
         (folder / kind).symlink_to(corpus / kind, target_is_directory=True)
     return folder
@@ -76,7 +77,7 @@ def write_index(corpus: Path, folder: Path) -> Path:
 
 def judge_in_c(program: Path, corpus: Path, candidates: Path) -> Judgement:
     """Return what the judge in C prints about a folder of candidates."""
-    command = [str(program), "--corpus", str(corpus), str(candidates)]
+    command = [str(program), "--corpus", str(corpus), str(candidates), "--undecided"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = Judgement()
     for line in done.stdout.splitlines():
@@ -85,7 +86,7 @@ def judge_in_c(program: Path, corpus: Path, candidates: Path) -> Judgement:
         elif match := LINE.fullmatch(line):
             places = found.failing if match[1] == "fail" else found.undecided
             places.add((match[2], int(match[3]), int(match[4])))
-        else:
+        elif not line.startswith("note: "):
             raise ValueError(f"the judge printed {line!r}")
     if done.returncode not in {0, 1} or (done.returncode == 0) != (not found.cases["fail"]):
         raise ValueError(f"the judge ended with status {done.returncode}: {done.stderr}")
