@@ -262,6 +262,20 @@ def install_public_models(session: nox.Session) -> None:
     session.install("--no-deps", "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3")
 
 
+@nox.session(name="onnx-cases")
+def onnx_cases(session: nox.Session) -> None:
+    """Judge onnx's own node cases with the reference; `-- --perturb` also counts faults that it does not notice."""
+    session.install("-e", ".", ONNX)
+    session.run("python", "scripts/onnx_cases.py", *session.posargs)
+
+
+@nox.session(name="reference-sweep")
+def reference_sweep(session: nox.Session) -> None:
+    """Judge random nodes on ONNX Runtime with the reference; arguments: the number of nodes, the seed."""
+    session.install("-e", ".[onnxruntime]", ONNX, *GROUPS["tests"])
+    session.run("python", "tests/support/reference_sweep.py", *session.posargs, success_codes=[0, 1])
+
+
 @nox.session
 def models(session: nox.Session) -> None:
     """Audit public models that come inside packages, and write reports/models/README.md; `-- --model cls`."""

@@ -6,18 +6,24 @@ oracle of the corpus (`conformance.reference.oracle`) is tighter, but handles on
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from conformance.models.arrays import type_name
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.reference.enclosures.exact import EXACT_OPERATORS, evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.linear import LINEAR_ENCLOSURES
 from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSURES
+from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import is_computed
-from conformance.verdicts import Unsupported
+from conformance.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +55,9 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         inputs: its inputs. A tensor of numbers may be an array, if its elements are known, or an `Enclosure`.
 
     Returns:
-        An `Enclosure` for each output whose elements may differ by rounding, and an array for every other output.
+        An `Enclosure` for each output whose elements may differ by rounding or that the specification leaves open, and
+        an array for every other output. The enclosure has the bounds of level `must`; its attribute `should` has those
+        of level `should`.
 
     Raises:
         Unsupported: there is no reference for the operator, an attribute or a type, or rounding of an input decides
@@ -57,6 +65,39 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """
     if not is_supported(node):
         raise Unsupported(f"no reference for {node.domain or 'ai.onnx'}.{node.op_type}")
+    with np.errstate(all="ignore"):
+        results = _enclose_at(Level.MUST, node, inputs)
+        if all(not isinstance(result, Enclosure) or result.is_exact for result in results):
+            return results
+        strict = [tensor.should or tensor if isinstance(tensor, Enclosure) else tensor for tensor in inputs]
+        try:
+            bounds = _enclose_at(Level.SHOULD, node, strict)
+        except Unsupported:
+            return results
+    return [
+        replace(result, should=bound if isinstance(bound, Enclosure) else Enclosure.exact(bound))
+        if isinstance(result, Enclosure) and bound is not None
+        else result
+        for result, bound in zip(results, bounds, strict=True)
+    ]
+
+
+def has_signed_zeros(node: Node) -> bool:
+    """Return whether IEEE 754 determines the sign of each zero that a node returns: a requirement of level `should`.
+
+    The expected values of `enclose_node` have these signs.
+    """
+    return node.domain in MAIN_DOMAINS and node.op_type in SIGNED_ZERO
+
+
+def _enclose_at(level: Level, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    with judged_at(level):
+        results = _enclose(node, inputs)
+    returned = [result.returned() if isinstance(result, Enclosure) else result for result in results]
+    return leave_open(node, inputs, returned)
+
+
+def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if node.op_type in EXACT_OPERATORS:
         return evaluate_exactly(node, inputs)
     given = [tensor for tensor in inputs if tensor is not None]
@@ -64,7 +105,16 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         isinstance(tensor, Enclosure) or is_computed(tensor.dtype) for tensor in given
     ):
         return evaluate_exactly(node, inputs)
-    return ENCLOSURES[node.op_type](node, [_as_enclosure(tensor) for tensor in inputs])
+    operands = [_as_enclosure(tensor) for tensor in inputs]
+    narrow = next((tensor.dtype for tensor in operands if isinstance(tensor, Enclosure)), None)
+    if narrow is None or not is_strict() or type_name(narrow) not in NARROW or node.op_type not in WIDE_FORMULAS:
+        return ENCLOSURES[node.op_type](node, operands)
+    wide = [tensor.with_dtype(_FLOAT) if isinstance(tensor, Enclosure) else tensor for tensor in operands]
+    results = ENCLOSURES[node.op_type](node, wide)
+    return [result.as_type(narrow) if isinstance(result, Enclosure) else result for result in results]
+
+
+_FLOAT = np.dtype(np.float32)
 
 
 def _as_enclosure(tensor: Tensor) -> Tensor:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.models.arrays import dtype_of
-from conformance.reference.numbers.enclosure import FUNCTION_ULPS, Enclosure, add, divide, hull, multiply, subtract
-from conformance.reference.numbers.precision import is_computed
+from conformance.reference.numbers.enclosure import (
+    ROUNDOFF,
+    Enclosure,
+    accuracy_of,
+    add,
+    admit,
+    divide,
+    hull,
+    is_strict,
+    multiply,
+    subtract,
+)
+from conformance.reference.numbers.precision import format_of, is_computed
+from conformance.reference.tolerances import FUNCTIONS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -43,7 +57,7 @@ def log(X: Enclosure) -> Enclosure:
 
 def sqrt(X: Enclosure) -> Enclosure:
     """Return the square roots."""
-    return X.named("sqrt", np.sqrt)
+    return X.apply(np.sqrt, float(accuracy_of(X.dtype).root), own=ROUNDOFF)
 
 
 def tanh(X: Enclosure) -> Enclosure:
@@ -52,9 +66,21 @@ def tanh(X: Enclosure) -> Enclosure:
 
 
 def sigmoid(X: Enclosure) -> Enclosure:
-    """Return 1 / (1 + Exp(-X)), or the equal form (1 + Tanh(X / 2)) / 2, which has an absolute error far below 0."""
+    """Return 1 / (1 + Exp(-X)). The form with Tanh has an absolute error far below 0."""
+    ulps = FUNCTIONS["exp"].ulps(is_strict=is_strict())
     with np.errstate(all="ignore"):
-        return hull((1.0 + exp(-X)).apply(lambda y: 1 / y, FUNCTION_ULPS["exp"]), 0.5 * (1.0 + tanh(0.5 * X)))
+        return admit(
+            "Sigmoid",
+            written=lambda: _without_overflow(1.0 + exp(-X)).apply(lambda y: 1 / y, ulps),
+            tanh=lambda: 0.5 * (1.0 + tanh(0.5 * X)),
+        )
+
+
+def _without_overflow(X: Enclosure) -> Enclosure:
+    """Return a divisor whose overflow gives a quotient of 0, as an exact infinity does."""
+    if X.overflows is None:
+        return X
+    return replace(X, error=np.where(X.overflows, 0.0, X.error), overflows=None)
 
 
 def softplus(X: Enclosure) -> Enclosure:
@@ -83,13 +109,44 @@ def _erf(X: Enclosure) -> Enclosure:
 
 def _elu(X: Enclosure, alpha: float) -> Enclosure:
     negative = X.apply(lambda x: np.minimum(x, 0))
-    below = alpha * hull(negative.named("expm1", np.expm1), exp(negative) - 1.0)
+    below = alpha * admit("Elu", expm1=lambda: negative.named("expm1", np.expm1), written=lambda: exp(negative) - 1.0)
     return _choose(X.value < 0, below, X)
+
+
+def _selu(X: Enclosure, alpha: float, gamma: float) -> Enclosure:
+    negative = X.apply(lambda x: np.minimum(x, 0))
+    below = admit(
+        "Selu",
+        expm1=lambda: gamma * (alpha * negative.named("expm1", np.expm1)),
+        written=lambda: gamma * (alpha * exp(negative) - alpha),
+        folded=lambda: (X.constant(gamma) * alpha) * (exp(negative) - 1.0),
+    )
+    return _choose(X.value <= 0, below, gamma * X)
+
+
+def _celu(X: Enclosure, alpha: float) -> Enclosure:
+    negative = X.apply(lambda x: np.minimum(x, 0)) / alpha
+    below = alpha * admit("Elu", expm1=lambda: negative.named("expm1", np.expm1), written=lambda: exp(negative) - 1.0)
+    return _choose(X.value < 0, below, X)
+
+
+def _shrink(X: Enclosure, lambd: float, bias: float) -> Enclosure:
+    if not X.is_exact:
+        raise Unsupported("rounding of an input decides the result of Shrink")
+    zero = Enclosure(np.zeros(X.shape), np.zeros(X.shape), X.dtype)
+    return _choose(X.value < -lambd, X + bias, _choose(X.value > lambd, X - bias, zero))
 
 
 def _choose(condition: Array, A: Enclosure, B: Enclosure) -> Enclosure:
     """Return A where a condition on exact numbers holds, otherwise B; both functions must meet where it changes."""
-    return Enclosure(np.where(condition, A.value, B.value), np.where(condition, A.error, B.error), A.dtype)
+    masks = [np.zeros(A.shape, dtype=bool) if X.overflows is None else X.overflows for X in (A, B)]
+    overflows = np.where(condition, *masks)
+    return Enclosure(
+        np.where(condition, A.value, B.value),
+        np.where(condition, A.error, B.error),
+        A.dtype,
+        overflows=overflows if overflows.any() else None,
+    )
 
 
 # The nodes
@@ -142,14 +199,30 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if not X.is_exact and not (np.all(X.value - X.error > 0) or np.all(exponent == 2)):
         raise Unsupported("the base of Pow is not exact and may be negative")
     if np.all(exponent == 2):
-        return [_broadcast(multiply(X, X), np.broadcast_shapes(X.shape, exponent.shape))]
+        square = multiply(X, X)
+        power = admit("Power of 2", product=lambda: square, function=lambda: _power(X, exponent, square))
+        square = replace(power, terms=square.terms)
+        return [_broadcast(square, np.broadcast_shapes(X.shape, exponent.shape))]
     X = _broadcast(X, np.broadcast_shapes(X.shape, exponent.shape))
-    # A function call, or an exponential of a product with a logarithm: relative error 3 |y log x| u.
+    return [_power(X, exponent, X.apply(lambda x: x**exponent))]
+
+
+def _power(X: Enclosure, exponent: Array, power: Enclosure) -> Enclosure:
+    """Return a power with the error of a function call, or of an exponential of a product with a logarithm.
+
+    The exponential has the relative error 3 Abs(y Log(x)) u.
+
+    Args:
+        X: the base.
+        exponent: the exponent.
+        power: the power, with the error that the base contributes.
+    """
     with np.errstate(all="ignore"):
         log_of_power = np.abs(exponent * np.log(np.abs(X.value)))
     log_of_power = np.where(np.isfinite(log_of_power), log_of_power, 0.0)
-    roundings = np.maximum(2 * FUNCTION_ULPS["pow"], np.maximum(np.abs(exponent), 4 * log_of_power))
-    return [X.apply(lambda x: x**exponent, roundings / 2)]
+    ulps = FUNCTIONS["pow"].ulps(is_strict=is_strict())
+    roundings = np.maximum(2 * ulps, np.maximum(np.abs(exponent), 4 * log_of_power))
+    return power.with_roundings(roundings, np.broadcast_to(X.error == 0, power.shape))
 
 
 def _broadcast(X: Enclosure, shape: tuple[int, ...]) -> Enclosure:
@@ -170,27 +243,61 @@ def _cast(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         exact = X.apply(np.trunc) if to.kind in "iu" else X.apply(lambda x: x != 0)
         if not exact.is_exact:
             raise Unsupported("rounding of an input decides the result of Cast")
-        if to.kind in "iu" and not _fits(exact.value, to):
-            raise Unsupported("Cast of a number that the integer type does not have")
+        if to.kind in "iu" and not (fits := _fits(exact.value, to)).all():
+            known = np.where(fits, exact.value, 0.0)
+            return [Enclosure(known, np.zeros(known.shape), to).leave_open(~fits)]
         return [exact.value.astype(to)]
     if is_computed(to):
-        return [Enclosure.exact(X.astype(np.float64)).with_dtype(to).as_type(to)]
+        return [Enclosure.exact(X.astype(np.float64)).as_type(to)]
     return [X.astype(to)]
 
 
-def _fits(values: Array, to: np.dtype[Any]) -> bool:
+def _fits(values: Array, to: np.dtype[Any]) -> Array:
+    """Return for each integer in double whether a type has it; the largest double below 2^64 is less than 2^64 - 1."""
     limits = np.iinfo(to)
-    return bool(np.all(np.isfinite(values)) and np.all(values >= limits.min) and np.all(values <= limits.max))
+    with np.errstate(all="ignore"):
+        return np.asarray((values >= float(limits.min)) & (values < float(limits.max) + (1 if limits.bits < 64 else 0)))
 
 
-def _fold(function: Callable[[Enclosure, Enclosure], Enclosure], *, mean: bool = False) -> NodeEnclosure:
-    def enclose(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-        total, *others = [_tensor(tensor) for tensor in inputs]
-        for other in others:
-            total = function(total, other)
-        return [divide(total, total.constant(len(inputs))) if mean and others else total]
+def _add_operands(operands: Sequence[Enclosure]) -> Enclosure:
+    """Return the sum of some tensors, added in any order."""
+    first, *others = operands
+    if not others:
+        return first
+    shape = np.broadcast_shapes(*(each.shape for each in operands))
+    parts = [_broadcast(each, shape) for each in operands]
+    values, errors = (np.stack([getattr(part, name) for part in parts]) for name in ("value", "error"))
+    stacked = Enclosure(values, errors, first.dtype).sum([0])
+    return reduce(add, operands) if any(each.terms for each in operands) else stacked
 
-    return enclose
+
+def _sum(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    return [_add_operands([_tensor(given) for given in inputs])]
+
+
+def _mean(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    operands = [_tensor(given) for given in inputs]
+    if len(operands) == 1:
+        return list(operands)
+    count = operands[0].constant(len(operands))
+    return [
+        admit(
+            "Mean",
+            written=lambda: divide(_add_operands(operands), count),
+            scaled=lambda: _add_operands([divide(each, count) for each in operands]),
+        )
+    ]
+
+
+def _hard_swish(X: Enclosure) -> Enclosure:
+    clipped = (X + 3.0).apply(lambda y: np.clip(y, 0, 6))
+    result = admit(
+        "HardSwish",
+        written=lambda: X * _hard_sigmoid(X, 1 / 6, 0.5),
+        relu6=lambda: (X * clipped) / 6.0,
+        reciprocal=lambda: X * (clipped * (1 / 6)),
+    )
+    return Enclosure(result.value, result.error, X.dtype)
 
 
 def _hard_sigmoid(X: Enclosure, alpha: float, beta: float) -> Enclosure:
@@ -223,9 +330,17 @@ def _periodic(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
         X = _tensor(inputs[0])
         exact = Enclosure(X.value, np.zeros_like(X.value), X.dtype)
         result = exact.named(name, function)
-        return [Enclosure(result.value, result.error + X.error, X.dtype)]
+        absolute = 0.0 if is_strict() else FUNCTIONS[name].absolute * float(format_of(X.dtype).unit_roundoff)
+        return [Enclosure(result.value, result.error + X.error + absolute, X.dtype)]
 
     return enclose
+
+
+def _tan(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = _tensor(inputs[0])
+    if not X.is_exact:
+        raise Unsupported("the operand of Tan is not exact, and may be near a pole")
+    return [X.named("tan", np.tan)]
 
 
 def _named(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
@@ -237,8 +352,8 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Sub": _binary(subtract),
     "Mul": _binary(multiply),
     "Div": _binary(divide),
-    "Sum": _fold(add),
-    "Mean": _fold(add, mean=True),
+    "Sum": _sum,
+    "Mean": _mean,
     "Pow": _pow,
     "Cast": _cast,
     "Exp": _unary(exp),
@@ -254,16 +369,21 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Gelu": _gelu,
     "Swish": _with_numbers(_swish, alpha=1.0),
     "Elu": _with_numbers(_elu, alpha=1.0),
+    "Selu": _with_numbers(_selu, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
+    "Celu": _with_numbers(_celu, alpha=1.0),
+    "Shrink": _with_numbers(_shrink, lambd=0.5, bias=0.0),
     "LeakyRelu": _with_numbers(_leaky_relu, alpha=0.01),
     "PRelu": _prelu,
     "HardSigmoid": _with_numbers(_hard_sigmoid, alpha=0.2, beta=0.5),
-    "HardSwish": _unary(lambda X: X * _hard_sigmoid(X, 1 / 6, 0.5)),
+    "HardSwish": _unary(_hard_swish),
     "Sin": _periodic("sin", np.sin),
     "Cos": _periodic("cos", np.cos),
     "Asin": _named("asin", np.arcsin),
     "Acos": _named("acos", np.arccos),
     "Atan": _named("atan", np.arctan),
+    "Tan": _tan,
     "Sinh": _named("sinh", np.sinh),
+    "Cosh": _named("cosh", np.cosh),
     "Asinh": _named("asinh", np.arcsinh),
     "Acosh": _named("acosh", np.arccosh),
     "Atanh": _named("atanh", np.arctanh),

@@ -6,13 +6,16 @@ own types. An operator that only moves elements is applied to the values and to 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.enclosures.linear import reduced_axes
+from conformance.reference.numbers.enclosure import Enclosure, is_strict
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import ABSENT
+from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.operators import OPERATORS
 from conformance.reference.operators.data_movement import DATA_MOVEMENT
 from conformance.verdicts import Unsupported
@@ -26,7 +29,13 @@ if TYPE_CHECKING:
 
     NodeEnclosure: TypeAlias = Callable[[Node, Sequence[Tensor]], list[Tensor]]
 
-MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape"} | {"Pad", "GatherND", "GatherElements", "DepthToSpace"}
+MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape"} | {
+    "Pad",
+    "GatherND",
+    "GatherElements",
+    "DepthToSpace",
+    "SpaceToDepth",
+}
 """Operators whose outputs have only elements of their inputs, in positions that do not depend on numbers."""
 
 _MOVEMENTS_OF_ALL_ELEMENTS = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"})
@@ -36,20 +45,7 @@ SELECTION = frozenset({"Relu", "Neg", "Abs", "Max", "Min", "Clip", "Where", "Red
 """Operators that return elements, or their negatives, which the numbers select."""
 
 DECISIONS = frozenset(
-    {
-        "Mod",
-        "ArgMax",
-        "ArgMin",
-        "TopK",
-        "Hardmax",
-        "Less",
-        "Greater",
-        "Equal",
-        "LessOrEqual",
-        "GreaterOrEqual",
-        "Not",
-        "And",
-    }
+    {"ArgMax", "ArgMin", "TopK", "Hardmax", "Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And"}
     | {"Or", "Xor", "Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Constant", "Shape", "Size", "Range"}
     | {"ConstantOfShape", "NonZero", "IsNaN", "IsInf", "OneHot", "EyeLike", "Mod"}
 )
@@ -63,12 +59,13 @@ def evaluate_exactly(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         Unsupported: rounding of an input decides which elements the outputs have, or there is no reference.
     """
     inexact = [tensor for tensor in inputs if isinstance(tensor, Enclosure) and not tensor.is_exact]
-    if not inexact:
-        return list(_evaluate(node, [_known(tensor) for tensor in inputs]))
+    first = inputs[0] if inputs else None
+    if not inexact and not (node.op_type == "Clip" and first is not None and is_computed(first.dtype)):
+        return list(evaluate(node, [_known(tensor) for tensor in inputs]))
     if node.op_type in MOVEMENT:
         return _move(node, inputs)
     if node.op_type in ("Shape", "Size"):
-        return list(_evaluate(node, [tensor.value if isinstance(tensor, Enclosure) else tensor for tensor in inputs]))
+        return list(evaluate(node, [tensor.value if isinstance(tensor, Enclosure) else tensor for tensor in inputs]))
     if node.op_type in _MONOTONE_SELECTIONS:
         return _MONOTONE_SELECTIONS[node.op_type](node, inputs)
     raise Unsupported(f"rounding of an input decides the result of {node.op_type}")
@@ -78,7 +75,8 @@ def _known(tensor: Tensor) -> Array | None:
     return tensor.value.astype(tensor.dtype) if isinstance(tensor, Enclosure) else tensor
 
 
-def _evaluate(node: Node, arrays: Sequence[Array | None]) -> list[Array]:
+def evaluate(node: Node, arrays: Sequence[Array | None]) -> list[Array]:
+    """Return the outputs of a node on known elements, computed in the types of its inputs."""
     own = _OWN_OPERATORS.get(node.op_type)
     with np.errstate(all="ignore"):
         if own is not None:
@@ -96,14 +94,14 @@ def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     moved = next(tensor for tensor in inputs if isinstance(tensor, Enclosure))
     if moved.terms is not None and node.op_type in _MOVEMENTS_OF_ALL_ELEMENTS:
         others = [_known(tensor) for tensor in inputs[1:]]
-        return [moved.moved(lambda part: _evaluate(node, [part, *others])[0])]
+        return [moved.moved(lambda part: evaluate(node, [part, *others])[0])]
     parts = []
     for attribute in ("value", "error"):
         arrays = [
             (getattr(tensor, attribute) if isinstance(tensor, Enclosure) else _values(tensor, attribute))
             for tensor in inputs
         ]
-        parts.append(_evaluate(node, arrays))
+        parts.append(evaluate(node, arrays))
     return [
         Enclosure(value, error, moved.dtype) if value.dtype == np.float64 else value
         for value, error in zip(*parts, strict=True)
@@ -143,9 +141,17 @@ def _clip(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     limits = [*(None if limit is None else limit.astype(np.float64) for limit in known), None, None]
     if node.opset < 11:
         limits = [node.attributes.get("min"), node.attributes.get("max")]
-    low = -np.inf if limits[0] is None else limits[0]
-    high = np.inf if limits[1] is None else limits[1]
-    return [X.apply(lambda x: np.minimum(np.maximum(x, low), high))]
+    largest = float(format_of(X.dtype).largest) if is_computed(X.dtype) else np.inf
+    if node.opset < 11:
+        largest = float(np.finfo(np.float32).max)
+    low, high = (sign * largest if limit is None else limit for sign, limit in zip((-1, 1), limits, strict=False))
+    result = X.apply(lambda x: np.minimum(np.maximum(x, low), high))
+    # without a limit, the page has the largest number, and the function body of the schema has no limit
+    is_open = np.zeros(X.shape, dtype=bool)
+    for sign, limit in zip((-1, 1), limits, strict=False):
+        if limit is None and not is_strict():
+            is_open |= sign * X.value > largest
+    return [replace(result, error=np.where(is_open, np.inf, result.error))]
 
 
 def _where(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -237,6 +243,35 @@ def _depth_to_space(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [Y.reshape(n, c // b**2, h * b, w * b)]
 
 
+def _space_to_depth(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    (X,) = arrays
+    n, c, h, w = X.shape
+    b = node.attributes["blocksize"]
+    order = (0, 3, 5, 1, 2, 4) if node.attributes.get("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    Y = X.reshape(n, c, h // b, b, w // b, b).transpose(order)
+    return [Y.reshape(n, c * b**2, h // b, w // b)]
+
+
+def _thresholded_relu(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return X for X > alpha, and 0 otherwise, also for NaN and for an infinity."""
+    (X,) = arrays
+    alpha = X.dtype.type(node.attributes.get("alpha", 1.0))
+    return [np.where(alpha < X, X, X.dtype.type(0))]
+
+
+def _mean_of_integers(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return means of integers, without an overflow of their sum, as numbers in double if they are no integers."""
+    dtype = arrays[0].dtype
+    if node.op_type == "Mean":
+        mean = sum(array.astype(np.float64) for array in arrays) / len(arrays)
+    else:
+        axes = reduced_axes(node, arrays, arrays[0].ndim)
+        if axes is None:
+            return [arrays[0]]
+        mean = arrays[0].astype(np.float64).mean(axis=tuple(axes), keepdims=bool(node.attributes.get("keepdims", 1)))
+    return [np.asarray(mean if np.any(mean % 1) or not np.isfinite(mean).all() else mean.astype(dtype))]
+
+
 def _constant_of_shape(node: Node, arrays: Sequence[Any]) -> list[Array]:
     value = node.attributes.get("value", np.zeros(1, np.float32))
     return [np.full([int(size) for size in arrays[0]], value.reshape(-1)[0], dtype=value.dtype)]
@@ -266,6 +301,10 @@ def _integer(function: Callable[..., Array]) -> Callable[[Node, Sequence[Any]], 
 _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "Div": _divide_integers,
     "Mod": _modulo,
+    "ThresholdedRelu": _thresholded_relu,
+    "SpaceToDepth": _space_to_depth,
+    "ReduceMean": _mean_of_integers,
+    "Mean": _mean_of_integers,
     "Add": _integer(np.add),
     "Sub": _integer(np.subtract),
     "Mul": _integer(np.multiply),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.reference.enclosures.linear import dilations, explicit_pads, extents, mean, strides, tensor, windows
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, admit
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     error = np.zeros(1) if X.is_exact else largest(X.error, 0.0)
     value = largest(X.value, -np.inf)
-    return [Enclosure(value, np.broadcast_to(error, value.shape), X.dtype)]
+    result = Enclosure(value, np.broadcast_to(error, value.shape), X.dtype)
+    return [result.leave_open(np.isnan(value))]
 
 
 def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -74,7 +75,8 @@ def _global_average_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _global_max_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = tensor(inputs[0])
-    return [X.extreme(range(2, len(X.shape)), largest=True, keepdims=True)]
+    result = X.extreme(range(2, len(X.shape)), largest=True, keepdims=True)
+    return [result.leave_open(np.isnan(result.value))]
 
 
 # Resize
@@ -174,7 +176,11 @@ def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
     )
     error_of_weight = 4 * (np.abs(x) + 1) * 2.0**-24
     w = Enclosure(weight.reshape(shape), error_of_weight.reshape(shape), X.dtype)
-    return (1.0 - w) * first + w * second
+    return admit(
+        "Interpolation",
+        written=lambda: (1.0 - w) * first + w * second,
+        lerp=lambda: first + w * (second - first),
+    )
 
 
 IMAGE_ENCLOSURES: Mapping[str, NodeEnclosure] = {

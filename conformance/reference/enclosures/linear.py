@@ -7,6 +7,7 @@ the sizes of kernels that occur.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.reference.enclosures.elementwise import exp, log, sqrt
-from conformance.reference.numbers.enclosure import Enclosure, add, add_up, divide, dot, multiply
+from conformance.reference.numbers.enclosure import Enclosure, add, add_up, divide, dot, is_strict, multiply
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -67,9 +68,20 @@ def _gemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     Y, C = matmul(A, B), optional_tensor(inputs, 2)
     alpha, beta = float(given.get("alpha", 1.0)), float(given.get("beta", 1.0))
     Y = Y if alpha == 1 else multiply(Y, Y.constant(alpha), is_fused=True)
-    if C is None or beta == 0:
+    if C is None:
         return [Y]
-    return [add(Y, C if beta == 1 else multiply(C, C.constant(beta)), is_fused=True)]
+    if beta == 0 and np.isfinite(C.value).all():
+        return [_broadcast_to(Y, C)]
+    total = add(Y, C if beta == 1 else multiply(C, C.constant(beta)), is_fused=True)
+    if beta == 0 and not is_strict():  # the page multiplies an infinity or NaN by 0; libraries do not read C
+        read = np.broadcast_to(np.isfinite(C.value), total.shape)
+        total = replace(total, error=np.where(read, total.error, np.inf))
+    return [total]
+
+
+def _broadcast_to(Y: Enclosure, C: Enclosure) -> Enclosure:
+    shape = np.broadcast_shapes(Y.shape, C.shape)
+    return Y if shape == Y.shape else Y.moved(lambda y: np.broadcast_to(y, shape))
 
 
 def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -243,7 +255,17 @@ def mean(X: Enclosure, axes: Sequence[int], *, keepdims: bool = True) -> Enclosu
 
 def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
     largest = X.extreme(axes, largest=True, keepdims=True)
-    shifted = log(exp(X - largest).sum(axes, keepdims=True)) + largest
+    is_infinite = np.isinf(largest.value)  # then the logarithm of the sum is this infinity, without a difference
+    shift = replace(largest, value=np.where(is_infinite, 0.0, largest.value))
+    with np.errstate(all="ignore"):
+        shifted = log(exp(X - shift).sum(axes, keepdims=True)) + shift
+        known = is_infinite & (largest.error == 0) & ~np.isnan(X.value).any(axis=tuple(axes), keepdims=True)
+    shifted = replace(
+        shifted,
+        value=np.where(known, largest.value, shifted.value),
+        error=np.where(known, 0.0, shifted.error),
+        overflows=None,
+    )
     return shifted if keepdims else shifted.moved(lambda x: np.squeeze(x, tuple(axes)))
 
 
@@ -261,7 +283,10 @@ def _cumsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     if not X.value.size:
         return [X]
-    return [X.from_terms(accumulate(X.value), accumulate(X.magnitude), accumulate(X.error), X.shape[axis])]
+    with np.errstate(all="ignore"):
+        finite = accumulate(np.where(np.isfinite(X.value), X.magnitude, 0.0))
+        value, magnitudes, error = (accumulate(part) for part in (X.value, X.magnitude, X.error))
+    return [X.from_terms(value, magnitudes, error, X.shape[axis], finite=finite)]
 
 
 LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {

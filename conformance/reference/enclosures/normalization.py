@@ -6,14 +6,16 @@ Both forms are admissible; the second has a larger error where the mean is large
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.models.arrays import dtype_of
 from conformance.models.types import softmax_default_axis
 from conformance.reference.enclosures.elementwise import exp, log, sqrt
 from conformance.reference.enclosures.linear import mean, optional_tensor, tensor
-from conformance.reference.numbers.enclosure import Enclosure, add, hull, multiply, subtract
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, is_strict, multiply, subtract
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -27,7 +29,15 @@ if TYPE_CHECKING:
 def softmax(X: Enclosure, axes: Sequence[int]) -> Enclosure:
     """Return Exp(X) / ReduceSum(Exp(X)) along some axes, with the largest element subtracted first."""
     E = exp(X - X.extreme(axes, largest=True, keepdims=True))
-    return E / E.sum(axes, keepdims=True)
+    return _beside_infinity(X, E / E.sum(axes, keepdims=True), axes)
+
+
+def _beside_infinity(X: Enclosure, Y: Enclosure, axes: Sequence[int]) -> Enclosure:
+    """Return the result of Softmax or LogSoftmax. Beside an infinity, it is NaN, or the limit without a subtraction."""
+    if is_strict() or not np.isposinf(X.value).any():
+        return Y
+    beside = np.isposinf(X.value).any(axis=tuple(axes), keepdims=True) & ~np.isposinf(X.value)
+    return replace(Y, error=np.where(beside, np.inf, Y.error))
 
 
 def log_softmax(X: Enclosure, axes: Sequence[int]) -> Enclosure:
@@ -39,12 +49,11 @@ def log_softmax(X: Enclosure, axes: Sequence[int]) -> Enclosure:
     shifted = X - largest
     logarithm = log(exp(shifted).sum(axes, keepdims=True))
     written = log(softmax(X, axes))
-    result = hull(shifted - logarithm, X - (largest + logarithm))
-    return Enclosure(
-        result.value,
-        np.where(np.isfinite(written.error), hull(result, written).error, result.error),
-        X.dtype,
-    )
+    result = admit("LogSoftmax", shifted=lambda: shifted - logarithm, collected=lambda: X - (largest + logarithm))
+    if is_strict():
+        return result
+    error = np.where(np.isfinite(written.error), hull(result, written).error, result.error)
+    return _beside_infinity(X, replace(result, error=error), axes)
 
 
 def _softmax(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -58,62 +67,138 @@ def _softmax(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [(softmax if node.op_type == "Softmax" else log_softmax)(X, axes)]
 
 
-def normalize(X: Enclosure, axes: Sequence[int], epsilon: float) -> tuple[Enclosure, Enclosure, Enclosure]:
-    """Return (X - mean) / Sqrt(variance + epsilon) along some axes, the mean, and the reciprocal of the deviation."""
-    average = mean(X, axes)
-    deviation = X - average
-    centred = mean(deviation * deviation, axes)
-    moments = mean(X * X, axes) - average * average
-    variance = hull(centred, moments)
-    root = sqrt(variance.apply(lambda v: np.maximum(v, 0)) + epsilon)
-    return hull(deviation / root, deviation * (1.0 / root)), average, 1.0 / root
+@dataclass(frozen=True)
+class Statistics:
+    """The mean of a tensor along some axes, and what follows from it.
+
+    Attributes:
+        X: the tensor.
+        mean: the mean.
+        deviation: the tensor minus the mean.
+        variance: the mean of the squares of the deviation.
+        root: the square root of the variance plus epsilon.
+    """
+
+    X: Enclosure
+    mean: Enclosure
+    deviation: Enclosure
+    variance: Enclosure
+    root: Enclosure
+
+    @classmethod
+    def of(cls, X: Enclosure, axes: Sequence[int], epsilon: float) -> Statistics:
+        """Return the statistics of a tensor along some axes."""
+        average = mean(X, axes)
+        deviation = X - average
+        variance = admit(
+            "variance",
+            centred=lambda: _centred_variance(X, deviation, average, axes),
+            moments=lambda: mean(X * X, axes) - average * average,
+        )
+        root = sqrt(variance.apply(lambda v: np.maximum(v, 0)) + epsilon)
+        return cls(X, average, deviation, variance, root)
+
+    def normalized(self) -> Enclosure:
+        """Return the deviation divided by the root."""
+        return admit(
+            "normalized",
+            written=lambda: self.deviation / self.root,
+            reciprocal=lambda: self.deviation * (1.0 / self.root),
+        )
+
+    def scaled(self, scale: Enclosure, bias: Enclosure) -> Enclosure:
+        """Return the normalized tensor times a scale plus a bias, which may be folded into a factor and a summand."""
+        factor = hull(scale / self.root, scale * (1.0 / self.root))
+        return admit(
+            "scaled",
+            written=lambda: self.normalized() * scale + bias,
+            folded=lambda: self.X * factor + (bias - self.mean * factor),
+            centred=lambda: self.deviation * factor + bias,
+        )
 
 
-def _affine(Y: Enclosure, scale: Enclosure, bias: Enclosure | None) -> Enclosure:
-    Y = Y * scale
-    return Y if bias is None else Y + bias
+def _centred_variance(X: Enclosure, deviation: Enclosure, average: Enclosure, axes: Sequence[int]) -> Enclosure:
+    """Return the mean of the squares of the deviation.
+
+    The deviations from the exact mean have the sum 0. So an error e of the mean adds only e squared to the variance.
+    """
+    rounded = Enclosure(X.value - average.value, X.error, X.dtype)
+    rounded = rounded.with_roundings(np.ones(rounded.shape), rounded.error == 0)
+    squares = rounded * rounded
+    variance = mean(squares, axes)
+    with np.errstate(all="ignore"):
+        shifted = variance.error + average.error**2 + 2 * average.error * mean(rounded, axes).magnitude
+        # an element that overflows makes the variance undetermined
+        exceeds = ~np.isfinite(deviation.error).all(axis=tuple(axes), keepdims=True)
+    return replace(variance, error=np.where(exceeds, np.inf, shifted))
 
 
 def _per_channel(X: Enclosure, rank: int) -> Enclosure:
     return X.moved(lambda x: x.reshape(1, -1, *[1] * (rank - 2)))
 
 
+def _epsilon(node: Node) -> float:
+    return float(node.attributes.get("epsilon", np.float32(1e-5)))
+
+
+def _stash_type(node: Node) -> np.dtype[Any]:
+    """Return the type of the statistics: the attribute `stash_type`, by default float."""
+    return dtype_of(node.attributes.get("stash_type", 1))
+
+
 def _layer_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, scale, bias = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
-    if node.attributes.get("stash_type", 1) != 1:
-        raise Unsupported("LayerNormalization with a stash_type that is not float")
-    rank = len(X.shape)
+    """Enclose LayerNormalization: the statistics have the type `stash_type`; scale and bias have that of the tensor."""
+    given, scale, bias = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
+    rank = len(given.shape)
+    _require_broadcast(scale, given)
     axes = list(range(node.attributes.get("axis", -1) % rank, rank))
-    epsilon = float(node.attributes.get("epsilon", np.float32(1e-5)))
-    Y, average, reciprocal = normalize(X, axes, epsilon)
-    results: list[Tensor] = [_affine(Y, scale, bias), average, reciprocal]
+    statistics = Statistics.of(given.as_type(_stash_type(node)), axes, _epsilon(node))
+    Y = statistics.normalized().as_type(given.dtype) * scale
+    results: list[Tensor] = [Y if bias is None else Y + bias, statistics.mean, 1.0 / statistics.root]
     return results[: max(1, len(node.outputs))]
 
 
+def _require_broadcast(scale: Enclosure, X: Enclosure) -> None:
+    """Raise `Unsupported` for a model that the page forbids: a scale with more elements than the tensor."""
+    if np.broadcast_shapes(scale.shape, X.shape) != X.shape:
+        raise Unsupported("the scale is not unidirectionally broadcastable to the tensor: the model is invalid")
+
+
 def _rms_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, scale = tensor(inputs[0]), tensor(inputs[1])
-    rank = len(X.shape)
+    given, scale = tensor(inputs[0]), tensor(inputs[1])
+    rank = len(given.shape)
+    _require_broadcast(scale, given)
     axes = list(range(node.attributes.get("axis", -1) % rank, rank))
-    root = sqrt(mean(X * X, axes) + float(node.attributes.get("epsilon", np.float32(1e-5))))
-    return [hull(X / root, X * (1.0 / root)) * scale]
+    X = given.as_type(_stash_type(node))
+    root = sqrt(mean(X * X, axes) + _epsilon(node))
+    normalized = admit("normalized", written=lambda: X / root, reciprocal=lambda: X * (1.0 / root))
+    return [normalized.as_type(given.dtype) * scale]
 
 
 def _instance_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, scale, bias = (tensor(given) for given in inputs[:3])
     rank = len(X.shape)
-    Y, _, _ = normalize(X, range(2, rank), float(node.attributes.get("epsilon", np.float32(1e-5))))
-    return [Y * _per_channel(scale, rank) + _per_channel(bias, rank)]
+    statistics = Statistics.of(X, range(2, rank), _epsilon(node))
+    return [statistics.scaled(_per_channel(scale, rank), _per_channel(bias, rank))]
 
 
 def _group_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, scale, bias = (tensor(given) for given in inputs[:3])
-    groups, rank = node.attributes["num_groups"], len(X.shape)
-    if node.opset < 21:
-        raise Unsupported("GroupNormalization below opset 21, whose scale is per group")
-    grouped = X.moved(lambda x: x.reshape(x.shape[0], groups, -1))
-    Y, _, _ = normalize(grouped, [2], float(node.attributes.get("epsilon", np.float32(1e-5))))
-    Y = Y.moved(lambda y: y.reshape(X.shape))
-    return [Y * _per_channel(scale, rank) + _per_channel(bias, rank)]
+    """Enclose GroupNormalization. Below opset 21, scale and bias are for each group, later for each channel."""
+    given, scale, bias = (tensor(each) for each in inputs[:3])
+    groups, shape = node.attributes["num_groups"], given.shape
+    per_group = shape[1] // groups
+    X = given.moved(lambda x: x.reshape(x.shape[0], groups, per_group, -1))
+    parts = [part.moved(lambda x: x.reshape(1, groups, -1 if node.opset >= 21 else 1, 1)) for part in (scale, bias)]
+    stash = _stash_type(node) if node.opset >= 21 else given.dtype
+    statistics = Statistics.of(X.as_type(stash), [2, 3], _epsilon(node))
+    if stash == given.dtype:
+        Y = statistics.scaled(*parts)
+    else:
+        Y = hull(
+            statistics.normalized().as_type(given.dtype) * parts[0] + parts[1],
+            statistics.scaled(*(part.with_dtype(stash) for part in parts)).as_type(given.dtype),
+        )
+    return [Y.moved(lambda y: y.reshape(shape))]
 
 
 def _batch_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -130,27 +215,45 @@ def _batch_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     scale, bias, average, variance = (_per_channel(tensor(given), rank) for given in inputs[1:5])
     root = sqrt(variance + float(node.attributes.get("epsilon", np.float32(1e-5))))
     factor = hull(scale / root, scale * (1.0 / root))
-    written = add(multiply(subtract(X, average), factor), bias)
-    folded = X * factor + (bias - average * factor)
-    result = hull(written, folded)
-    return [Enclosure(result.value, result.error, result.dtype, written.terms)]
+    deviation = subtract(X, average)
+    written = add(multiply(deviation, factor), bias)
+    result = admit(
+        "scaled",
+        written=lambda: (X - average) / root * scale + bias,
+        folded=lambda: X * factor + (bias - average * factor),
+        centred=lambda: written,
+    )
+    return [replace(result, terms=written.terms)]
 
 
 def _lp_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose LpNormalization. The result is 0 where all elements along the axis are 0."""
     X, axis = tensor(inputs[0]), node.attributes.get("axis", -1)
     if node.attributes.get("p", 2) == 1:
         norm = abs(X).sum([axis], keepdims=True)
     else:
         norm = sqrt((X * X).sum([axis], keepdims=True))
-    if (norm.value == 0).any():
-        raise Unsupported("LpNormalization of zeros")
-    return [X / norm]
+    with np.errstate(all="ignore"):
+        Y = X / norm
+        is_zero = np.broadcast_to((X.value == 0).all(axis=axis, keepdims=True), Y.shape) & (X.error == 0)
+    return [replace(Y, value=np.where(is_zero, 0.0, Y.value), error=np.where(is_zero, 0.0, Y.error))]
 
 
 def _mean_variance_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = tensor(inputs[0])
     axes = [axis % len(X.shape) for axis in node.attributes.get("axes", [0, 2, 3])]
-    return [normalize(X, axes, 1e-9)[0]]
+    average = mean(X, axes)
+    deviation = X - average
+    centred = sqrt(_centred_variance(X, deviation, average, axes))
+    moments = sqrt((mean(X * X, axes) - average * average).apply(lambda v: np.maximum(v, 0)))
+    return [
+        admit(
+            "MeanVarianceNormalization",
+            page=lambda: deviation / centred,
+            function=lambda: deviation / (centred + 1e-9),
+            **{"root of moments": lambda: deviation / (moments + 1e-9)},
+        )
+    ]
 
 
 NORMALIZATION_ENCLOSURES: Mapping[str, NodeEnclosure] = {

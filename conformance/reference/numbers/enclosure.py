@@ -7,13 +7,16 @@ multiply-add, wider intermediates, and subnormals flushed to zero. Each operatio
 - a correctly rounded operation: u relative, where u is the unit roundoff of the tensor's type;
 - a sum of n terms: n u of the sum of the magnitudes, in any order (Higham, Accuracy and Stability of Numerical
   Algorithms, section 4.2);
-- a quotient, a root or a function: the number of ULP in `FUNCTION_ULPS`, whose source is named there.
+- a quotient, a root or a function: the number of ULP in `tolerances`, whose source is named there.
+
+At level `should`, a sum of n terms has a probabilistic bound: see `tolerances.DEVIATIONS`.
 
 The double arithmetic of this module has rounding errors too, which are part of every bound (`OWN_ROUNDOFF`). For a
 tensor of doubles the bound is therefore about twice as wide as it has to be.
 
 A bound is infinite where admissible evaluations disagree by more than rounding, for example because some of them
-overflow. Such an element cannot be judged.
+overflow. Such an element cannot be judged: it is undetermined. An element that the specification leaves open, such as
+the largest of numbers with a NaN, is unspecified.
 
 A runtime may fuse several nodes into one kernel, and may then compute sums and products in another order: it folds the
 factor and the summand after a convolution into the weights and the bias. `SumOfProducts` has the bound for all orders.
@@ -21,46 +24,50 @@ factor and the summand after a convolution into the weights and the bias. `SumOf
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.reference.numbers.precision import MUST_ACCURACY, format_of
+from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY, Accuracy, format_of
+from conformance.reference.tolerances import DEVIATIONS, FORMS, FUNCTIONS, NARROW
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.models.arrays import Array, FloatFormat
 
 OWN_ROUNDOFF = 2.0**-50
-"""Relative error of one operation of this module: eight units of roundoff of double. No NumPy function has more."""
+"""Relative error of one function of NumPy in double: eight units of roundoff. No NumPy function has more."""
 
-FUNCTION_ULPS: Mapping[str, float] = {
-    "exp": 4,
-    "log": 4,
-    "expm1": 4,
-    "log1p": 4,
-    "sqrt": 3,
-    "sin": 4,
-    "cos": 4,
-    "tan": 5,
-    "asin": 4,
-    "acos": 4,
-    "atan": 5,
-    "sinh": 4,
-    "cosh": 4,
-    "tanh": 5,
-    "asinh": 4,
-    "acosh": 4,
-    "atanh": 5,
-    "erf": 16,
-    "pow": 16,
-}
-"""The largest admissible error of each function in ULP of its result, for every type.
+ROUNDOFF = 2.0**-53
+"""Relative error of a sum, product, quotient or root in double."""
 
-Source: the table "ULP Values for Single-Precision Built-in Math Functions" of the OpenCL C specification, full profile;
-one ULP more for exp, log, expm1 and log1p, as in `precision.MUST_ACCURACY`."""
+_LEVEL = ContextVar("level", default=Level.MUST)
+
+
+@contextmanager
+def judged_at(level: Level) -> Iterator[None]:
+    """Compute the enclosures of the block with the rounding errors that a level admits."""
+    token = _LEVEL.set(level)
+    try:
+        yield
+    finally:
+        _LEVEL.reset(token)
+
+
+def is_strict() -> bool:
+    """Return whether enclosures are computed for the level `should`."""
+    return _LEVEL.get() is not Level.MUST
+
+
+def accuracy_of(dtype: np.dtype[Any]) -> Accuracy:
+    """Return the admissible errors of quotients and roots in a type."""
+    return SHOULD_ACCURACY if is_strict() else MUST_ACCURACY[format_of(dtype).name]
 
 
 @dataclass(frozen=True)
@@ -116,12 +123,20 @@ class Enclosure:
         dtype: the tensor's type in the model.
         terms: the terms, if a node computes the tensor as sums of products. The operators of this class drop them; the
             functions `add`, `subtract`, `multiply`, `divide`, `add_up` and `dot` keep them.
+        overflows: where the last operation overflows in the tensor's type, although the value is finite in double.
+            A node that returns such an element returns an infinity. An operation on it may have a wider operand.
+        unspecified: where the specification leaves the element open; None for nowhere. The bound is infinite there, or
+            contains all elements that have a meaning, such as all indices of an axis.
+        should: the same tensor with the bounds of level `should`; None if they are those of level `must`.
     """
 
     value: Array
     error: Array
     dtype: np.dtype[Any]
     terms: SumOfProducts | None = None
+    overflows: Array | None = None
+    unspecified: Array | None = None
+    should: Enclosure | None = None
 
     @classmethod
     def exact(cls, array: Array) -> Enclosure:
@@ -130,8 +145,12 @@ class Enclosure:
         return cls(value, np.zeros_like(value), np.asarray(array).dtype)
 
     def constant(self, number: float) -> Enclosure:
-        """Return a number of the formula, to combine with this tensor."""
-        return Enclosure(np.array(number), np.array(0.0), self.dtype)
+        """Return a number of the formula, to combine with this tensor: itself, or rounded to float or to the type."""
+        value = np.array(float(number))
+        with np.errstate(all="ignore"):
+            rounded = (float(value.astype(dtype)) for dtype in (np.float32, self.dtype))
+            error = max(0.0 if other == value else abs(other - float(value)) for other in rounded)
+        return Enclosure(value, np.array(error), self.dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -146,12 +165,17 @@ class Enclosure:
     @property
     def is_exact(self) -> bool:
         """Whether all evaluations give the same elements."""
-        return not np.any(self.error)
+        return not np.any(self.error) and self.unspecified is None
 
     def moved(self, movement: Callable[[Array], Array]) -> Enclosure:
         """Return the elements, with their bounds, in other positions."""
         terms = None if self.terms is None else self.terms.moved(movement)
-        return Enclosure(np.asarray(movement(self.value)), np.asarray(movement(self.error)), self.dtype, terms)
+        should = None if self.should is None else self.should.moved(movement)
+        overflows, unspecified = (
+            None if mask is None else np.asarray(movement(mask)) for mask in (self.overflows, self.unspecified)
+        )
+        value, error = np.asarray(movement(self.value)), np.asarray(movement(self.error))
+        return Enclosure(value, error, self.dtype, terms, overflows, unspecified, should)
 
     def __add__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
@@ -168,7 +192,7 @@ class Enclosure:
 
     def __truediv__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
-        ulps = float(MUST_ACCURACY[format_of(self.dtype).name].quotient)
+        ulps = float(accuracy_of(self.dtype).quotient)
 
         def propagated() -> Array:
             smallest = np.abs(other.value) - other.error
@@ -199,14 +223,14 @@ class Enclosure:
         return Enclosure(np.abs(self.value), self.error, self.dtype)
 
     def apply(
-        self, function: Callable[[Array], Array], ulps: float | Array = 0.0, *, absolute: float = 0.0
+        self, function: Callable[[Array], Array], ulps: float | Array = 0.0, *, own: float = OWN_ROUNDOFF
     ) -> Enclosure:
         """Return the results of a function that is monotone, at least between the ends of each element's interval.
 
         Args:
             function: the function, of an array of doubles.
             ulps: the largest admissible error in ULP of the result; 0 for a function that only selects or rounds.
-            absolute: a further admissible absolute error.
+            own: the relative error of the function itself in double.
         """
         with np.errstate(all="ignore"):
             value = np.asarray(function(self.value), dtype=np.float64)
@@ -214,23 +238,30 @@ class Enclosure:
             if not self.is_exact:
                 ends = [np.abs(function(self.value + sign * self.error) - value) for sign in (-1, 1)]
                 spread = np.where(self.error == 0, 0.0, np.maximum(*ends))
-        if not np.any(ulps) and not absolute:
+        if not np.any(ulps):
             return Enclosure(value, np.where(np.isnan(spread), np.inf, spread), self.dtype)
-        return self._bounded(value, spread + absolute, self.error == 0, roundings=2 * ulps)
+        return self._bounded(value, spread, self.error == 0, roundings=2 * ulps, own=own)
 
     def named(self, name: str, function: Callable[[Array], Array]) -> Enclosure:
-        """Return the results of a monotone function with the admissible error of `FUNCTION_ULPS[name]`."""
-        return self.apply(function, FUNCTION_ULPS[name])
+        """Return the results of a monotone function with the admissible error of `tolerances.FUNCTIONS[name]`."""
+        return self.apply(function, FUNCTIONS[name].ulps(is_strict=is_strict()))
+
+    def with_roundings(self, roundings: Array, has_exact_operands: Array) -> Enclosure:
+        """Return the tensor as the result of a function with a number of roundings for each element."""
+        return self._bounded(self.value, self.error, has_exact_operands, roundings=roundings)
 
     def sum(self, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
         """Return the sums along some axes, added in any order."""
         axes = tuple(axes)
-        count = int(np.prod([self.shape[axis] for axis in axes], dtype=np.int64))
+        count = max(0, int(np.prod([self.shape[axis] for axis in axes], dtype=np.int64)) - 1)
         with np.errstate(all="ignore"):
             value = self.value.sum(axis=axes, keepdims=keepdims)
             magnitudes = self.magnitude.sum(axis=axes, keepdims=keepdims)
             error = self.error.sum(axis=axes, keepdims=keepdims)
-        return self.from_terms(value, magnitudes, error, count)
+            finite = magnitudes
+            if not np.isfinite(value).all():
+                finite = np.where(np.isfinite(self.value), self.magnitude, 0).sum(axis=axes, keepdims=keepdims)
+        return self.from_terms(value, magnitudes, error, count, finite=finite)
 
     def in_any_order(self, terms: SumOfProducts, *, is_fused: bool) -> Enclosure:
         """Return the tensor with its terms, and if it is computed in one kernel with the bound for every order."""
@@ -238,9 +269,11 @@ class Enclosure:
         if is_fused:
             whole = self.from_terms(self.value, terms.magnitudes, terms.error, terms.roundings)
             error = np.maximum(error, whole.error)
-        return Enclosure(self.value, error, self.dtype, terms)
+        return replace(self, error=error, terms=terms)
 
-    def from_terms(self, value: Array, magnitudes: Array, error: Array, count: int) -> Enclosure:
+    def from_terms(
+        self, value: Array, magnitudes: Array, error: Array, count: int, *, finite: Array | None = None
+    ) -> Enclosure:
         """Return sums or dot products as a tensor of this type.
 
         Args:
@@ -248,15 +281,31 @@ class Enclosure:
             magnitudes: the sums of the terms' magnitudes.
             error: the sums of the terms' propagated errors.
             count: the number of roundings of a term on its way into the sum: for a dot product of n terms, n.
+            finite: the sums of the magnitudes of the finite terms, if they are not `magnitudes`. They may overflow, and
+                cancel an infinity of the other sign.
         """
-        u = self._unit_roundoff
-        relative = np.expm1(count * np.log1p(u)) if count * u < 1 else np.inf
+        wide = self.dtype if not is_strict() or format_of(self.dtype).name not in NARROW else np.dtype(np.float32)
+        u, smallest = float(format_of(wide).unit_roundoff), float(format_of(wide).smallest_normal)
         with np.errstate(all="ignore"):
-            accumulated = magnitudes * (relative + (count + 1) * OWN_ROUNDOFF) + count * self._smallest_normal * (
-                magnitudes < count * self._smallest_normal / u
-            ) * (magnitudes > 0)
-        overflow = magnitudes > float(format_of(self.dtype).largest)
-        return self._bounded(value, np.where(overflow, np.inf, error + accumulated), error == 0)
+            accumulated = magnitudes * (np.expm1(count * np.log1p(u)) + (count + 1) * ROUNDOFF)
+            if is_strict():
+                # a partial sum is at most half of the magnitudes plus half of the sum; products round once before
+                partial = (magnitudes + np.abs(value)) / 2
+                likely = (min(count, DEVIATIONS * count**0.5) * partial + magnitudes) * (u + ROUNDOFF)
+                accumulated = np.minimum(likely, accumulated)
+            accumulated = accumulated + np.where(
+                (magnitudes > 0) & (magnitudes < count * smallest / u), count * smallest, 0.0
+            )
+            accumulated = np.where(np.isfinite(magnitudes), accumulated, 0.0)
+            overflow = (magnitudes if finite is None else finite) > float(format_of(wide).largest)
+            overflow = overflow & ~np.isnan(value)
+            has_infinity = overflow & np.isinf(value) & (finite is not None)
+        result = self._bounded(
+            value, error + accumulated, error == 0, roundings=0.0 if wide == self.dtype else 1.0, own=ROUNDOFF
+        )
+        # an overflow of one partial sum is not an overflow of the sum
+        undetermined = (overflow & (np.abs(value) <= float(format_of(wide).largest))) | has_infinity
+        return replace(result, error=np.where(undetermined, np.inf, result.error))
 
     def extreme(self, axes: Sequence[int], *, largest: bool, keepdims: bool = False) -> Enclosure:
         """Return the largest or the smallest element along some axes."""
@@ -269,8 +318,14 @@ class Enclosure:
 
     def as_type(self, dtype: np.dtype[Any]) -> Enclosure:
         """Return the tensor converted to a floating-point type, with the rounding of the conversion."""
-        converted = Enclosure(self.value, self.error, dtype)
-        return converted._bounded(self.value, self.error, self.error == 0)
+        converted, source, target = Enclosure(self.value, self.error, dtype), format_of(self.dtype), format_of(dtype)
+        is_wider = target.precision >= source.precision and target.largest_exponent >= source.largest_exponent
+        if is_wider and self.overflows is None:
+            return converted
+        rounded = converted._bounded(self.value, self.error, self.error == 0, own=0.0)
+        with np.errstate(all="ignore"):
+            is_exact = (self.value.astype(dtype).astype(np.float64) == self.value) & (self.error == 0)
+        return replace(rounded, error=np.where(is_exact, 0.0, rounded.error))
 
     def with_dtype(self, dtype: np.dtype[Any]) -> Enclosure:
         """Return the same numbers, on which further operations round to another type."""
@@ -300,10 +355,24 @@ class Enclosure:
     ) -> Enclosure:
         with np.errstate(all="ignore"):
             value = np.asarray(compute())
-        return self._bounded(value, error, (self.error == 0) & (other.error == 0), roundings=roundings)
+            result = self._bounded(
+                value, error, (self.error == 0) & (other.error == 0), roundings=roundings, own=ROUNDOFF
+            )
+            # in double, a sum, product or quotient of finite numbers can be infinite
+            exceeds = np.isinf(value) & np.isfinite(self.value) & np.isfinite(other.value) & (other.value != 0)
+        if not exceeds.any():
+            return result
+        overflows = exceeds & (self.error == 0) & (other.error == 0)
+        return replace(result, error=np.where(exceeds, np.inf, result.error), overflows=overflows)
 
     def _bounded(
-        self, value: Array, error: Array, has_exact_operands: Array, *, roundings: float | Array = 1.0
+        self,
+        value: Array,
+        error: Array,
+        has_exact_operands: Array,
+        *,
+        roundings: float | Array = 1.0,
+        own: float = OWN_ROUNDOFF,
     ) -> Enclosure:
         """Return a result with the errors of its own roundings, of a flush to zero and of an overflow.
 
@@ -312,21 +381,43 @@ class Enclosure:
             error: the error that the operands contribute.
             has_exact_operands: where the operands are exact, so that an infinity or NaN is exact too.
             roundings: the number of roundings, each of one unit of roundoff.
+            own: the relative error of the value in double.
         """
         limits = format_of(self.dtype)
         with np.errstate(all="ignore"):
             magnitude = np.abs(value) + error
-            total = error + magnitude * (roundings * self._unit_roundoff * (1 + 2.0**-20) + OWN_ROUNDOFF)
-            may_flush = (np.abs(value) - total < self._smallest_normal) & (magnitude > 0)
-            total = np.where(may_flush, total + self._smallest_normal, total)
+            ulp = _ulp(magnitude * (1 + OWN_ROUNDOFF), limits)
+            if isinstance(roundings, float) and roundings == 1:
+                rounding = ulp / 2
+            else:
+                relative = magnitude * (roundings * self._unit_roundoff * (1 + 2.0**-20))
+                rounding = np.where(magnitude < self._smallest_normal, np.ceil(roundings) * ulp / 2, relative)
+            total = np.where(magnitude == 0, error, error + rounding + magnitude * own)
+            if not is_strict():
+                may_flush = (np.abs(value) - total < self._smallest_normal) & (magnitude > 0)
+                total = np.where(may_flush, total + self._smallest_normal, total)
             # An exact overflow has one admissible result only if every rounding of it overflows.
-            is_infinite = np.abs(value) - total >= float(limits.overflow_threshold)
+            is_infinite = (np.abs(value) - total >= float(limits.overflow_threshold)) & np.isfinite(value)
             may_overflow = np.abs(value) + total >= float(limits.largest)
             total = np.where(may_overflow, np.inf, total)
-            total = np.where(is_infinite & has_exact_operands, 0.0, total)
-            value = np.where(is_infinite, np.copysign(np.inf, value), value)
-            total = np.where(np.isfinite(value) | is_infinite, total, np.where(has_exact_operands, 0.0, np.inf))
-        return Enclosure(value, np.where(np.isnan(total), np.inf, total), self.dtype)
+            total = np.where(np.isfinite(value), total, np.where(has_exact_operands, 0.0, np.inf))
+            overflows = is_infinite & has_exact_operands
+        total = np.where(np.isnan(total), np.inf, total)
+        return Enclosure(value, total, self.dtype, overflows=overflows if overflows.any() else None)
+
+    def returned(self) -> Enclosure:
+        """Return the tensor as a node returns it: an element that overflows is an infinity."""
+        if self.overflows is None:
+            return self
+        value = np.where(self.overflows, np.copysign(np.inf, self.value), self.value)
+        return replace(self, value=value, error=np.where(self.overflows, 0.0, self.error), terms=None, overflows=None)
+
+    def leave_open(self, unspecified: Array) -> Enclosure:
+        """Return the tensor with elements that the specification leaves open."""
+        if not np.any(unspecified):
+            return self
+        unspecified = np.broadcast_to(unspecified, self.shape)
+        return replace(self, error=np.where(unspecified, np.inf, self.error), unspecified=unspecified)
 
 
 Operand: TypeAlias = "Enclosure | float"
@@ -335,14 +426,62 @@ Tensor: TypeAlias = "Array | Enclosure | None"
 """A tensor whose elements are known, a tensor of numbers with bounds, or an input that a node leaves out."""
 
 
+def admissible_mask(actual: Array, expected: Tensor, *, has_signed_zeros: bool = False) -> Array:
+    """Return for each element of an output whether it is admissible.
+
+    Args:
+        actual: the output, of the type and shape of the expected one.
+        expected: the expected output.
+        has_signed_zeros: whether the sign of a zero matters where the expected element has no error.
+    """
+    tensor = expected if isinstance(expected, Enclosure) else None
+    value = np.asarray(expected if tensor is None else tensor.value)
+    with np.errstate(all="ignore"):
+        given = actual if tensor is None or value.dtype == actual.dtype else actual.astype(np.float64)
+        same = given == value
+        if given.dtype.kind in "fV":
+            given, value = (np.asarray(array, dtype=np.float64) for array in (given, value))
+            same = same | (np.isnan(given) & np.isnan(value))
+            if has_signed_zeros:
+                same &= (given != 0) | (np.signbit(given) == np.signbit(value))
+        if tensor is None:
+            return np.asarray(same)
+        near = (np.abs(given - value) <= tensor.error) & (tensor.error > 0)
+        return np.asarray(same | near | np.isinf(tensor.error))
+
+
+def _ulp(magnitude: Array, limits: FloatFormat) -> Array:
+    """Return the unit in the last place of each number in a format; that of subnormal numbers is the smallest one."""
+    finite = np.where(np.isfinite(magnitude), magnitude, 0.0)
+    _, lowest = np.frexp(float(limits.smallest_normal))
+    _, exponent = np.frexp(finite)
+    return np.asarray(np.ldexp(1.0, np.where(finite > 0, np.maximum(exponent, lowest), lowest) - limits.precision))
+
+
 def hull(first: Enclosure, *others: Enclosure) -> Enclosure:
     """Return an enclosure of several forms of one formula, all of which are admissible."""
-    error = first.error
+    error, overflows = first.error, first.overflows
     for other in others:
         with np.errstate(all="ignore"):
-            distance = np.abs(other.value - first.value) + other.error
-        error = np.maximum(error, np.where(np.isnan(distance), 0.0 if other.is_exact else np.inf, distance))
-    return Enclosure(first.value, error, first.dtype)
+            same = (first.value == other.value) | (np.isnan(first.value) & np.isnan(other.value))
+            distance = np.where(same, 0.0, np.abs(other.value - first.value)) + other.error
+        error = np.maximum(error, np.where(np.isnan(distance), np.inf, distance))
+        overflows = None if overflows is None or other.overflows is None else overflows & other.overflows
+    return Enclosure(first.value, error, first.dtype, overflows=overflows)
+
+
+def admit(name: str, **forms: Callable[[], Enclosure]) -> Enclosure:
+    """Return an enclosure of the forms of a formula that the table `tolerances.FORMS` admits.
+
+    Args:
+        name: the row of the table.
+        forms: the computation of each form of the row.
+    """
+    rows = FORMS[name]
+    if {row.name for row in rows} != forms.keys():
+        raise ValueError(f"the forms of {name} differ from those of the table")
+    admitted = [forms[row.name]() for row in rows if not is_strict() or row.level is Level.SHOULD]
+    return reduce(hull, admitted[1:], admitted[0])
 
 
 # Operations of nodes that a runtime may compute in one kernel. An operand with terms is the result of an earlier node.
@@ -375,7 +514,7 @@ def divide(A: Enclosure, B: Enclosure) -> Enclosure:
         smallest = np.abs(B.value) - B.error
         reciprocal = np.where(smallest > 0, 1 / smallest, np.inf)
         factor = SumOfProducts(reciprocal, np.where(B.error == 0, 0.0, reciprocal * B.error * reciprocal), 0)
-        roundings = int(2 * MUST_ACCURACY[format_of(A.dtype).name].quotient) + 1
+        roundings = int(2 * accuracy_of(A.dtype).quotient) + 1
         terms = SumOfProducts.of(A).times(factor, roundings=roundings)
     return _in_any_order(A / B, terms, A, B)
 
@@ -412,8 +551,13 @@ def dot(A: Enclosure, B: Enclosure, product: Callable[[Array, Array], Array], co
             error = error + product(first.error, second.magnitudes)
         if not B.is_exact:
             error = error + product(first.magnitudes, second.error)
+        finite = magnitudes
+        if not np.isfinite(value).all():
+            finite = product(
+                *(np.where(np.isfinite(part), part, 0.0) for part in (first.magnitudes, second.magnitudes))
+            )
     roundings = count + first.roundings + second.roundings
     if A.terms or B.terms:  # the factors may be multiplied first, and the sums of constants folded
         roundings += 2
-    result = A.from_terms(value, magnitudes, error, roundings)
-    return Enclosure(result.value, result.error, result.dtype, SumOfProducts(magnitudes, error, roundings))
+    result = A.from_terms(value, magnitudes, error, roundings, finite=finite)
+    return replace(result, terms=SumOfProducts(magnitudes, error, roundings))

@@ -1,0 +1,166 @@
+"""Elements that the specification leaves open: the page of the operator states no result for their operands.
+
+An open element has an infinite bound, or a bound that contains every result with a meaning: an index of ArgMax is the
+index of an element also if an element is NaN. The tables in `tolerances` list the operators.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.models.types import softmax_default_axis
+from conformance.reference.enclosures.exact import evaluate
+from conformance.reference.enclosures.linear import reduced_axes
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.precision import is_computed
+from conformance.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFLOW
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node
+    from conformance.reference.numbers.enclosure import Tensor
+
+
+def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Return the outputs of a node with the elements marked that its page leaves open.
+
+    Args:
+        node: the node.
+        inputs: its inputs.
+        results: its outputs.
+    """
+    first = inputs[0] if inputs else None
+    if first is None or not np.size(_elements(first)):
+        return _mark_empty_mean(node, inputs, results)
+    if is_computed(first.dtype):
+        if node.op_type in UNSPECIFIED_NAN and any(_has_nan(tensor) for tensor in inputs):
+            results = _mark_nan(node, inputs, results)
+    elif first.dtype.kind in "iu" and node.op_type in UNSPECIFIED_OVERFLOW and isinstance(first, np.ndarray):
+        results = _mark_overflow(node, inputs, results)
+    if node.op_type == "TopK" and not node.attributes.get("sorted", 1):
+        results = [_in_any_order(tensor, node.attributes.get("axis", -1)) for tensor in results]
+    return results
+
+
+def _elements(tensor: Tensor) -> Array:
+    return tensor.value if isinstance(tensor, Enclosure) else np.asarray(tensor)
+
+
+def _is_nan(tensor: Tensor) -> Array:
+    elements = _elements(tensor)
+    return np.isnan(elements.astype(np.float64)) if elements.dtype.kind != "O" else np.zeros(elements.shape, dtype=bool)
+
+
+def _has_nan(tensor: Tensor) -> bool:
+    return tensor is not None and is_computed(tensor.dtype) and bool(_is_nan(tensor).any())
+
+
+def _as_enclosure(tensor: Tensor) -> Enclosure:
+    assert tensor is not None
+    return tensor if isinstance(tensor, Enclosure) else Enclosure.exact(tensor)
+
+
+def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    X = _is_nan(inputs[0])
+    rank, axis = X.ndim, node.attributes.get("axis", -1)
+
+    def along(axes: int | tuple[int, ...], *, keepdims: bool = True) -> Array:
+        return np.asarray(X.any(axis=axes, keepdims=keepdims))
+
+    if node.op_type in ("ArgMax", "ArgMin"):
+        axis = node.attributes.get("axis", 0)
+        mask = along(axis, keepdims=bool(node.attributes.get("keepdims", 1)))
+        return [_within(results[0], mask, X.shape[axis])]
+    if node.op_type == "TopK":
+        mask = along(axis)
+        return [_as_enclosure(results[0]).leave_open(mask), _within(results[1], mask, X.shape[axis])]
+    if node.op_type == "Hardmax":
+        axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % rank
+        axes = (axis,) if node.opset >= 13 else tuple(range(axis, rank))
+        return [_within(results[0], along(axes), 2)]
+    if node.op_type in ("ReduceMax", "ReduceMin"):
+        axes = tuple(reduced_axes(node, inputs, rank) or ())
+        mask = along(axes, keepdims=bool(node.attributes.get("keepdims", 1)))
+        return [_as_enclosure(results[0]).leave_open(mask)]
+    if node.op_type in ("MaxPool", "GlobalMaxPool"):
+        return results  # their windows are known where they are computed
+    operands = [_is_nan(tensor) for tensor in inputs if tensor is not None and is_computed(tensor.dtype)]
+    return [_as_enclosure(results[0]).leave_open(reduce(np.logical_or, operands))]
+
+
+def _within(tensor: Tensor, mask: Array, count: int) -> Enclosure:
+    """Return integers below a count, of which some are open."""
+    exact, middle = _as_enclosure(tensor), (count - 1) / 2
+    mask = np.broadcast_to(mask, exact.shape)
+    arrays = np.where(mask, middle, exact.value), np.where(mask, middle, exact.error)
+    return Enclosure(*arrays, exact.dtype, unspecified=mask)
+
+
+def _in_any_order(tensor: Tensor, axis: int) -> Tensor:
+    """Return the selected elements, in an order that is open; each is between the smallest and the largest."""
+    selected = _as_enclosure(tensor)
+    if not selected.value.size:
+        return tensor
+    low, high = (
+        np.broadcast_to(extreme(ends, axis=axis, keepdims=True), selected.shape)
+        for extreme, ends in ((np.min, selected.value - selected.error), (np.max, selected.value + selected.error))
+    )
+    if (low == high).all():
+        return tensor
+    with np.errstate(all="ignore"):
+        middle, half = (low + high) / 2, (high - low) / 2
+    unknown = ~np.isfinite(middle)
+    middle = np.where(low == high, selected.value, np.where(unknown, 0.0, middle))
+    half = np.where(low == high, 0.0, np.where(unknown, np.inf, half))
+    return Enclosure(middle, half, selected.dtype, unspecified=low != high)
+
+
+def _mark_empty_mean(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    first = inputs[0] if inputs else None
+    if node.op_type != "ReduceMean" or first is None or not isinstance(results[0], (Enclosure, np.ndarray)):
+        return results
+    axes = reduced_axes(node, inputs, len(first.shape))
+    if axes is None or all(first.shape[axis] for axis in axes):
+        return results
+    return [_as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool))]
+
+
+def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Mark integers whose exact value the type does not have, and means that are not integers."""
+    result = results[0]
+    if not isinstance(result, np.ndarray):
+        return results
+    given: list[Any] = list(inputs)
+    arrays = [each.astype(np.float64) if _is_operand(each) else each for each in given]
+    if len(inputs) > 1 and node.op_type.startswith(("Reduce", "CumSum")):
+        arrays[1:] = given[1:]
+    dtype = given[0].dtype
+    limits = np.iinfo(dtype)
+    try:
+        (wide,) = evaluate(node, arrays)
+    except Unsupported:
+        return results
+    exact = np.asarray(wide, dtype=np.float64)
+    total = exact * len(inputs) if node.op_type == "Mean" else exact
+    if node.op_type == "ReduceMean":
+        total = exact * (np.size(_elements(inputs[0])) // max(1, exact.size))
+    slack = 1 - 2.0**-50 if limits.bits == 64 else 1.0
+    with np.errstate(all="ignore"):
+        overflows = ~((total >= limits.min * slack) & (total <= limits.max * slack))
+    is_mean = node.op_type in ("Mean", "ReduceMean")
+    between = (exact % 1 != 0) if is_mean else np.zeros(exact.shape, dtype=bool)
+    if not overflows.any() and not between.any():
+        return results
+    value = exact if is_mean else result.astype(np.float64)
+    error = np.where(overflows, np.inf, np.where(between, 1.0, 0.0))
+    return [Enclosure(value, error, dtype, unspecified=overflows | between)]
+
+
+def _is_operand(tensor: Tensor) -> bool:
+    return isinstance(tensor, np.ndarray) and tensor.dtype.kind in "iu"

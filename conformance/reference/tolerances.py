@@ -1,0 +1,177 @@
+"""Accuracies of functions, admissible forms, and open elements: the tolerances of all enclosures, as tables.
+
+The tables are to be held against the operators' pages and the sources that each row names. The code of `enclosures`
+reads them and has no tolerances of its own. Quotients and roots have their limits in `numbers.precision`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class FunctionAccuracy:
+    """The largest admissible error of a function in ULP of its result, for every type.
+
+    Attributes:
+        must: the limit at level `must`.
+        should: the limit at level `should`.
+        opencl: the limit of OpenCL's full profile for float.
+        absolute: a further admissible error at level `must`, in units of roundoff of 1.
+    """
+
+    must: float
+    should: float
+    opencl: float
+    absolute: float = 0.0
+
+    def ulps(self, *, is_strict: bool) -> float:
+        """Return the limit at level `should` or at level `must`."""
+        return self.should if is_strict else self.must
+
+
+FUNCTIONS: Mapping[str, FunctionAccuracy] = {
+    # function                must should OpenCL
+    "exp": FunctionAccuracy(4, 4, 3),
+    "log": FunctionAccuracy(4, 4, 3),
+    "expm1": FunctionAccuracy(4, 4, 3),
+    "log1p": FunctionAccuracy(4, 4, 2),
+    "sin": FunctionAccuracy(4, 4, 4, absolute=8),
+    "cos": FunctionAccuracy(4, 4, 4, absolute=8),
+    "tan": FunctionAccuracy(5, 5, 5),
+    "asin": FunctionAccuracy(4, 4, 4),
+    "acos": FunctionAccuracy(4, 4, 4),
+    "atan": FunctionAccuracy(5, 5, 5),
+    "sinh": FunctionAccuracy(4, 4, 4),
+    "cosh": FunctionAccuracy(4, 4, 4),
+    "tanh": FunctionAccuracy(5, 5, 5),
+    "asinh": FunctionAccuracy(4, 4, 4),
+    "acosh": FunctionAccuracy(4, 4, 4),
+    "atanh": FunctionAccuracy(5, 5, 5),
+    "erf": FunctionAccuracy(16, 8, 16),
+    "pow": FunctionAccuracy(16, 8, 16),
+}
+"""Source: the table "ULP Values for Single-Precision Built-in Math Functions" of the OpenCL C specification, full
+profile. The limits are those of OpenCL, and one ULP more for exp, log, expm1 and log1p. Sin and cos have an absolute
+limit too, as in WGSL: their results near 0 depend on the reduction of the argument."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One admissible form of a formula.
+
+    Attributes:
+        name: the name of the form in the code.
+        formula: the form in the names of the operator's page.
+        level: `must` if only level `must` admits the form, `should` if both levels do.
+    """
+
+    name: str
+    formula: str
+    level: Level = Level.SHOULD
+
+
+FORMS: Mapping[str, tuple[Form, ...]] = {
+    "Sigmoid": (
+        Form("written", "1 / (1 + Exp(-X))"),
+        Form("tanh", "(1 + Tanh(X / 2)) / 2"),
+    ),
+    "Elu": (
+        Form("expm1", "alpha * Expm1(X) for X < 0"),
+        Form("written", "alpha * (Exp(X) - 1) for X < 0"),
+    ),
+    "Selu": (
+        Form("expm1", "gamma * (alpha * Expm1(X)) for X <= 0"),
+        Form("written", "gamma * (alpha * Exp(X) - alpha) for X <= 0"),
+        Form("folded", "(gamma * alpha) * (Exp(X) - 1) for X <= 0"),
+    ),
+    "HardSwish": (
+        Form("written", "X * Max(0, Min(1, X / 6 + 0.5))"),
+        Form("relu6", "X * Min(Max(X + 3, 0), 6) / 6"),
+        Form("reciprocal", "X * (Min(Max(X + 3, 0), 6) * (1 / 6))"),
+    ),
+    "Mean": (
+        Form("written", "(A + B + …) / n"),
+        Form("scaled", "A / n + B / n + …"),
+    ),
+    "Power of 2": (
+        Form("product", "X * X"),
+        Form("function", "Pow(X, 2), or Exp2(2 Log2(Abs(X)))"),
+    ),
+    "variance": (
+        Form("centred", "Mean((X - Mean(X))^2)"),
+        Form("moments", "Mean(X^2) - Mean(X)^2"),
+    ),
+    "normalized": (
+        Form("written", "(X - mean) / Sqrt(variance + epsilon)"),
+        Form("reciprocal", "(X - mean) * (1 / Sqrt(variance + epsilon))"),
+    ),
+    "scaled": (
+        Form("written", "normalized * scale + bias"),
+        Form("folded", "X * a + (bias - mean * a), with a = scale / Sqrt(variance + epsilon)"),
+        Form("centred", "(X - mean) * a + bias"),
+    ),
+    "MeanVarianceNormalization": (
+        Form("page", "(X - EX) / Sqrt(E((X - EX)^2)), the formula of the page"),
+        Form("function", "(X - EX) / (Sqrt(E((X - EX)^2)) + 1e-9), the function body of the schema"),
+        Form("root of moments", "the function body, with the variance E(X^2) - (EX)^2"),
+    ),
+    "LogSoftmax": (
+        Form("shifted", "(X - largest) - Log(Sum(Exp(X - largest)))"),
+        Form("collected", "X - (largest + Log(Sum(Exp(X - largest))))"),
+    ),
+    "Interpolation": (
+        Form("written", "(1 - w) * first + w * second"),
+        Form("lerp", "first + w * (second - first)"),
+    ),
+}
+"""The admissible forms of each formula. An enclosure contains the results of all forms that its level admits."""
+
+NARROW = frozenset({"float16", "bfloat16"})
+"""Types whose sums are accumulated in float at level `should`, as all known runtimes do. At level `must` they may be
+accumulated in the type itself, unless the page has a `stash_type`."""
+
+WIDE_FORMULAS = frozenset(
+    {"Mean", "Sum", "Gemm", "Conv", "ConvTranspose", "AveragePool", "GlobalAveragePool", "CumSum"}
+    | {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}
+    | {"Softmax", "LogSoftmax", "InstanceNormalization", "BatchNormalization", "LpNormalization"}
+    | {"MeanVarianceNormalization"}
+)
+"""Operators that level `should` requires to be computed in float, and rounded once, for tensors of a type in `NARROW`.
+The reason is the same: their formulas are sums."""
+
+DEVIATIONS = 3.5
+"""Factor c of the bound c Sqrt(n) u of a sum of n terms at level `should`.
+
+If rounding errors are independent, have mean 0 and are uniform in [-u, u], the error of the sum has a standard
+deviation of at most Sqrt(n / 3) u times the largest partial sum, and c is 6 of them: an element is outside with a
+probability of 2e-9. If nothing is known but independence and the mean, the probability is at most
+2 Exp(-c^2 / 2) = 0.5 %. Source: Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci.
+Comput. 41(5), 2019. Sums of equal terms can have errors with another mean, which is the reason for level `should`."""
+
+UNSPECIFIED_NAN = frozenset(
+    {"Max", "Min", "Clip", "Relu", "Sign", "ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "HardSigmoid"}
+    | {"ArgMax", "ArgMin", "Hardmax", "TopK"}
+)
+"""Operators whose pages do not state which of two numbers is larger if one is NaN."""
+
+UNSPECIFIED_OVERFLOW = frozenset(
+    {"Add", "Sub", "Mul", "Pow", "Neg", "Abs", "Sum", "Mean", "ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1"}
+    | {"ReduceL2", "CumSum", "MatMul", "Gemm"}
+)
+"""Operators of integers whose pages do not state the result of an overflow."""
+
+SIGNED_ZERO = frozenset(
+    {"Neg", "Abs", "Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "Ceil", "Floor", "Round", "Cast", "Sin", "Tan"}
+    | {"Asin", "Atan", "Sinh", "Asinh", "Tanh", "Atanh", "Erf", "Identity", "Reshape", "Transpose", "Squeeze"}
+    | {"Unsqueeze", "Flatten", "Expand", "Slice", "Tile", "Gather", "Split", "Concat", "Where", "GatherElements"}
+    | {"GatherND", "DepthToSpace", "SpaceToDepth", "Constant"}
+)
+"""Operators for which IEEE 754 (clauses 5.5.1, 6.3 and 9.2.1) determines the sign of a zero: a requirement of level
+`should`. Other operators add, or compare, numbers in an order that the page leaves open."""

@@ -1,0 +1,183 @@
+"""Judge onnx's own node cases with the reference, and count faults that the reference does not notice.
+
+`nox -s onnx-cases` prints how many cases are judged, right and contradicted, and why the others are not judged. With
+`--perturb`, each right output of floating-point numbers is changed in three ways, and the script prints how many
+changed outputs are still admissible at each level.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from conformance.audit.evaluation import NodeScope, enclose
+
+from conformance.models.arrays import array_of
+from conformance.models.inputs import initializer_arrays
+from conformance.reference.enclosures import has_signed_zeros
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.reference.numbers.precision import format_of, is_computed
+from conformance.verdicts import Level, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+ROUNDED_CONSTANTS = {"test_averagepool_2d_ceil_last_window_starts_on_pad"}
+"""Cases whose expected outputs are constants of four digits: nobody can compute them more exactly."""
+
+
+def node_cases() -> list[Any]:
+    """Return the node cases of the installed onnx."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.loader import load_model_tests
+
+        return list(load_model_tests(kind="node"))
+
+
+def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+    """Return the enclosures of the outputs of a model.
+
+    Raises:
+        Unsupported: a value is not a tensor, or the reference lacks a node.
+    """
+    if any(not isinstance(array, (np.ndarray, np.generic)) for array in inputs):
+        raise Unsupported("an input is not a tensor")
+    scope = NodeScope.of(model)
+    given = (value.name for value in model.graph.input)
+    values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
+    for node in model.graph.node:
+        results = enclose(scope, node, values)
+        values.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
+    return [values[value.name] for value in model.graph.output]
+
+
+def is_admissible(actual: Any, expected: Any, level: Level, *, signed: bool) -> bool:
+    """Return whether an output has the expected type, shape and elements."""
+    if expected.dtype != actual.dtype or tuple(expected.shape) != actual.shape:
+        return False
+    is_strict = level is Level.SHOULD
+    bounds = expected.should or expected if is_strict and isinstance(expected, Enclosure) else expected
+    return bool(admissible_mask(actual, bounds, has_signed_zeros=signed and is_strict).all())
+
+
+def _as_array(given: Any) -> Any:
+    if isinstance(given, onnx.TensorProto):
+        return array_of(given)
+    return np.asarray(given) if isinstance(given, np.generic) else given
+
+
+def _shift(array: Any) -> Any:
+    """Return numbers that are 64 ULP larger in magnitude."""
+    numbers = array.astype(np.float64)
+    _, exponent = np.frexp(numbers)
+    _, lowest = np.frexp(float(format_of(array.dtype).smallest_normal))
+    ulp = np.ldexp(1.0, np.maximum(exponent, lowest) - format_of(array.dtype).precision)
+    return (numbers + np.copysign(64 * ulp, numbers)).astype(array.dtype)
+
+
+PERTURBATIONS: Mapping[str, Callable[[Any], Any]] = {
+    "all zeros": lambda array: np.zeros(array.shape, array.dtype),
+    "times 1.01": lambda array: (array.astype(np.float64) * 1.01).astype(array.dtype),
+    "64 ULP": _shift,
+}
+
+
+class Tally:
+    """The counts of one run over all cases."""
+
+    def __init__(self) -> None:
+        self.judged: list[str] = []
+        self.contradicted: dict[Level, list[str]] = {Level.MUST: [], Level.SHOULD: []}
+        self.reasons: Counter[str] = Counter()
+        self.unspecified = 0
+        self.perturbed: Counter[str] = Counter()
+        self.unnoticed: dict[tuple[str, Level], list[str]] = {}
+
+    def judge(self, case: Any, *, perturb: bool) -> None:
+        """Judge one case; with `perturb`, also its changed outputs."""
+        operator = case.model.graph.node[0].op_type if len(case.model.graph.node) == 1 else "several nodes"
+        verdicts = dict.fromkeys(Level, True)
+        kept = []
+        for inputs, outputs in case.data_sets:
+            arrays = [_as_array(each) for each in inputs]
+            try:
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    expected = enclose_outputs(case.model, arrays)
+            except Unsupported as reason:
+                self.reasons[f"{operator}: {reason}"] += 1
+                return
+            except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, StopIteration) as error:
+                self.reasons[f"{operator}: {type(error).__name__}"] += 1
+                return
+            actual = [np.asarray(_as_array(each)) for each in outputs]
+            node = NodeScope.of(case.model).node(case.model.graph.node[0])
+            signed = operator != "several nodes" and has_signed_zeros(node)
+            for array, tensor in zip(actual, expected, strict=True):
+                if not isinstance(tensor, (Enclosure, np.ndarray)):
+                    self.reasons[f"{operator}: an output is not a tensor"] += 1
+                    return
+                for level in (Level.MUST, Level.SHOULD):
+                    verdicts[level] &= is_admissible(array, tensor, level, signed=signed)
+                kept.append((array, tensor))
+        self.judged.append(case.name)
+        self.unspecified += any(isinstance(tensor, Enclosure) and tensor.unspecified is not None for _, tensor in kept)
+        for level, names in self.contradicted.items():
+            if not verdicts[level]:
+                names.append(case.name)
+        if perturb and verdicts[Level.MUST]:
+            self._perturb(case.name, kept)
+
+    def _perturb(self, name: str, kept: Sequence[tuple[Any, Any]]) -> None:
+        for array, tensor in kept:
+            if not is_computed(array.dtype) or not array.size:
+                continue
+            for kind, change in PERTURBATIONS.items():
+                with np.errstate(all="ignore"):
+                    changed = change(array)
+                numbers = changed.astype(np.float64), array.astype(np.float64)
+                if np.array_equal(*numbers, equal_nan=True):
+                    continue
+                self.perturbed[kind] += 1
+                for level in (Level.MUST, Level.SHOULD):
+                    if is_admissible(changed, tensor, level, signed=False):
+                        self.unnoticed.setdefault((kind, level), []).append(name)
+
+    def lines(self) -> list[str]:
+        """Return the report."""
+        wrong = len(self.contradicted[Level.MUST])
+        summary = f"{len(self.judged)} judged, {len(self.judged) - wrong} right, {wrong} contradicted"
+        text = [
+            f"{len(self.judged) + self.reasons.total()} cases: {summary}",
+            f"{self.unspecified} judged cases have unspecified elements",
+            *(f"contradicted at {level}: {', '.join(names) or 'none'}" for level, names in self.contradicted.items()),
+            f"{self.reasons.total()} not judged:",
+            *(f"  {count:4} {reason}" for reason, count in self.reasons.most_common()),
+        ]
+        for kind, count in self.perturbed.items():
+            for level in (Level.MUST, Level.SHOULD):
+                names = self.unnoticed.get((kind, level), [])
+                text.append(f"{kind}: {len(names)} of {count} outputs pass at {level}: {', '.join(names)}")
+        return text
+
+
+def main() -> int:
+    """Judge all cases; return 1 if the reference contradicts one whose constants are not rounded."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--perturb", action="store_true", help="change each right output of floating-point numbers")
+    options = parser.parse_args()
+    tally = Tally()
+    for case in node_cases():
+        tally.judge(case, perturb=options.perturb)
+    print("\n".join(tally.lines()))
+    return int(bool(set(tally.contradicted[Level.MUST]) - ROUNDED_CONSTANTS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
