@@ -1,7 +1,7 @@
 """The judgement of a model's nodes as a job: chunks of nodes, which worker processes or Dask workers judge.
 
-The recorded values of a model on a subject are in a folder, together with the model. A worker maps them into memory, so
-that each worker reads only the values of its nodes. The folder also has the finished chunks. `--resume` keeps it.
+The recorded values of a model on a subject are in a folder, together with the model: each value is a file named by its
+digest, and a worker reads only the values of its nodes. The folder also has the finished chunks. `--resume` keeps it.
 
 The result does not depend on the number of workers: a chunk depends only on the recorded values, and a hidden value is
 computed again in each chunk that needs it.
@@ -10,28 +10,38 @@ computed again in each chunk that needs it.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-import os
 import shutil
+from collections.abc import MutableMapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.audit.judgement import JudgedNode, Judgement, NodeVerdict, WrongElement
+from conformance.audit.judgement import JudgedNode, Judgement
 from conformance.errors import JobError
-from conformance.files.atomic_write import write_text_atomically
+from conformance.files.atomic_write import write_bytes_atomically
+from conformance.files.journal import (
+    open_blob,
+    read_state,
+    require_identity,
+    require_state_folder,
+    require_version,
+    state_errors,
+    write_blob,
+)
 from conformance.graphs.exposure import Exposure, RecordedValues
 from conformance.graphs.hashing import hash_values
 from conformance.jobs.job import JobState, require_number, run_job
 from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
-from conformance.serialization.decoding import Count, JsonDecoder, MalformedError
+from conformance.plugins import suite_version
+from conformance.serialization.codec import JsonReader, encode_json
+from conformance.serialization.decoding import Count, MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,11 +50,17 @@ if TYPE_CHECKING:
     from conformance.jobs.job import ChunkResult, Workers
     from conformance.models.arrays import Array
 
-RECORD_FORMAT = 1
-"""Version of the file `record.json`."""
+RECORD_FORMAT = 2
+"""Version of a folder with recorded values."""
 
 MAX_RECORD_BYTES = 2**28
 """Maximum size of the file `record.json`."""
+
+MAX_VALUE_BYTES = 2**40
+"""Maximum size of a recorded value."""
+
+MAX_RANK = 32
+"""Maximum rank of a recorded value; the most that every version of NumPy supports."""
 
 CHUNK_NODES = 16
 """Maximum number of nodes in a chunk."""
@@ -52,76 +68,51 @@ CHUNK_NODES = 16
 CHUNK_ELEMENTS = 2**22
 """Number of elements of the outputs of a chunk above which the next node is in another chunk."""
 
-_ALIGNMENT = 64
 
-Number = Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?|inf|nan)$")]
-"""A double as text; JSON has no infinities."""
-
-
-class WrongElementDocument(TypedDict):
-    """A `WrongElement` as JSON."""
-
-    output: str
-    index: list[Count]
-    value: Number
-    expected: Number
-    bound: Number
-
-
-class JudgedNodeDocument(TypedDict):
-    """A `JudgedNode` as JSON."""
-
-    number: Count
-    name: str
-    op_type: str
-    domain: str
-    verdict: Annotated[str, NodeVerdict]
-    reason: str
-    elements: Count
-    all_elements: Count
-    undetermined: Count
-    share: Number
-    worst: WrongElementDocument | None
-    together: list[str]
-    segment: list[Count]
-    inner_nodes: Count
-    way: str
-    type: str
-
-
-class JudgedChunk(TypedDict):
+class JudgedChunk(msgspec.Struct, forbid_unknown_fields=True):
     """The judgements of one chunk."""
 
-    nodes: list[JudgedNodeDocument]
+    nodes: list[JudgedNode]
 
 
-class ValueDocument(TypedDict):
-    """A recorded value: its place in the file `values`, or its elements if they are texts."""
+class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Content in a file of its own, which has the digest of the content as its name."""
+
+    digest: str
+    size: Annotated[int, msgspec.Meta(ge=0, le=MAX_VALUE_BYTES)]
+
+
+class StoredValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A recorded value. Its content is the elements, or a JSON list if they are texts."""
 
     name: str
-    way: Annotated[str, Exposure]
+    way: Exposure
     dtype: str
-    shape: list[Count]
-    offset: Count
-    texts: list[str]
+    shape: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_RANK)]
+    content: Blob
 
 
-class RecordDocument(TypedDict):
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file `record.json`: what was recorded on a subject, apart from the elements."""
 
     format: Count
-    model: str
-    subject: str
-    version: str
-    inputs: str
+    suite: str
+    key: RecordingKey
     is_repeatable: bool
     repeats_when_prepared_again: bool
     runs: Count
     remark: str
     refused: dict[str, str]
     hidden: list[str]
-    values: list[ValueDocument]
-    digest: str
+    model: Blob
+    values: list[StoredValue]
+
+
+class _RecordVersion(msgspec.Struct):
+    """The part of `record.json` that every format has."""
+
+    format: Count
+    suite: str = "of another format"
 
 
 @dataclass(frozen=True)
@@ -177,7 +168,7 @@ class JudgementJob:
     Attributes:
         folder: the folder of the recording; all workers must see it under this path.
         key: what the recording belongs to.
-        digest: SHA-256 of the recorded elements.
+        digest: SHA-256 of the record, which has the digests of the model and of all values.
         ranges: the first and the last-plus-one number of the nodes of each chunk.
         all_elements: whether every element of a large tensor is judged.
         data_folder: the folder of the model's external data; None if the model has all tensors.
@@ -207,18 +198,18 @@ class JudgementJob:
     def check_result(self, chunk: ChunkResult) -> None:
         """See `conformance.jobs.job.Job`."""
         require_number(chunk.number, len(self.ranges))
-        nodes = chunk.result["nodes"]
-        if [node["number"] for node in nodes] != [*range(*self.ranges[chunk.number])]:
+        nodes = chunk.result.nodes
+        if [node.number for node in nodes] != [*range(*self.ranges[chunk.number])]:
             raise MalformedError(f"chunk {chunk.number} has judgements of other nodes")
-        if any(number >= self.ranges[-1][1] for node in nodes for number in node["segment"]):
+        if any(not 0 <= number < self.ranges[-1][1] for node in nodes for number in node.segment):
             raise MalformedError("a node was judged together with a node that does not exist")
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], JudgedChunk]]:
         """See `conformance.jobs.job.Job`."""
-        recording, _ = read_recording(self.folder, self.key, self.data_folder)
+        recording = read_recording(self.folder, self.key, self.data_folder, self.digest)
         judgement = Judgement(recording.model, recording.values, all_elements=self.all_elements)
-        yield lambda number: {"nodes": [encode_node(node) for node in judgement.judge(range(*self.ranges[number]))]}
+        yield lambda number: JudgedChunk(list(judgement.judge(range(*self.ranges[number]))))
 
 
 @dataclass(frozen=True)
@@ -239,21 +230,19 @@ class AuditWorkers:
         Raises:
             JobError: it has, or it is not a folder.
         """
-        if self.directory.exists() and not self.directory.is_dir():
-            raise JobError("state-not-a-folder", f"{self.directory} is not a folder.", "Name a folder for --resume.")
-        for record in sorted(self.directory.glob("*/record.json")):
-            found = _read_record(record)["model"]
-            if found != model:
-                raise JobError(
-                    "other-job",
-                    f"{self.directory} belongs to another job: there, model is {found}, here {model}.",
-                    "Give the options with which that job was started, or name another file.",
-                )
+        with state_errors(self.directory):
+            require_state_folder(self.directory)
+            folders = [path for path in sorted(self.directory.glob("*")) if path.suffix != _PARTIAL_SUFFIX]
+        for folder in folders:
+            with _recording_errors(folder):
+                require_state_folder(folder)
+                found = _read_record(folder)[0].key.model
+            require_identity(self.directory, {"model": found}, {"model": model})
 
     def find(self, key: RecordingKey, data_folder: Path | None) -> Recording | None:
         """Return the recording of an interrupted audit of a model; None if there is none."""
         folder = self.directory / key.folder
-        return read_recording(folder, key, data_folder)[0] if (folder / "record.json").exists() else None
+        return read_recording(folder, key, data_folder) if folder.exists() else None
 
     def judge(
         self,
@@ -275,15 +264,16 @@ class AuditWorkers:
             ConformanceError: the folder cannot be written, or the job cannot continue.
         """
         folder = self.directory / key.folder
-        if not (folder / "record.json").exists():
+        if not folder.exists():
             write_recording(folder, key, recording)
-        digest = _read_record(folder / "record.json")["digest"]
+        with _recording_errors(folder):
+            _, digest = _read_record(folder)
         ranges = chunk_ranges(recording)
         job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, recording.data_folder)
         judged: list[JudgedNode] = []
         with JobState(folder / f"chunks{'-all' if all_elements else ''}.jsonl", job) as state:
             for chunk in run_job(job, self.workers, state):
-                judged += [decode_node(node) for node in chunk.result["nodes"]]
+                judged += chunk.result.nodes
                 progress(len(judged), len(recording.model.graph.node))
         return Judgement(recording.model, recording.values, all_elements=all_elements).complete(judged)
 
@@ -297,32 +287,8 @@ def chunk_ranges(recording: Recording) -> tuple[tuple[int, int], ...]:
             ranges.append((start, number))
             start, elements = number, 0
         values = recording.values.values
-        elements += sum(values[name].size for name in node.output if name in values)
+        elements += sum(math.prod(values[name].shape) for name in node.output if name in values)
     return (*ranges, (start, len(nodes))) if len(nodes) else ()
-
-
-def encode_node(node: JudgedNode) -> JudgedNodeDocument:
-    """Return a judgement as JSON."""
-    document: Any = asdict(node)
-    document |= {"share": repr(node.share), "together": list(node.together), "segment": list(node.segment)}
-    if node.worst is not None:
-        worst = {name: repr(getattr(node.worst, name)) for name in ("value", "expected", "bound")}
-        document["worst"] |= {"index": list(node.worst.index), **worst}
-    document["verdict"] = str(node.verdict)
-    encoded: JudgedNodeDocument = document
-    return encoded
-
-
-def decode_node(document: JudgedNodeDocument) -> JudgedNode:
-    """Return the judgement of a JSON document."""
-    fields: Any = dict(document)
-    worst = document["worst"]
-    fields["worst"] = worst and WrongElement(
-        *(worst["output"], tuple(worst["index"])),
-        *(float(worst["value"]), float(worst["expected"]), float(worst["bound"])),
-    )
-    fields |= {"verdict": NodeVerdict(document["verdict"]), "share": float(document["share"])}
-    return JudgedNode(**(fields | {name: tuple(fields[name]) for name in ("together", "segment")}))
 
 
 def write_recording(folder: Path, key: RecordingKey, recording: Recording) -> None:
@@ -331,141 +297,182 @@ def write_recording(folder: Path, key: RecordingKey, recording: Recording) -> No
     Raises:
         JobError: the folder cannot be written.
     """
-    partial = folder.with_name(f"{folder.name}.partial")
-    try:
+    partial = folder.with_name(folder.name + _PARTIAL_SUFFIX)
+    recorded = recording.values
+    with state_errors(folder.parent):
+        require_state_folder(folder.parent)
         shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        values, digest = _write_values(partial / "values", recording.values)
-        (partial / "model.onnx").write_bytes(recording.model.SerializeToString())
-        document: RecordDocument = {
-            "format": RECORD_FORMAT,
-            **asdict(key),  # type: ignore[typeddict-item]
-            "is_repeatable": recording.is_repeatable,
-            "repeats_when_prepared_again": recording.repeats_when_prepared_again,
-            "runs": recording.values.runs,
-            "remark": recording.values.remark,
-            "refused": recording.values.refused,
-            "hidden": [name for name, way in recording.values.ways.items() if way is Exposure.HIDDEN],
-            "values": values,
-            "digest": digest,
-        }
-        write_text_atomically(partial / "record.json", json.dumps(document) + "\n")
-        partial.rename(folder)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise JobError(
-            "state-unusable",
-            f"{folder.parent} cannot be read and written: {error.strerror}.",
-            "Name another folder, or free some space.",
-        ) from None
-
-
-def _write_values(file: Path, recorded: RecordedValues) -> tuple[list[ValueDocument], str]:
-    documents: list[ValueDocument] = []
-    digest = hashlib.sha256()
-    with file.open("wb") as stream:
-        for name, array in recorded.values.items():
-            way = recorded.ways.get(name, Exposure.CONSTANT)
-            if way is Exposure.CONSTANT:
-                continue  # the model has it
-            is_text = array.dtype.kind in "OUS"
-            texts = [str(text) for text in array.reshape(-1)] if is_text else []
-            stream.write(bytes(-stream.tell() % _ALIGNMENT))
-            documents.append(
-                {
-                    "name": name,
-                    "way": str(way),
-                    "dtype": type_name(array.dtype),
-                    "shape": list(array.shape),
-                    "offset": stream.tell(),
-                    "texts": texts,
-                }
+        try:
+            partial.mkdir(parents=True)
+            model = recording.model.SerializeToString()
+            record = Record(
+                RECORD_FORMAT,
+                suite_version(),
+                key,
+                recording.is_repeatable,
+                recording.repeats_when_prepared_again,
+                recorded.runs,
+                recorded.remark,
+                recorded.refused,
+                [name for name, way in recorded.ways.items() if way is Exposure.HIDDEN],
+                Blob(write_blob(partial / _BLOBS, model), len(model)),
+                [
+                    _write_value(partial / _BLOBS, name, array, recorded.ways[name])
+                    for name, array in recorded.values.items()
+                    if recorded.ways.get(name, Exposure.CONSTANT) is not Exposure.CONSTANT  # the model has it
+                ],
             )
-            if is_text:
-                digest.update(json.dumps(texts).encode())
-            else:
-                content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-                stream.write(content)
-                digest.update(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    return documents, digest.hexdigest()
+            write_bytes_atomically(partial / "record.json", encode_json(record) + b"\n")
+            partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
 
 
-def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None) -> tuple[Recording, str]:
-    """Return a recording, whose elements are mapped into memory, and the digest of its elements.
+def _write_value(folder: Path, name: str, array: Array, way: Exposure) -> StoredValue:
+    if array.dtype.kind in "OUS":
+        content: bytes | memoryview = encode_json([str(text) for text in array.reshape(-1)])
+    else:
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    blob = Blob(write_blob(folder, content), len(content))
+    return StoredValue(name, way, type_name(array.dtype), array.shape, blob)
+
+
+def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, digest: str = "") -> Recording:
+    """Return a recording, whose values are read when they are used.
 
     Args:
         folder: the folder of the recording.
         key: what the recording belongs to.
         data_folder: the folder of the model's external data; None if the model has all tensors.
+        digest: the digest of the record, if it is known.
 
     Raises:
         JobError: the folder cannot be read, or it is not a recording for the key.
     """
-    document = _read_record(folder / "record.json")
-    if RecordingKey(*(document[name] for name in ("model", "subject", "version", "inputs"))) != key:
-        raise _malformed(folder, "it belongs to another subject or to other inputs")
-    try:
-        model = onnx.ModelProto.FromString((folder / "model.onnx").read_bytes())
-        recorded = RecordedValues({}, {}, [], document["runs"], document["remark"], document["refused"])
-        for name, array in initializer_arrays_in(model.graph, data_folder).items():
-            recorded.values[name], recorded.ways[name] = array, Exposure.CONSTANT
-        recorded.ways.update(dict.fromkeys(document["hidden"], Exposure.HIDDEN))
-        for value in document["values"]:
-            recorded.values[value["name"]] = _map_value(folder / "values", value)
-            recorded.ways[value["name"]] = Exposure(value["way"])
-        recorded.outputs.extend(recorded.values[value.name] for value in model.graph.output)
-    except OSError as error:
-        raise _unreadable(folder, error) from None
-    except (DecodeError, KeyError, ValueError) as error:
-        raise _malformed(folder, str(error)) from None
-    return Recording(model, recorded, document["is_repeatable"], document["repeats_when_prepared_again"]), document[
-        "digest"
-    ]
+    with _recording_errors(folder):
+        require_state_folder(folder.parent, folder.name, _BLOBS)
+        record, found = _read_record(folder)
+        if record.key != key or found != (digest or found):
+            raise MalformedError("it belongs to another subject or to other inputs")
+        model = onnx.ModelProto.FromString(bytes(_open_blob(folder, record.model)))
+        ways = {value.name: value.way for value in record.values} | dict.fromkeys(record.hidden, Exposure.HIDDEN)
+        constants = initializer_arrays_in(model.graph, data_folder)
+        values = StoredValues(folder, {value.name: value for value in record.values}, constants)
+        return Recording(
+            model,
+            RecordedValues(
+                values,
+                dict.fromkeys(constants, Exposure.CONSTANT) | ways,
+                [values[value.name] for value in model.graph.output],
+                record.runs,
+                record.remark,
+                record.refused,
+            ),
+            record.is_repeatable,
+            record.repeats_when_prepared_again,
+            data_folder,
+        )
 
 
-def _map_value(file: Path, value: ValueDocument) -> Array:
-    """Return a recorded value.
+class StoredValues(MutableMapping[str, "Array"]):
+    """The values of a recording by name: each is read from its file when it is used. Values can be added.
+
+    Args:
+        folder: the folder of the recording.
+        stored: the recorded values by name.
+        known: other values by name.
 
     Raises:
-        ValueError: the file is too short, or the type is unknown.
+        ValueError: a value has an impossible type, shape or size.
     """
-    shape = tuple(value["shape"])
-    if value["texts"]:
-        return np.array(value["texts"], dtype=object).reshape(shape)
-    dtype = dtype_of(type_number(value["dtype"]))
-    if dtype.kind == "O" or not math.prod(shape):
-        return np.empty(shape, dtype)
-    if value["offset"] + math.prod(shape) * dtype.itemsize > file.stat().st_size:
-        raise ValueError(f"the value of {value['name']} is incomplete")
-    mapped = np.memmap(file, np.uint8, "r", value["offset"], (math.prod(shape) * dtype.itemsize,))
-    return np.asarray(mapped).view(dtype).reshape(shape)
+
+    def __init__(self, folder: Path, stored: Mapping[str, StoredValue], known: Mapping[str, Array]) -> None:
+        self._folder, self._stored, self._known = folder, dict(stored), dict(known)
+        for value in stored.values():
+            _check_size(value)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a value.
+
+        Raises:
+            KeyError: there is no such value.
+            JobError: its file cannot be read, or has other content.
+        """
+        if name not in self._stored:
+            return self._known[name]
+        with _recording_errors(self._folder):
+            return _read_value(self._folder, self._stored[name])
+
+    def __setitem__(self, name: str, array: Array) -> None:
+        self._stored.pop(name, None)
+        self._known[name] = array
+
+    def __delitem__(self, name: str) -> None:
+        del (self._stored if name in self._stored else self._known)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._known, *self._stored]))
+
+    def __len__(self) -> int:
+        return len(self._known.keys() | self._stored.keys())
 
 
-def _read_record(file: Path) -> RecordDocument:
+def _check_size(value: StoredValue) -> None:
+    """Check the size of a value before memory is allocated for it.
+
+    Raises:
+        ValueError: the type is unknown, or the shape does not have this size.
+    """
+    dtype = dtype_of(type_number(value.dtype))
+    if math.prod(max(1, size) for size in value.shape) * dtype.itemsize > MAX_VALUE_BYTES:
+        raise ValueError(f"the shape of {value.name} is too large")
+    if dtype.kind != "O" and math.prod(value.shape) * dtype.itemsize != value.content.size:
+        raise ValueError(f"{value.name} has another size than its shape")
+
+
+def _read_value(folder: Path, value: StoredValue) -> Array:
+    dtype = dtype_of(type_number(value.dtype))
+    content = _open_blob(folder, value.content)
+    if dtype.kind == "O":
+        return np.array(_decode_texts(content), dtype=object).reshape(value.shape)
+    if not content:
+        return np.empty(value.shape, dtype)
+    return np.frombuffer(content, np.uint8).view(dtype).reshape(value.shape)
+
+
+def _open_blob(folder: Path, blob: Blob) -> memoryview:
+    return open_blob(folder / _BLOBS, blob.digest, blob.size)
+
+
+def _read_record(folder: Path) -> tuple[Record, str]:
+    """Return the record of a folder, and its digest."""
+    file = folder / "record.json"
+    content = read_state(file, MAX_RECORD_BYTES)
+    found = _decode_version(content)
+    require_version(file, (found.format, found.suite), (RECORD_FORMAT, suite_version()))
+    return _decode_record(content), hashlib.sha256(content).hexdigest()
+
+
+_PARTIAL_SUFFIX, _BLOBS = ".partial", "blobs"
+_decode_version, _decode_record, _decode_texts = JsonReader(_RecordVersion), JsonReader(Record), JsonReader(list[str])
+
+
+@contextmanager
+def _recording_errors(folder: Path) -> Iterator[None]:
+    """Raise a `JobError` for a folder that cannot be read, or that is not a recording."""
     try:
-        if file.stat().st_size > MAX_RECORD_BYTES:
-            raise _malformed(file.parent, "record.json is too large")
-        document: RecordDocument = JsonDecoder(RecordDocument)(file.read_bytes())
-    except OSError as error:
-        raise _unreadable(file.parent, error) from None
-    except MalformedError as error:
-        raise _malformed(file.parent, str(error)) from None
-    if document["format"] != RECORD_FORMAT:
-        raise _malformed(file.parent, "another version of this suite wrote it")
-    return document
-
-
-def _malformed(folder: Path, reason: str) -> JobError:
-    return JobError(
-        "malformed-recording", f"{folder} is not a recording of an audit: {reason}.", "Name another folder."
-    )
-
-
-def _unreadable(folder: Path, error: OSError) -> JobError:
-    return JobError(
-        "recording-unreadable",
-        f"The recorded values in {folder} cannot be read: {error.strerror}.",
-        "With --dask, give --resume a folder that all workers see under the same path.",
-    )
+        with state_errors(folder):
+            yield
+    except (DecodeError, KeyError, ValueError) as error:
+        raise JobError(
+            "malformed-recording", f"{folder} is not a recording of an audit: {error}.", "Name another folder."
+        ) from None
+    except JobError as error:
+        if error.code != "job.state-unusable":
+            raise
+        raise JobError(
+            "recording-unreadable",
+            error.problem,
+            "With --dask, give --resume a folder that all workers see under the same path.",
+        ) from None

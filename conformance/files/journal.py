@@ -20,10 +20,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from conformance.errors import JobError
-from conformance.files.atomic_write import NEW_FILE_MODE, open_temporary_file
+from conformance.files.atomic_write import NEW_FILE_MODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -35,6 +35,9 @@ MAX_LINE_BYTES = 2**26
 
 MAX_SHOWN_CHARACTERS = 200
 """Characters of a value that an error shows."""
+
+MAX_READ_BYTES = 2**16
+"""Maximum size of a file named by digest that is read and not mapped into memory."""
 
 _BLOCK_BYTES = 2**20
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -290,26 +293,25 @@ class Journal:
         self.descriptor = -1
 
 
-def write_blob(folder: Path, content: Iterable[bytes | memoryview]) -> str:
+def write_blob(folder: Path, content: bytes | memoryview) -> str:
     """Write content to a file that has the digest of the content as its name, and return the digest.
+
+    An interruption can leave an incomplete file; the caller renames the folder when it is complete.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(content).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
-    with open_temporary_file(folder) as (stream, path):
-        for part in content:
-            digest.update(part)
-            stream.write(part)
-        stream.flush()
-        os.fsync(stream.fileno())
-        path.replace(folder / digest.hexdigest())
-    return digest.hexdigest()
+    with suppress(FileExistsError), (folder / digest).open("xb") as stream:
+        stream.write(content)
+    return digest
 
 
 def open_blob(folder: Path, digest: str, size: int) -> memoryview:
-    """Return the content with a digest, mapped into memory and compared with its digest.
+    """Return the content with a digest, after a comparison with the digest.
+
+    Large content is mapped into memory, which needs a file descriptor as long as it is used.
 
     Args:
         folder: the folder of `write_blob`.
@@ -326,7 +328,10 @@ def open_blob(folder: Path, digest: str, size: int) -> memoryview:
     try:
         if os.fstat(descriptor).st_size != size:
             raise ValueError(f"{digest} is incomplete")
-        content = memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else b"")
+        if size > MAX_READ_BYTES:
+            content = memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ))
+        else:
+            content = memoryview(os.read(descriptor, size))
     finally:
         os.close(descriptor)
     if hashlib.sha256(content).hexdigest() != digest:

@@ -25,7 +25,7 @@ from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.subjects.failures import format_exception
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, MutableMapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -78,7 +78,7 @@ class RecordedValues:
         remark: why added outputs could not be used for all values; empty if they could.
     """
 
-    values: dict[str, Array]
+    values: MutableMapping[str, Array]
     ways: dict[str, Exposure]
     outputs: list[Array]
     runs: int = 1

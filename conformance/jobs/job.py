@@ -139,7 +139,9 @@ def result_decoder(job: Job) -> Callable[[bytes], Any]:
 
     It raises a `MalformedError` if the result does not have the type `job.result_type`.
     """
-    return JsonDecoder(job.result_type) if is_typeddict(job.result_type) else JsonReader(job.result_type)
+    if is_typeddict(job.result_type):
+        return JsonDecoder(job.result_type)
+    return JsonReader(job.result_type, has_infinities=True)
 
 
 class JobState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -12,28 +13,41 @@ from conformance.serialization.decoding import malformed_errors
 T = TypeVar("T")
 
 
-class Double(float):
-    """A double that is text in JSON: JSON has no infinities and NaN."""
-
-    __slots__ = ()
-
-
 def encode_json(value: Any) -> bytes:
-    """Return a value as JSON in one line; halves of surrogate pairs, which UTF-8 cannot encode, become question marks.
+    """Return a value as JSON in one line.
+
+    Infinities and NaN, which JSON lacks, become text. Halves of surrogate pairs, which UTF-8 cannot encode, become
+    question marks.
 
     Args:
         value: a Struct, a dataclass, or a value that JSON can represent; floats of NumPy are accepted.
     """
     plain = msgspec.to_builtins(value, enc_hook=_encode_float, str_keys=True)
-    return json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(errors="replace")
+    try:
+        text = _dump(plain)
+    except ValueError:
+        text = _dump(_with_finite_numbers(plain))
+    return text.encode(errors="replace")
 
 
-def _encode_float(value: Any) -> str | float:
-    if isinstance(value, Double):
-        return repr(float(value))
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _encode_float(value: Any) -> float:
     if isinstance(value, float):
         return float(value)
     raise NotImplementedError(type(value).__name__)
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if isinstance(value, dict):
+        return {key: _with_finite_numbers(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(each) for each in value]
+    return value
 
 
 class JsonReader(Generic[T]):
@@ -41,10 +55,11 @@ class JsonReader(Generic[T]):
 
     Args:
         type: a Struct, a dataclass, or a union of tagged Structs.
+        has_infinities: whether a number may be the text of an infinity or of NaN, as `encode_json` writes it.
     """
 
-    def __init__(self, type: type[T]) -> None:
-        self._decoder = msgspec.json.Decoder(type, dec_hook=_decode_double)
+    def __init__(self, type: type[T], *, has_infinities: bool = False) -> None:
+        self._decoder = msgspec.json.Decoder(type, strict=not has_infinities)
 
     def __call__(self, content: bytes | memoryview) -> T:
         """Return the document.
@@ -54,9 +69,3 @@ class JsonReader(Generic[T]):
         """
         with malformed_errors():
             return self._decoder.decode(content)
-
-
-def _decode_double(type: Any, value: Any) -> Any:
-    if type is not Double or not isinstance(value, str):
-        raise ValueError("a number must be text")
-    return Double(value)

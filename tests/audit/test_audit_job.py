@@ -16,15 +16,16 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from refusals import assert_raises
 
-from conformance.audit.job import AuditWorkers, JudgementJob, RecordingKey, decode_node, encode_node
+from conformance.audit.job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, WrongElement
 from conformance.audit.report import as_json
 from conformance.audit.session import audit_subject
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
 from conformance.jobs.dask import DaskWorkers
-from conformance.jobs.job import ChunkResult
+from conformance.jobs.job import ChunkResult, result_decoder
 from conformance.jobs.process_pool import ProcessWorkers
+from conformance.serialization.codec import encode_json
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects.loading import Subject
 
@@ -143,16 +144,16 @@ def test_folder_of_another_model_is_refused(model: LoadedModel, tmp_path: Path) 
         workers.check("0" * 64)
 
 
-@pytest.mark.parametrize("damage", ["record", "model", "values", "missing"])
+@pytest.mark.parametrize("damage", ["record", "blob", "missing"])
 def test_damaged_recording_is_refused(model: LoadedModel, tmp_path: Path, damage: str) -> None:
     workers = AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")
     audit_json(model, workers)
     (folder,) = (tmp_path / "kept").iterdir()
-    if damage == "missing":
-        (folder / "values").unlink()
-    else:
-        file = folder / {"record": "record.json", "model": "model.onnx", "values": "values"}[damage]
-        file.write_bytes(file.read_bytes()[:100])
+    for file in (folder / "blobs").iterdir() if damage != "record" else [folder / "record.json"]:
+        content = file.read_bytes()
+        file.unlink()
+        if damage != "missing":
+            file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with assert_raises("job.recording-unreadable" if damage == "missing" else "job.malformed-recording"):
         audit_json(model, workers)
 
@@ -169,7 +170,8 @@ def test_judgement_survives_json(share: float) -> None:
     node = JudgedNode(
         3, "n", "Add", "", NodeVerdict.WRONG, "r", 5, 6, 1, share, worst, ("a",), (1, 2), 4, "cut", "float"
     )
-    assert decode_node(encode_node(node)) == node
+    job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 4),))
+    assert result_decoder(job)(encode_json(JudgedChunk([node]))).nodes == [node]
 
 
 @pytest.mark.parametrize(("number", "judged"), [(0, [0]), (0, [0, 1, 1]), (0, [2, 3]), (1, [0, 1]), (2, [])])
@@ -178,7 +180,7 @@ def test_judgements_of_other_nodes_are_refused(number: int, judged: list[int]) -
 
     def chunk(number: int, nodes: list[int], segment: int = 0) -> ChunkResult:
         judgements = [replace(JudgedNode(each, "", "", "", NodeVerdict.CORRECT), segment=(segment,)) for each in nodes]
-        return ChunkResult(number, {"nodes": [encode_node(node) for node in judgements]})
+        return ChunkResult(number, JudgedChunk(judgements))
 
     job.check_result(chunk(0, [0, 1]))
     with pytest.raises(MalformedError):

@@ -107,16 +107,18 @@ def test_require_version_names_what_differs(tmp_path, found, named):
 
 
 def test_blob_is_named_by_digest(tmp_path):
-    digest = write_blob(tmp_path / "blobs", [b"one ", b"two"])
+    digest = write_blob(tmp_path / "blobs", b"one two")
     assert bytes(open_blob(tmp_path / "blobs", digest, 7)) == b"one two"
     assert [path.name for path in (tmp_path / "blobs").iterdir()] == [digest]
-    empty = write_blob(tmp_path / "blobs", [])
+    large = write_blob(tmp_path / "large", bytes(2**20))
+    assert open_blob(tmp_path / "large", large, 2**20) == bytes(2**20)
+    empty = write_blob(tmp_path / "blobs", b"")
     assert bytes(open_blob(tmp_path / "blobs", empty, 0)) == b""
 
 
 @pytest.mark.parametrize("content", [b"one twO", b"one", b"one two three"])
 def test_blob_with_other_content_is_refused(tmp_path, content):
-    digest = write_blob(tmp_path, [b"one two"])
+    digest = write_blob(tmp_path, b"one two")
     (tmp_path / digest).write_bytes(content)
     with pytest.raises((ValueError, UnsafeState)):
         open_blob(tmp_path, digest, 7)
