@@ -10,8 +10,9 @@ import base64
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 import onnx
 
 from conformance.blame.comparison import Comparison, run_model, with_option
@@ -20,12 +21,15 @@ from conformance.blame.passes import ONNXRUNTIME, Passes, list_passes, minimize
 from conformance.blame.reduction import MAX_SECONDS, Reducer, node_count
 from conformance.blame.verdict import BlameOutcome, BlameVerdict, judge
 from conformance.errors import UsageError
+from conformance.files.journal import require_identity
 from conformance.graphs.feeding import FedModel
 from conformance.graphs.hashing import hash_values
 from conformance.graphs.inputs import input_text
 from conformance.models.arrays import array_of, tensor_of
 from conformance.models.graphs import is_operator, iter_nodes
 from conformance.models.inputs import required_input_names
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import Count, MalformedError
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -122,7 +126,7 @@ class Session:
         """Run the steps that the document lacks, and return the verdict.
 
         Raises:
-            UsageError: the document belongs to another request.
+            JobError: the document belongs to another request.
             ConformanceError: a subject cannot be loaded.
         """
         self._begin()
@@ -152,12 +156,8 @@ class Session:
 
     def _begin(self) -> None:
         head, steps = self.request.head(), self.document.get("steps", {})
-        if self.document and {name: self.document.get(name) for name in head} != head:
-            raise UsageError(
-                "resume-differs",
-                "The file of --resume belongs to another model, other inputs or other subjects.",
-                "Give the same arguments as before, or another file.",
-            )
+        if self.document:
+            require_identity("The file of --resume", {name: self.document.get(name) for name in head}, head)
         names = [self.request.first, self.request.second, *([self.request.optimizer] if self.request.optimizer else [])]
         with self.subjects.open(*names) as found:
             versions = [each.version or "" for each in found]
@@ -548,33 +548,149 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-_FIELDS: Mapping[str, Mapping[str, Any]] = {
-    "controls": {"data_set": int, "ways": list, "is_deterministic": bool, "reason": str, "round_trip": str | None},
-    "difference": {"differs": bool, "failures": list, "messages": list, "outputs": list},
-    "passes": {"names": list | None, "reason": str, "tested": int, "subject": str | None},
-    "reduction": {"is_complete": bool, "nodes_before": int, "nodes": list, "tested": int, "model": str, "inputs": list},
-    "verdict": {"outcome": str, "reason": str},
-}
-"""The fields of each step that a continued session reads, with their types."""
+_Plain = bool | int | float | str | None
+"""A number, of which infinities and NaN are text, or the text of a value."""
 
 
-def is_document(document: Any) -> bool:
-    """Return whether JSON data has the form of a document."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        return False
-    steps, data_sets = document.get("steps"), document.get("inputs")
-    if not isinstance(steps, dict) or not isinstance(data_sets, list) or not isinstance(document.get("versions"), list):
-        return False
-    tried = document.get("tried", {})
-    if not isinstance(tried, dict) or not all(isinstance(value, bool) for value in tried.values()):
-        return False
-    for name, data in steps.items():
-        if name not in _FIELDS or not isinstance(data, dict):
-            return False
-        if any(key not in data or not isinstance(data[key], kind) for key, kind in _FIELDS[name].items()):
-            return False
-    names = [name for name in STEPS[:-1] if name in steps]
+class _Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of a document; a key that is not described is refused."""
+
+
+class _Controls(_Strict):
+    """The step `controls`."""
+
+    data_set: Count
+    ways: Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]
+    is_deterministic: bool
+    reason: str
+    round_trip: str | None
+
+
+class _WorstElement(_Strict):
+    """An element that differs, and both values."""
+
+    index: list[Count]
+    values: Annotated[list[_Plain], msgspec.Meta(min_length=2, max_length=2)]
+
+
+class _OutputDifference(_Strict):
+    """The difference of one output."""
+
+    name: str
+    kind: str
+    elements: Count
+    differing: Count
+    largest: _Plain
+    mean: _Plain
+    ulps: _Plain
+    worst: list[_WorstElement]
+
+
+class _DifferenceStep(_Strict):
+    """The step `difference`."""
+
+    differs: bool
+    failures: Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]
+    messages: Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]
+    outputs: list[_OutputDifference]
+
+
+class _PassesStep(_Strict):
+    """The step `passes`."""
+
+    names: list[str] | None
+    reason: str
+    tested: Count
+    subject: str | None
+
+
+class _Node(_Strict):
+    """A node of the reduced model."""
+
+    operator: str
+    domain: str
+    name: str
+
+
+class _ReductionStep(_Strict):
+    """The step `reduction`, with the reduced model and its inputs in base64."""
+
+    is_complete: bool
+    nodes_before: Count
+    nodes: list[_Node]
+    tested: Count
+    ended_early: bool
+    model: str
+    inputs: list[str]
+
+
+class _ChangedReleases(_Strict):
+    """Two neighbouring releases that are worth comparing."""
+
+    subject: str
+    older: str
+    newer: str
+    changed: Count
+
+
+class _VerdictStep(_Strict):
+    """The step `verdict`."""
+
+    outcome: BlameOutcome
+    reason: str
+    hazard: str | None
+    shares: list[_Plain]
+    releases: list[_ChangedReleases] = []
+
+
+class _Steps(_Strict):
+    """The steps that ended."""
+
+    controls: _Controls | msgspec.UnsetType = msgspec.UNSET
+    difference: _DifferenceStep | msgspec.UnsetType = msgspec.UNSET
+    passes: _PassesStep | msgspec.UnsetType = msgspec.UNSET
+    reduction: _ReductionStep | msgspec.UnsetType = msgspec.UNSET
+    verdict: _VerdictStep | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Model(_Strict):
+    """The model of the request."""
+
+    file: str
+    sha256: str
+    nodes: Count
+
+
+class _Document(_Strict):
+    """The file of `--json`, from which `--resume` continues."""
+
+    format: Literal[1]
+    model: _Model
+    inputs: Annotated[list[str], msgspec.Meta(min_length=1)]
+    inputs_sha256: str
+    seed: int | None
+    subjects: Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]
+    optimizer: str | None
+    versions: list[str]
+    steps: _Steps
+    tried: dict[str, bool] = {}
+    reduced_difference: _DifferenceStep | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode_document = JsonReader(_Document)
+
+
+def decode_document(content: bytes) -> dict[str, Any]:
+    """Return the document of an earlier session.
+
+    Raises:
+        MalformedError: the content is not a document that a session wrote.
+    """
+    found = _decode_document(content)
+    document: dict[str, Any] = msgspec.to_builtins(found)
+    names = [name for name in STEPS[:-1] if name in document["steps"]]
     if names != list(STEPS[: len(names)]):
-        return False
-    number: int = steps.get("controls", {}).get("data_set", 0)
-    return 0 <= number < max(1, len(data_sets))
+        raise MalformedError("a step is missing")
+    if document["steps"].get("controls", {}).get("data_set", 0) >= len(found.inputs):
+        raise MalformedError("it names a data set that it does not have")
+    return document

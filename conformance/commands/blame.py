@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
 
-MAX_DOCUMENT_BYTES = 2**31
-"""Maximum size of the file of `--resume`."""
-
 
 @add_options
 def blame(
@@ -219,29 +216,22 @@ def _read_document(path: Path | None) -> dict[str, Any]:
     """Return the document of an earlier session; empty without a path.
 
     Raises:
-        UsageError: the file cannot be read, or is not such a document.
+        JobError: the file cannot be read, or is a link, a pipe or a device.
+        UsageError: it is not such a document.
     """
-    import json as json_module
-
+    from conformance.blame.session import decode_document
     from conformance.errors import UsageError
-    from conformance.files.atomic_write import read_input
+    from conformance.files.journal import read_state, state_errors
+    from conformance.serialization.decoding import MalformedError
 
     if path is None:
         return {}
-    hint = "Name a file that --json wrote."
     try:
-        document = json_module.loads(read_input(path, MAX_DOCUMENT_BYTES))
-    except OSError as error:
-        problem = f"--resume: {path} cannot be read: {error.strerror or error}."
-        raise UsageError("resume-unreadable", problem, hint) from None
-    except (ValueError, RecursionError):
-        document = None
-    from conformance.blame.session import is_document
-
-    if not is_document(document):
-        raise UsageError("resume-unreadable", f"--resume: {path} is not a file of this command.", hint)
-    found: dict[str, Any] = document
-    return found
+        with state_errors(path):
+            return decode_document(read_state(path))
+    except MalformedError as error:
+        problem = f"--resume: {path} is not a file of this command: {error}."
+        raise UsageError("resume-unreadable", problem, "Name a file that --json wrote.") from None
 
 
 def _show_progress(text: str) -> None:

@@ -170,11 +170,11 @@ def _unsafe_state_error(path: Path, name: str, reason: str) -> JobError:
     return JobError("state-not-a-file", problem, "Name a file for the state.")
 
 
-def require_identity(path: Path, found: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def require_identity(path: Path | str, found: Mapping[str, Any], own: Mapping[str, Any]) -> None:
     """Check that a state belongs to the command that continues it.
 
     Args:
-        path: the state, for the message.
+        path: the state, or words for it, for the message.
         found: everything on which the results depend, as in the state.
         own: the same of the command.
 

@@ -10,9 +10,11 @@ import gzip
 import os
 import sqlite3
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from conformance.errors import HistoryError
+from conformance.files.journal import open_state, state_errors
 from conformance.history.store import INDEX_FILE, history_cases, malformed_release_error, read_lines
 from conformance.results.failure_groups import cause_text
 from conformance.results.file import decode_record
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from conformance.results.records import CaseRecord, ResultRecord
 
 _VERSION = 2
+_SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 
 _SCHEMA = (
     "CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, modified INTEGER)",
@@ -45,6 +48,7 @@ def open_index(store: HistoryStore) -> Iterator[sqlite3.Connection]:
     Raises:
         HistoryError: a file of the store is damaged.
         ResultsError: a results file is damaged.
+        JobError: the file of the index is a link, a pipe or a device.
     """
     connection = _complete_index(store)
     try:
@@ -56,6 +60,10 @@ def open_index(store: HistoryStore) -> Iterator[sqlite3.Connection]:
 def _complete_index(store: HistoryStore) -> sqlite3.Connection:
     """Return an index that has all results files of a store; a damaged file is replaced."""
     path = store.folder / INDEX_FILE
+    for each in (path, *(Path(f"{path}{suffix}") for suffix in _SQLITE_SUFFIXES)):
+        if os.path.lexists(each) and not each.is_dir():
+            with state_errors(each):
+                os.close(open_state(each))
     if path.parent.is_dir() and os.access(path.parent, os.W_OK):
         for _ in range(2):
             try:

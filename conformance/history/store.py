@@ -14,7 +14,6 @@ results file is written once, after its values, and never changed. Its presence 
 from __future__ import annotations
 
 import errno
-import fcntl
 import gzip
 import hashlib
 import io
@@ -33,7 +32,15 @@ from packaging.version import InvalidVersion, Version
 
 from conformance.corpus.case_json import COMPANION_FILE, read_case_json
 from conformance.errors import HistoryError, ResultsError, UnknownName, UsageError
-from conformance.files.atomic_write import read_regular, write_bytes_atomically
+from conformance.files.atomic_write import write_bytes_atomically
+from conformance.files.journal import (
+    UnsafeState,
+    lock_state,
+    open_state,
+    read_state,
+    require_state_folder,
+    state_errors,
+)
 from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
 from conformance.results.records import ReturnedValues
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
@@ -198,12 +205,13 @@ class HistoryStore:
         """File descriptor of the lock while this object holds it; a process that inherits it holds the lock too."""
         if any(each.exists() and not each.is_dir() for each in (folder, *folder.parents)):
             raise HistoryError("not-a-store", f"{folder} is not a folder.", "Name a folder by --store.")
+        self.plain_folder()
         self._check_format()
 
     def _check_format(self) -> None:
         path = self.folder / _STORE_FILE
         try:
-            found = _decode_store(read_regular(path, 2**16))["format"]
+            found = _decode_store(read_state(path, 2**16))["format"]
         except FileNotFoundError:
             if (self.folder / "backends").exists() or (self.folder / "optimizers").exists():
                 raise _damaged_error(path, "the file is missing") from None
@@ -226,14 +234,13 @@ class HistoryStore:
             UsageError: the store cannot be written.
         """
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+            descriptor = open_state(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise _unwritable_error(self.folder, error) from None
+            raise _unwritable_error(self.folder / LOCK_FILE, error) from None
         try:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                lock_state(descriptor)
+            except UnsafeState:
                 raise HistoryError(
                     "locked",
                     f"Another update of {self.folder} is running, or the run of an update that was killed.",
@@ -251,9 +258,22 @@ class HistoryStore:
         """Remove the results file of a release whose results are in another file; its values remain."""
         stored.path.unlink(missing_ok=True)
 
+    def plain_folder(self, *parts: str) -> Path:
+        """Return a folder of the store, which may not exist yet.
+
+        Raises:
+            JobError: the folder, or a folder that has it, is a link or not a folder.
+        """
+        with state_errors(self.folder):
+            return require_state_folder(self.folder, *parts)
+
     def subject_folder(self, target: Target) -> Path:
-        """Return the folder of all results of a subject, with any options."""
-        return self.folder / f"{target.kind}s" / re.sub(r"[^\w.-]", "_", target.name)
+        """Return the folder of all results of a subject, with any options.
+
+        Raises:
+            JobError: the folder is a link.
+        """
+        return self.plain_folder(f"{target.kind}s", re.sub(r"[^\w.-]", "_", target.name))
 
     def releases(self, target: Target | None = None) -> list[StoredRelease]:
         """Return the releases with results, the oldest first; of all subjects, or of one.
@@ -263,7 +283,9 @@ class HistoryStore:
         Raises:
             ResultsError: a file is damaged.
         """
-        folders = [self.subject_folder(target)] if target else sorted(self.folder.glob("*s/*"))
+        kinds = [f"{kind}s" for kind in SubjectKind]
+        named = [(kind, path.name) for kind in kinds for path in sorted(self.plain_folder(kind).glob("*"))]
+        folders = [self.subject_folder(target)] if target else [self.plain_folder(*each) for each in named]
         paths = [path for folder in folders for path in sorted(folder.glob(f"*{_RESULTS_SUFFIX}"))]
         found = []
         for path in paths:
@@ -283,7 +305,7 @@ class HistoryStore:
         found = {}
         for path in sorted(self.subject_folder(target).glob(f"*{_UNAVAILABLE_SUFFIX}")):
             try:
-                document: UnavailableDocument = _decode_unavailable(read_regular(path, 2**16))
+                document: UnavailableDocument = _decode_unavailable(read_state(path, 2**16))
             except (OSError, MalformedError) as error:
                 raise _damaged_error(path, error_text(error)) from None
             if not _is_version(document["release"]):
@@ -368,7 +390,7 @@ class HistoryStore:
         self._write(path, gzip.compress(b"".join(records), mtime=0))
 
     def _cases_path(self, digest: str) -> Path:
-        return self.folder / "cases" / f"{digest[:16]}{_RESULTS_SUFFIX}"
+        return self.plain_folder("cases") / f"{digest[:16]}{_RESULTS_SUFFIX}"
 
     def hashes(self, digest: str) -> dict[str, CaseHashes]:
         """Return the hashes of the cases of a corpus by case; nothing if the file with the hashes is missing.
@@ -476,7 +498,7 @@ def _read_header(path: Path) -> Header:
         FileNotFoundError: the file does not exist.
     """
     try:
-        with gzip.open(io.BytesIO(read_regular(path, _MAX_PACKED_BYTES))) as stream:
+        with gzip.open(io.BytesIO(read_state(path, _MAX_PACKED_BYTES))) as stream:
             header: Header = decode_record(stream.readline(_MAX_PACKED_BYTES))
     except FileNotFoundError:
         raise
@@ -541,7 +563,7 @@ def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
 
 def _unpack(path: Path, open_packed: Any) -> bytes:
     try:
-        packed = read_regular(path, _MAX_PACKED_BYTES)
+        packed = read_state(path, _MAX_PACKED_BYTES)
         with open_packed(io.BytesIO(packed)) as stream:
             content: bytes = stream.read(_MAX_UNPACKED_BYTES + 1)
     except _UNPACKING_ERRORS as error:

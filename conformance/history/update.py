@@ -229,7 +229,7 @@ class ReleaseRun:
     def __init__(self, store: HistoryStore, corpus: Corpus, task: ReleaseTask, settings: RunSettings) -> None:
         self._store, self._corpus, self._task, self._settings = store, corpus, task, settings
         name = re.sub(r"[^\w.-]", "_", f"{task.target.kind}-{task.subject}-{corpus.digest[:8]}")
-        self._work = store.folder / WORK_FOLDER / name
+        self._work = store.plain_folder(WORK_FOLDER, name)
         self.known: JudgedAgain | None = None
         """Results that are known from another corpus without a run; None if there are none, or before `prepare`."""
         self._earlier: StoredRelease | None = None

@@ -6,7 +6,6 @@ runs. A killed run can be resumed, because each record in the file is complete.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ResultsError, UsageError
-from conformance.files.atomic_write import NEW_FILE_MODE, real_path
+from conformance.files.atomic_write import real_path
+from conformance.files.journal import Journal, UnsafeState, open_state, state_errors
 from conformance.results.file import IndexedLines, LazyRecords, read_record
 
 if TYPE_CHECKING:
@@ -43,46 +43,38 @@ class PartialResults:
 
     Raises:
         UsageError: another run is writing the file, or the file cannot be written.
+        JobError: the file is a link, a pipe or a device.
     """
 
     def __init__(self, target: Path) -> None:
         self._target = real_path(target)
         self._path = partial_path(self._target)
         with self._as_usage_error():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, NEW_FILE_MODE)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._descriptor)
-            raise UsageError(
-                "results-locked",
-                f"--results: another run is writing {target}.",
-                "Wait until that run has ended, or name another file.",
-            ) from None
+            self._journal = Journal(self._path)
         self._records = 0
-        self._is_kept = os.fstat(self._descriptor).st_size > 0
+        self._is_kept = self._journal.size > 0
         """Whether the file has records of an earlier run, which may still be resumed."""
 
     def begin(self) -> None:
         """Empty the file; it may contain the records of an earlier, interrupted run."""
-        os.ftruncate(self._descriptor, 0)
+        self._journal.cut(0)
         self._is_kept = False
 
     def continue_from(self, source: Path, size: int) -> None:
         """Set the content to the first `size` bytes of `source`, which may be this file itself."""
-        with source.open("rb") as stream:
-            if not os.path.samestat(os.fstat(stream.fileno()), os.fstat(self._descriptor)):
-                os.ftruncate(self._descriptor, 0)
+        with self._as_usage_error(), os.fdopen(open_state(source), "rb") as stream:
+            if not os.path.samestat(os.fstat(stream.fileno()), os.fstat(self._journal.descriptor)):
+                self._journal.cut(0)
                 while block := stream.read(2**20):
-                    self._append(block)
-        os.ftruncate(self._descriptor, size)
+                    self._journal.append(block)
+            self._journal.cut(size)
         self._is_kept = True
 
     def write(self, line: bytes) -> None:
         """Append a record, encoded by `encode_record`. If the disk is full, the records before it can be resumed."""
         try:
-            self._append(line)
+            with self._as_usage_error():
+                self._journal.append(line)
         except UsageError:
             self.keep()
             raise
@@ -96,36 +88,35 @@ class PartialResults:
         """Rename the file to its final path."""
         with self._as_usage_error():
             self._path.replace(self._target)
-        self._close()
+        self._journal.close()
 
     def abandon(self) -> None:
         """Remove the file, unless it has results that can be resumed: see `keep`, or those of an earlier run."""
-        if self._descriptor >= 0:
+        if self._journal.descriptor >= 0:
             if not self._is_kept:
                 self._path.unlink(missing_ok=True)
-            self._close()
-
-    def _append(self, content: bytes) -> None:
-        rest = memoryview(content)
-        with self._as_usage_error():
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            self._journal.close()
 
     @contextmanager
     def _as_usage_error(self) -> Iterator[None]:
-        """Raise a `UsageError` for an error of the operating system."""
+        """Raise a `UsageError` for an error of the operating system, and a `JobError` for a file that is no state."""
         try:
             yield
+        except UnsafeState as error:
+            if error.name != "in-use":
+                with state_errors(self._path):
+                    raise
+            raise UsageError(
+                "results-locked",
+                f"--results: another run is writing {self._target}.",
+                "Wait until that run has ended, or name another file.",
+            ) from None
         except OSError as error:
             raise UsageError(
                 "cannot-write",
                 f"--results: {self._target} cannot be written: {error.strerror}.",
                 "Name another file, or free disk space.",
             ) from None
-
-    def _close(self) -> None:
-        os.close(self._descriptor)
-        self._descriptor = -1
 
 
 COMPLETED_KEY = "onnx_conformance_completed"
@@ -171,9 +162,13 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
 
     Raises:
         ResultsError: the file is missing or malformed, or the run was not interrupted.
+        JobError: the file is a link, a pipe, a device or a folder, or is too large.
     """
     target = path.with_name(path.name.removesuffix(PARTIAL_SUFFIX))
-    source = partial_path(target) if partial_path(target).is_file() else target
+    source = partial_path(target) if os.path.lexists(partial_path(target)) else target
+    if os.path.lexists(source):
+        with state_errors(source):
+            os.close(open_state(source))
     lines, size = IndexedLines(source), 0
     header: Header | None = None
     found: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}

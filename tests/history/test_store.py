@@ -192,13 +192,13 @@ def test_update_writes_missing_cases_again(store, corpus, command):
 def test_results_that_another_process_removes_are_left_out(store, corpus, monkeypatch):
     add_release(store, corpus, "1.0", AlwaysRight)
     removed = add_release(store, corpus, "1.1", AlwaysRight)
-    read_regular = store_module.read_regular
+    read_state = store_module.read_state
 
     def remove_first(path, largest):
         removed.path.unlink(missing_ok=True)
-        return read_regular(path, largest)
+        return read_state(path, largest)
 
-    monkeypatch.setattr(store_module, "read_regular", remove_first)
+    monkeypatch.setattr(store_module, "read_state", remove_first)
     assert [each.release for each in store.releases()] == ["1.0"]
 
 
