@@ -117,7 +117,7 @@ def read_state(path: Path, largest: int = MAX_STATE_BYTES) -> bytes:
         OSError: it cannot be read, or `open_state` refuses it.
     """
     with os.fdopen(open_state(path, largest=largest), "rb") as stream:
-        return stream.read(largest)
+        return stream.read()
 
 
 def require_state_folder(root: Path, *parts: str) -> Path:
