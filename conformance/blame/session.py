@@ -20,7 +20,7 @@ from conformance.blame.difference import Difference, find_difference
 from conformance.blame.passes import ONNXRUNTIME, Passes, list_passes, minimize
 from conformance.blame.reduction import MAX_SECONDS, Reducer, node_count
 from conformance.blame.verdict import BlameOutcome, BlameVerdict, judge
-from conformance.errors import UsageError
+from conformance.errors import JobError
 from conformance.files.journal import require_identity
 from conformance.graphs.feeding import FedModel
 from conformance.graphs.hashing import hash_values
@@ -495,14 +495,14 @@ def read_case(data: Mapping[str, Any]) -> FedModel:
     """Return the reduced case of a document.
 
     Raises:
-        UsageError: the document is malformed.
+        JobError: the document is malformed.
     """
     try:
         model = onnx.ModelProto.FromString(base64.b64decode(data["model"]))
         tensors = [onnx.TensorProto.FromString(base64.b64decode(text)) for text in data["inputs"]]
         return FedModel(model, {tensor.name: array_of(tensor) for tensor in tensors})
     except Exception:  # noqa: BLE001 - protobuf and base64 raise errors of several kinds
-        raise UsageError("resume-unreadable", "The file of --resume is malformed.", "Name another file.") from None
+        raise JobError("malformed-state", "The file of --resume is malformed.", "Name another file.") from None
 
 
 def difference_data(difference: Difference) -> dict[str, Any]:

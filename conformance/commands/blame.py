@@ -216,11 +216,10 @@ def _read_document(path: Path | None) -> dict[str, Any]:
     """Return the document of an earlier session; empty without a path.
 
     Raises:
-        JobError: the file cannot be read, or is a link, a pipe or a device.
-        UsageError: it is not such a document.
+        JobError: the file cannot be read, is a link, a pipe or a device, or is not such a document.
     """
     from conformance.blame.session import decode_document
-    from conformance.errors import UsageError
+    from conformance.errors import JobError
     from conformance.files.journal import read_state, state_errors
     from conformance.serialization.decoding import MalformedError
 
@@ -231,7 +230,7 @@ def _read_document(path: Path | None) -> dict[str, Any]:
             return decode_document(read_state(path))
     except MalformedError as error:
         problem = f"--resume: {path} is not a file of this command: {error}."
-        raise UsageError("resume-unreadable", problem, "Name a file that --json wrote.") from None
+        raise JobError("malformed-state", problem, "Name a file that --json wrote.") from None
 
 
 def _show_progress(text: str) -> None:

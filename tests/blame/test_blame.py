@@ -421,7 +421,7 @@ def test_malformed_document_is_refused(long_model: LoadedModel, tmp_path: Path, 
     (tmp_path / "broken.json").write_text(json.dumps(broken))
     words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
     ended = command("blame", long_model.path, *words, "--resume", tmp_path / "broken.json")
-    assert_bad_input(ended, "usage.resume-unreadable")
+    assert_bad_input(ended, "job.malformed-state")
 
 
 @pytest.mark.parametrize("wanted", [{3}, {0, 9}, {2, 3, 8}, set(range(10))])

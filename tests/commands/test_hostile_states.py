@@ -189,7 +189,7 @@ VERSIONS = {
     "census": ("kept", "job.other-version"),
     "search": ("kept", "job.other-version"),
     "audit": ("kept/*/record.json", "job.other-version"),
-    "blame": ("kept", "usage.resume-unreadable"),
+    "blame": ("kept", "job.malformed-state"),
     "history show": ("kept/store.json", "history.other-format"),
     "history update": ("kept/store.json", "history.other-format"),
 }
