@@ -82,7 +82,7 @@ class _FunctionInliner:
     """
 
     def __init__(self, functions: Mapping[FunctionName, onnx.FunctionProto], fresh: FreshNames) -> None:
-        self._functions, self._fresh, self._renamer = functions, fresh, Renamer(fresh)
+        self._functions, self._fresh = functions, fresh
         self._calls = 0
 
     def inline_in(
@@ -148,7 +148,7 @@ class _FunctionInliner:
         taken = [*call.input, *[""] * len(function.input)]
         names = dict(zip(function.input, taken, strict=False))
         suffix = f"__{self._calls}"
-        found = self._renamer.rename_graph(
+        found = Renamer(self._fresh, suffix).rename_graph(
             body, names, lambda name: results[name] if name in results else self._fresh.take(name + suffix)
         )
         body.node.extend(helper.make_node("Identity", [found[inner]], [outer]) for inner, outer in repeated)

@@ -21,7 +21,7 @@ from conformance.graphs.inlining import inline_functions
 from conformance.models.external_data import external_tensors, map_external_tensor
 from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of
 from conformance.models.types import with_inferred_types
-from conformance.models.validity import MAX_MODEL_BYTES, read_model
+from conformance.models.validity import MAX_MODEL_BYTES, check_model, read_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ class LoadedModel:
         data_folder = _load_external_data(model, path)
         complete(model, str(path))
         try:
-            onnx.checker.check_model(_without_external_data(model) if data_folder else model)
+            check_model(_without_external_data(model) if data_folder else model)
         except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
             problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
             raise ModelError("invalid", problem, "Correct the model.") from None

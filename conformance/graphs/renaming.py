@@ -59,10 +59,11 @@ class Renamer:
 
     Args:
         fresh: the source of names for inner values whose names clash.
+        suffix: the suffix of new names for all values of subgraphs; None to rename only those whose names clash.
     """
 
-    def __init__(self, fresh: FreshNames) -> None:
-        self._fresh = fresh
+    def __init__(self, fresh: FreshNames, suffix: str | None = None) -> None:
+        self._fresh, self._suffix = fresh, suffix
 
     def rename_uses(self, node: onnx.NodeProto, names: Mapping[str, str]) -> None:
         """Rename the values that a node takes, also those that its subgraphs capture.
@@ -76,7 +77,9 @@ class Renamer:
             self.rename_graph(graph, names, partial(self._avoid, frozenset(names.values())))
 
     def _avoid(self, clashing: Container[str], name: str) -> str:
-        """Return a new name for an inner value whose name clashes with the new name of an outer value."""
+        """Return the name of a value of a subgraph: a new one if it clashes with the new name of an outer value."""
+        if self._suffix is not None:
+            return self._fresh.take(name + self._suffix)
         return self._fresh.take(name) if name in clashing else name
 
     def rename_graph(

@@ -12,8 +12,8 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from conformance.errors import ConformanceError, ModelError
 from conformance.files.atomic_write import read_input
 from conformance.models.arrays import array_of
-from conformance.models.graphs import all_nodes, called_name, function_name, subgraphs_of, top_level_graphs
-from conformance.models.types import MAIN_DOMAINS
+from conformance.models.graphs import all_nodes, called_name, copy_of, function_name, subgraphs_of, top_level_graphs
+from conformance.models.types import MAIN_DOMAINS, normal_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def check_model(model: onnx.ModelProto, *, shapes: bool = False) -> None:
     """Check a model with onnx's checker, with the same result in every version of onnx.
 
-    Some versions of onnx (1.18 and 1.20, but not 1.23) find no operator if a model imports the main domain by its name
-    `ai.onnx`. This function therefore checks a copy of such a model with the empty domain name.
+    No version of onnx finds the operator of a node whose domain is `ai.onnx`, and some versions (1.18 and 1.20, but not
+    1.23) find none if a model imports this name. This function therefore checks a copy with the empty name.
 
     Args:
         shapes: whether to infer shapes too, in strict mode.
@@ -34,16 +34,21 @@ def check_model(model: onnx.ModelProto, *, shapes: bool = False) -> None:
     Raises:
         onnx.checker.ValidationError: the model is invalid. With `shapes`, shape inference may raise other errors.
     """
-    if any(_named_imports(model)):
-        named, model = model, onnx.ModelProto()
-        model.CopyFrom(named)
-        for entry in _named_imports(model):
-            entry.domain = ""
+    if any(_named_domains(model)):
+        model = copy_of(model)
+        for named in _named_domains(model):
+            named.domain = ""
     onnx.checker.check_model(model, full_check=shapes)
 
 
-def _named_imports(model: onnx.ModelProto) -> Iterator[onnx.OperatorSetIdProto]:
-    """Yield the opset imports of the domain `ai.onnx`; none if the model also imports the empty domain name."""
+def _named_domains(model: onnx.ModelProto) -> Iterator[onnx.OperatorSetIdProto | onnx.NodeProto | onnx.FunctionProto]:
+    """Yield the nodes, functions and opset imports of the domain `ai.onnx`.
+
+    An import is left out if the model also imports the empty domain name.
+    """
+    yield from (
+        each for each in (*all_nodes(model), *model.functions) if each.domain and not normal_domain(each.domain)
+    )
     for holder in (model, *model.functions):
         main = [entry for entry in holder.opset_import if entry.domain in MAIN_DOMAINS]
         if len(main) == 1 and main[0].domain:

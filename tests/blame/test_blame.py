@@ -548,3 +548,18 @@ def test_command_returns_0_without_a_difference(long_model: LoadedModel, command
     ended = command("blame", long_model.path, "-b", "blame_subjects:Correct", "-o", "identity", "--no-isolation")
     assert ended.status == 0
     assert ended.out.splitlines()[-1] == "PASSED"
+
+
+def test_requests_with_equal_string_inputs_have_equal_heads(tmp_path: Path) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["X"], ["Y"])],
+        "g",
+        [tensor("X", [1], TensorProto.STRING)],
+        [tensor("Y", [1], TensorProto.STRING)],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    model = LoadedModel.read(tmp_path / "m.onnx")
+    inputs = [np.array(["".join(["a", "b" * 50])], dtype=object) for _ in range(2)]
+    assert inputs[0][0] is not inputs[1][0]
+    heads = [session_for(model, "Correct", X=each).request.head() for each in inputs]
+    assert heads[0] == heads[1]
