@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.evidence.tables import Table, TableColumn, plain_text
+from conformance.evidence.tables import plain_text, table_of
 from conformance.models.arrays import array_of
 from conformance.models.summaries import hex_bits, shortest_decimal
 from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from conformance.census.results import CellResult
     from conformance.corpus.corpus import Corpus
-    from conformance.evidence.tables import Cell
+    from conformance.evidence.tables import Cell, Table
     from conformance.results.file import Results
     from conformance.results.records import CaseRecord, OutputEvidence
 
@@ -54,16 +54,6 @@ class _Worst:
 
 def bounds_table(with_training_optimizers: bool, types: Sequence[str]) -> Table:
     """Return the bounds of the propagated and of the introduced error, by operator and element type."""
-    columns = (
-        TableColumn("operator", "text", "operator"),
-        TableColumn("type", "text", "element type"),
-        TableColumn("propagated", "text", "bound of the propagated error; d is the largest error of an input element"),
-        TableColumn("condition", "text", "condition under which the bound of the propagated error holds"),
-        TableColumn("introduced", "text", "permitted introduced error; y is the exact result, u the unit roundoff"),
-        TableColumn("limit_ulp_must", "number", "k at level must: limit of the error of the function in ULP"),
-        TableColumn("limit_ulp_should", "number", "k at level should"),
-        TableColumn("derivation", "list", "files of the suite that derive the introduced error"),
-    )
     rows: list[tuple[Cell, ...]] = []
     for operator, entry in _bounds().items():
         is_training = operator in TRAINING_OPTIMIZERS
@@ -76,14 +66,7 @@ def bounds_table(with_training_optimizers: bool, types: Sequence[str]) -> Table:
             rows.append(
                 (operator, type, entry["propagated"], entry["condition"], entry["introduced"], *limits, DERIVATION)
             )
-    return Table(
-        "bounds",
-        "Bounds of errors",
-        "Bounds of the propagated and the introduced error of an operator.",
-        columns,
-        rows,
-        ("operator", "type"),
-    )
+    return table_of("bounds", rows)
 
 
 @cache
@@ -100,30 +83,8 @@ def _limit(operator: str, type: str, level: Level) -> float | None:
 
 def census_table(cells: Mapping[str, Iterable[CellResult]]) -> Table:
     """Return the figures of all census cells."""
-    columns = (
-        TableColumn("subject", "text", "id of the subject"),
-        TableColumn("version", "text", "version of the subject"),
-        TableColumn("operator", "text", "operator"),
-        TableColumn("type", "text", "element type"),
-        TableColumn("sampled", "boolean", "whether only a sample of the inputs was measured"),
-        TableColumn("values", "integer", "number of inputs whose results were compared with the exact results"),
-        TableColumn("of", "integer", "number of all inputs in the domain of the operator"),
-        TableColumn("not_correctly_rounded", "integer", "number of results that are not correctly rounded"),
-        TableColumn("pairs", "integer", "number of compared pairs"),
-        TableColumn("out_of_order", "integer", "number of pairs of inputs whose results are in the wrong order"),
-        TableColumn("wrong_indices", "integer", "number of pairs for which the index of ArgMax is wrong"),
-        TableColumn("failure", "text", "why results are missing"),
-        TableColumn("file", "text", "census file", "inputs.name"),
-    )
     rows = sorted(_census_row(name, each) for name, found in cells.items() for each in found)
-    return Table(
-        "census",
-        "Censuses",
-        "A census of an operator and an element type on a subject.",
-        columns,
-        rows,
-        ("file", "subject", "operator", "type"),
-    )
+    return table_of("census", rows)
 
 
 def _census_row(file: str, each: CellResult) -> tuple[Any, ...]:
@@ -158,45 +119,11 @@ def accuracy_table(
     cells: Mapping[str, Sequence[CellResult]],
 ) -> Table:
     """Return the largest error of each subject, operator and element type: of a census, and of the cases."""
-    columns = (
-        TableColumn("subject", "text", "id of the subject"),
-        TableColumn("version", "text", "version of the subject"),
-        TableColumn("operator", "text", "operator"),
-        TableColumn("type", "text", "element type of the result"),
-        TableColumn("measured_by", "text", "census or cases"),
-        TableColumn("propagated_ulp", "number", "propagated error: 0, because all inputs of a measurement are exact"),
-        TableColumn(
-            "introduced_ulp", "number", "largest introduced error, in ULP of the exact result; empty: not finite"
-        ),
-        TableColumn("input", "text", "input with the largest error; empty if all results are correctly rounded"),
-        TableColumn("input_hex", "text", "bits of the input"),
-        TableColumn("inputs", "integer", "number of measured inputs; for cases, the number of compared outputs"),
-        TableColumn("of", "integer", "number of all inputs in the domain of the operator"),
-        TableColumn("sampled", "boolean", "whether the inputs of the census are a sample"),
-        TableColumn(
-            "limit_ulp", "number", "limit of the error on which the bound at level must rests; see the table bounds"
-        ),
-        TableColumn("error_over_bound", "number", "error of the output `output`, divided by the bound of its element"),
-        TableColumn("case", "text", "case with the largest error", "cases.case"),
-        TableColumn("data_set", "integer", "data set with the largest error"),
-        TableColumn("output", "text", "output with the largest error, with the index of the element"),
-        TableColumn("verdict", "text", "verdict of this case"),
-        TableColumn("largest_over_bound", "number", "largest error of all cases, divided by the bound of its element"),
-        TableColumn("largest_over_bound_case", "text", "case with this error", "cases.case"),
-        TableColumn("file", "text", "census or results file", "inputs.name"),
-    )
     rows = [row for name, found in cells.items() for each in found for row in _cell_rows(name, each)]
     for run in runs:
         rows += _case_rows(corpus, cases, run)
     rows.sort(key=lambda row: (row[2], row[3], row[4], row[0]))
-    return Table(
-        "accuracy",
-        "Accuracy",
-        "The largest error of an operator and element type on a subject.",
-        columns,
-        rows,
-        ("file", "subject", "operator", "type"),
-    )
+    return table_of("accuracy", rows)
 
 
 def _cell_rows(file: str, each: CellResult) -> Iterator[tuple[Any, ...]]:

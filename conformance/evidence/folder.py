@@ -21,7 +21,7 @@ from conformance.evidence.suite_facts import (
     source_tables,
     statement_tables,
 )
-from conformance.evidence.traceability import Traceability
+from conformance.evidence.traceability import traceability_tables
 from conformance.files.atomic_write import TEMPORARY_PREFIX
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.plugins import suite_version
@@ -163,7 +163,7 @@ def _evidence_tables(inputs: EvidenceInputs, map: RequirementMap, restrict: str 
             name: [each for each in found if cell_name(each.cell) not in unmeasured] for name, found in cells.items()
         }
     censused = frozenset(each.cell.operator for found in cells.values() for each in found if each.number("pairs"))
-    yield from Traceability(inputs.corpus, list(records.values()), inputs.runs, map, linked, censused).tables()
+    yield from traceability_tables(inputs.corpus, records, inputs.runs, map, linked, censused)
     yield accuracy_table(inputs.corpus, records, inputs.runs, cells)
     yield census_table(cells)
     types = [type for type in CENSUS_TYPES if not (restrict and type == "bfloat16")]

@@ -7,14 +7,14 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from conformance.evidence.tables import Table, TableColumn, plain_text
+from conformance.evidence.tables import plain_text, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.evidence.inputs import EvidenceInputs
     from conformance.evidence.requirements import RequirementMap
-    from conformance.evidence.tables import Cell
+    from conformance.evidence.tables import Cell, Table
     from conformance.results.file import Results
 
 NOT_RECORDED = "not recorded"
@@ -34,26 +34,10 @@ def run_tables(inputs: EvidenceInputs, kept: frozenset[str]) -> Iterator[Table]:
 
 
 def _input_table(inputs: EvidenceInputs) -> Table:
-    columns = (
-        TableColumn("name", "text", "name of the file"),
-        TableColumn("kind", "text", "results, census or measurements"),
-        TableColumn("sha256", "text", "SHA-256 of the file"),
-    )
-    return Table("inputs", "Input files", "A file from which this evidence is made.", columns, inputs.files, ("name",))
+    return table_of("inputs", inputs.files)
 
 
 def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:
-    columns = (
-        TableColumn("subject", "text", "id of the subject: its name on the command line"),
-        TableColumn("kind", "text", "backend or optimizer"),
-        TableColumn("version", "text", "version that the subject reports"),
-        TableColumn("language", "text", "language of the subject's program"),
-        TableColumn("files_sha256", "text", "SHA-256 of the subject's files"),
-        TableColumn("results", "integer", "number of results"),
-        TableColumn("pass", "integer", "number of results with the verdict pass"),
-        TableColumn("unexpected", "integer", "number of results that the pass criterion counts against the subject"),
-        TableColumn("file", "text", "results file", "inputs.name"),
-    )
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
         for subject in run.header["subjects"]:
@@ -72,15 +56,10 @@ def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:
                     _file_name(run),
                 )
             )
-    return Table("subjects", "Subjects", "A runtime or graph optimizer.", columns, sorted(rows), ("subject",))
+    return table_of("subjects", sorted(rows))
 
 
 def _environment_table(inputs: EvidenceInputs) -> Table:
-    columns = (
-        TableColumn("file", "text", "results or census file", "inputs.name"),
-        TableColumn("name", "text", "name of the fact"),
-        TableColumn("value", "text", "the fact"),
-    )
     rows: list[tuple[Cell, ...]] = []
     for run in inputs.runs:
         header = run.header
@@ -101,7 +80,7 @@ def _environment_table(inputs: EvidenceInputs) -> Table:
         rows += [(_file_name(run), name, plain_text(value)) for name, value in facts.items()]
     for name, (environment, _) in inputs.cells.items():
         rows += [(name, f"environment {fact}", plain_text(value)) for fact, value in sorted(environment.items())]
-    return Table("environment", "Environment", "A fact about a run or a census.", columns, rows, ("file", "name"))
+    return table_of("environment", rows)
 
 
 def _file_name(run: Results) -> str:
@@ -110,16 +89,8 @@ def _file_name(run: Results) -> str:
 
 def quality_table(inputs: EvidenceInputs) -> Table:
     """Return the figures that show how good the suite is, each with the command that measures it."""
-    columns = (
-        TableColumn("figure", "text", "what is measured"),
-        TableColumn("of", "text", "operator or part of the suite"),
-        TableColumn("value", "integer", "the figure; empty if it was not measured"),
-        TableColumn("out_of", "integer", "the number of all"),
-        TableColumn("command", "text", "command that measures it"),
-        TableColumn("note", "text", "remarks"),
-    )
     rows = [*_mutation_rows(inputs), *_second_oracle_rows(inputs)]
-    return Table("quality", "Quality of the suite", "A figure about the suite itself.", columns, rows, ("figure", "of"))
+    return table_of("quality", rows)
 
 
 def _mutation_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
@@ -180,52 +151,22 @@ def _statements() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 def statement_tables() -> Iterator[Table]:
     """Yield the tables of limits and of facts about the tool."""
-    columns = (
-        TableColumn("id", "text", "id of the statement"),
-        TableColumn("kind", "text", "limit, open problem, or not tested"),
-        TableColumn("text", "text", "the statement"),
-        TableColumn("where", "text", "page or file of the suite with details"),
-    )
-    limits = [tuple(one[column.name] for column in columns) for one in _statements()["limit"]]
-    yield Table("limits", "Limits, open problems, and what is not tested", "A statement.", columns, limits, ("id",))
-    other_columns = (
-        TableColumn("id", "text", "id of the fact"),
-        TableColumn("standard", "text", "standard and clause that ask for it"),
-        TableColumn("question", "text", "the question"),
-        TableColumn("answer", "text", "the fact"),
-        TableColumn("where", "text", "page or file of the suite with details"),
-    )
-    facts = [tuple(one[column.name] for column in other_columns) for one in _statements()["fact"]]
-    yield Table(
-        "tool_facts", "Facts about the tool", "A question about a tool, and a fact.", other_columns, facts, ("id",)
-    )
+    yield table_of("limits", [(one["id"], one["kind"], one["text"], one["where"]) for one in _statements()["limit"]])
+    facts = ("id", "standard", "question", "answer", "where")
+    yield table_of("tool_facts", [tuple(one[name] for name in facts) for one in _statements()["fact"]])
 
 
 def source_tables(requirements: RequirementMap) -> Iterator[Table]:
     """Yield the tables of the sources of requirements, and of contradictions in them."""
-    columns = (
-        TableColumn("source", "text", "id of the source"),
-        TableColumn("repository", "text", "repository"),
-        TableColumn("commit", "text", "commit"),
-        TableColumn("ref", "text", "branch or pull request that contains the commit"),
-        TableColumn("path", "text", "path of the file"),
-        TableColumn("sha256", "text", "SHA-256 of the file at this commit"),
-    )
     rows: list[tuple[Cell, ...]] = [
         (one.id, one.repository, one.commit, one.ref, one.path, one.sha256) for one in requirements.parsed.source
     ]
-    yield Table("sources", "Sources of requirements", "A document with requirements.", columns, rows, ("source",))
-    other_columns = (
-        TableColumn("source", "text", "id of the source", "sources.source"),
-        TableColumn("tags", "list", "places in the source"),
-        TableColumn("text", "text", "the contradiction in our words"),
-        TableColumn("handling", "text", "what this suite does"),
-    )
+    yield table_of("sources", rows)
     rows = [
         (one.source, one.tags, plain_text(one.text), plain_text(one.handling))
         for one in requirements.parsed.contradiction
     ]
-    yield Table("contradictions", "Contradictions in the sources", "A contradiction.", other_columns, rows)
+    yield table_of("contradictions", rows)
 
 
 def left_out_table(
@@ -237,39 +178,16 @@ def left_out_table(
         cases: ids of the cases that each restriction leaves out.
         cells: names of the census cells that each restriction leaves out.
     """
-    columns = (
-        TableColumn("restriction", "text", "id of the restriction"),
-        TableColumn("text", "text", "what the restriction leaves out"),
-        TableColumn("tags", "list", "tags that state the restriction"),
-        TableColumn(
-            "cases", "integer", "number of cases that are left out; a case can be left out by several restrictions"
-        ),
-        TableColumn("cells", "integer", "number of census cells that are left out"),
-    )
     entries = requirements.parsed.restriction
     rows: list[tuple[Cell, ...]] = [
         (one.id, plain_text(one.text), one.tags, len(cases.get(one.id, ())), len(cells.get(one.id, ())))
         for one in entries
     ]
-    yield Table(
-        "restrictions", "Restrictions", "A restriction, and how much it leaves out.", columns, rows, ("restriction",)
-    )
-    other_columns = (
-        TableColumn("restriction", "text", "id of the restriction", "restrictions.restriction"),
-        TableColumn("kind", "text", "case or census"),
-        TableColumn("name", "text", "id of the case, or subject, operator and element type of the census"),
-    )
+    yield table_of("restrictions", rows)
     rows = [
         (one.id, kind, name)
         for one in entries
         for kind, found in (("case", cases), ("census", cells))
         for name in sorted(set(found.get(one.id, ())))
     ]
-    yield Table(
-        "left_out",
-        "Left out",
-        "A case or a census cell that a restriction leaves out.",
-        other_columns,
-        rows,
-        ("restriction", "kind", "name"),
-    )
+    yield table_of("left_out", rows)

@@ -1,6 +1,7 @@
 """Tables of the evidence: rows with declared columns, written as CSV, as JSON, and with a JSON Schema.
 
-The declarations of all tables are in `tables.json`. `verify.py` reads them and checks the rows and the links.
+`tables.toml` declares all tables. The evidence has the declarations in `tables.json`; `verify.py` reads them and checks
+the rows and the links.
 """
 
 from __future__ import annotations
@@ -8,13 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Sequence  # noqa: TC003 - msgspec reads the annotations
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
 
 from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import sqlite3
+    from collections.abc import Iterable, Mapping
 
 Cell: TypeAlias = "str | int | float | bool | tuple[str, ...] | None"
 ColumnType: TypeAlias = Literal["text", "integer", "number", "boolean", "list"]
@@ -35,8 +42,7 @@ _JSON_TYPES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class TableColumn:
+class TableColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A column of a table.
 
     Attributes:
@@ -56,8 +62,7 @@ class TableColumn:
         return described | ({"references": self.references} if self.references else {})
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of the evidence.
 
     Attributes:
@@ -65,16 +70,18 @@ class Table:
         title: title for readers.
         text: what a row is.
         columns: its columns, in order.
-        rows: its rows; each row has a cell for each column.
         key: names of the columns that identify a row; empty if rows can be equal.
+        query: the SQL query that returns the rows, if they follow from other rows.
+        rows: its rows; each row has a cell for each column.
     """
 
     name: str
     title: str
     text: str
     columns: tuple[TableColumn, ...]
-    rows: Sequence[tuple[Cell, ...]] = field(default=(), repr=False)
-    key: tuple[str, ...] = ()
+    key: tuple[str, ...]
+    query: str = ""
+    rows: Sequence[tuple[Any, ...]] = ()
 
     def column(self, name: str) -> list[Any]:
         """Return the cells of a column."""
@@ -124,6 +131,34 @@ class Table:
             "columns": [column.to_document() for column in self.columns],
             "rows": len(self.rows),
         }
+
+
+class _Declarations(msgspec.Struct, frozen=True):
+    table: list[Table]
+
+
+@cache
+def _declarations() -> Mapping[str, Table]:
+    text = resources.files("conformance.evidence").joinpath("tables.toml").read_text("utf-8")
+    return {table.name: table for table in msgspec.convert(tomllib.loads(text), _Declarations).table}
+
+
+def table_of(name: str, rows: Iterable[tuple[Cell, ...]]) -> Table:
+    """Return the table with this name."""
+    return msgspec.structs.replace(_declarations()[name], rows=tuple(rows))
+
+
+def queried_table(name: str, database: sqlite3.Connection) -> Table:
+    """Return the table whose query returns its rows; a list is JSON in the database."""
+    types = [column.type for column in _declarations()[name].columns]
+    rows = database.execute(_declarations()[name].query)
+    return table_of(
+        name,
+        (
+            tuple(tuple(json.loads(cell)) if type == "list" else cell for type, cell in zip(types, row, strict=True))
+            for row in rows
+        ),
+    )
 
 
 def plain_text(text: object) -> str:

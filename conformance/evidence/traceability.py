@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import json
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from conformance.clauses import clauses
-from conformance.evidence.tables import Table, TableColumn, plain_text
+from conformance.evidence.tables import plain_text, queried_table, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
-    from conformance.evidence.requirements import Requirement, RequirementMap
-    from conformance.evidence.tables import Cell
+    from conformance.evidence.requirements import RequirementMap
+    from conformance.evidence.tables import Cell, Table
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, ResultRecord, ResultRow
+    from conformance.results.records import CaseRecord, ResultRecord
 
 NOT_COMPARED = "not compared"
 """Verdict of a data set of a case that fails, if its outputs were not compared."""
@@ -38,284 +40,122 @@ _SCOPE_STATUS = {"runtime": "no case", "document": "about the text", "real": "re
 
 NO_CLAUSE = (None,)
 
-REQUIREMENT = TableColumn("requirement", "text", "id of the requirement", "requirements.requirement")
-CASE = TableColumn("case", "text", "id of the case", "cases.case")
-SUBJECT = TableColumn("subject", "text", "id of the subject", "subjects.subject")
+_SCHEMA = """
+CREATE TABLE status (name, position);
+CREATE TABLE requirement (position, id PRIMARY KEY, title, scope, census, restriction, reason, source, tag);
+CREATE TABLE cases (id PRIMARY KEY, kind, level, title, data_sets, clauses);
+CREATE TABLE case_clause (case_id, clause);
+CREATE TABLE clause (id PRIMARY KEY, text, source, support);
+CREATE TABLE link (requirement, case_id);
+CREATE TABLE link_clause (requirement, clause, case_id);
+CREATE TABLE result (subject, case_id, level, verdict, phase, known, message, PRIMARY KEY (subject, case_id));
+CREATE TABLE data_set_verdict (subject, case_id, data_set, verdict, PRIMARY KEY (subject, case_id, data_set));
+CREATE INDEX clauses_of_cases ON case_clause (clause);
+CREATE INDEX requirements_of_cases ON link (case_id);
+CREATE INDEX clauses_of_requirements ON link_clause (requirement);
+CREATE INDEX requirements_of_clauses ON link_clause (clause);
+CREATE INDEX results_of_cases ON result (case_id);
+"""
+"""The database from which the queries in `tables.toml` compute the tables."""
+
+_QUERIED = ("requirements", "requirement_cases", "requirement_verdicts", "clauses", "cases", "results", "verdicts")
 
 
-class Traceability:
-    """The links between requirements, clauses, cases and results.
+def traceability_tables(
+    corpus: Corpus,
+    cases: Mapping[str, CaseRecord],
+    runs: Sequence[Results],
+    requirements: RequirementMap,
+    linked: Mapping[str, Sequence[CaseRecord]],
+    censused: frozenset[str],
+) -> Iterator[Table]:
+    """Yield the tables that link requirements, clauses, cases, data sets and verdicts.
 
     Args:
         corpus: the corpus of all runs.
-        cases: the cases that are not left out, sorted by id.
+        cases: the cases that are not left out, by id, sorted.
         runs: the results.
         requirements: the map of requirements.
         linked: the cases of each requirement, by its id.
         censused: the operators of which the evidence has a census.
     """
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(_SCHEMA)
+        for name, rows in (
+            ("status", ((name, position) for position, name in enumerate(REQUIREMENT_STATUS))),
+            ("requirement", _requirement_rows(requirements, censused)),
+            ("cases", map(_case_row, cases.values())),
+            ("case_clause", ((id, clause) for id, case in cases.items() for clause in case["clauses"])),
+            ("clause", _clause_rows(cases.values(), runs)),
+            ("link", ((id, case["case"]) for id, found in linked.items() for case in found if case["case"] in cases)),
+            ("link_clause", _clause_links(requirements, linked, cases)),
+            ("result", _result_rows(cases, runs)),
+            ("data_set_verdict", _verdict_rows(cases, runs)),
+        ):
+            _insert(database, name, rows)
+        yield from (queried_table(name, database) for name in _QUERIED)
+    yield table_of("files", _file_rows(corpus, cases))
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        cases: Sequence[CaseRecord],
-        runs: Sequence[Results],
-        requirements: RequirementMap,
-        linked: Mapping[str, Sequence[CaseRecord]],
-        censused: frozenset[str],
-    ) -> None:
-        self._corpus, self._cases, self._runs, self._map = corpus, cases, runs, requirements
-        kept = {case["case"] for case in cases}
-        self._linked = {id: [case for case in found if case["case"] in kept] for id, found in linked.items()}
-        self._censused = censused
-        self._rows: dict[str, dict[str, ResultRow]] = defaultdict(dict)
-        for run in runs:
-            for (subject, case), row in run.rows.items():
-                if case in kept:
-                    self._rows[case][subject] = row
-        self._by_case: dict[str, set[str]] = defaultdict(set)
-        self._by_clause: dict[str, set[str]] = defaultdict(set)
-        for one in requirements.requirements:
-            for found in self._linked[one.id]:
-                self._by_case[found["case"]].add(one.id)
-                for clause in one.tested_clauses(found):
-                    self._by_clause[clause].add(one.id)
 
-    def tables(self) -> Iterator[Table]:
-        """Yield all tables of the traceability."""
-        yield self._requirements()
-        yield self._requirement_cases()
-        yield self._requirement_verdicts()
-        yield self._clauses()
-        yield self._case_table()
-        yield self._files()
-        yield from self._results()
+def _insert(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Cell, ...]]) -> None:
+    """Insert rows into a table; a later row replaces a row with the same key."""
+    width = len(database.execute(f"SELECT * FROM {table}").description)  # noqa: S608 - one of our tables
+    database.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})", rows)  # noqa: S608
 
-    def _requirements(self) -> Table:
-        columns = (
-            TableColumn("requirement", "text", "id: source, tag and part"),
-            TableColumn("title", "text", "the requirement in our words"),
-            TableColumn("status", "text", "; ".join(f"{name}: {text}" for name, text in REQUIREMENT_STATUS.items())),
-            TableColumn("cases", "integer", "number of cases"),
-            TableColumn("must_cases", "integer", "number of cases of level must"),
-            TableColumn("clauses", "list", "clauses by which the cases test it", "clauses.clause"),
-            TableColumn("results", "integer", "number of results of the cases, on all subjects"),
-            TableColumn("passes", "integer", "number of these results with the verdict pass"),
-            TableColumn("census", "list", "operators whose census measures it"),
-            TableColumn("restriction", "text", "the restriction of --restrict that implements it"),
-            TableColumn("reason", "text", "why there is no case, or what the cases do not show"),
-            TableColumn("source", "text", "id of the source", "sources.source"),
-            TableColumn("tag", "text", "place in the source"),
-        )
-        order = list(REQUIREMENT_STATUS)
-        rows = sorted(map(self._requirement_row, self._map.requirements), key=lambda row: order.index(str(row[2])))
-        return Table(
-            "requirements",
-            "Requirements",
-            "One requirement; those without a case stand first.",
-            columns,
-            rows,
-            ("requirement",),
-        )
 
-    def _requirement_row(self, one: Requirement) -> tuple[Cell, ...]:
-        found = self._linked[one.id]
-        results = [row for case in found for row in self._rows[case["case"]].values()]
-        return (
-            one.id,
-            plain_text(one.title),
-            self._status(one),
-            len(found),
-            sum(case["level"] == "must" for case in found),
-            tuple(sorted({clause for case in found for clause in one.tested_clauses(case)})),
-            len(results),
-            sum(row["verdict"] == "pass" for row in results),
-            tuple(name for name in one.census if name in self._censused),
-            one.restriction or None,
-            plain_text(one.reason) or None,
-            one.source,
-            one.tag,
-        )
+def _requirement_rows(requirements: RequirementMap, censused: frozenset[str]) -> Iterator[tuple[Cell, ...]]:
+    for position, one in enumerate(requirements.requirements):
+        census = json.dumps([name for name in one.census if name in censused])
+        texts = (one.restriction or None, plain_text(one.reason) or None, one.source, one.tag)
+        yield (position, one.id, plain_text(one.title), _SCOPE_STATUS[one.scope], census, *texts)
 
-    def _status(self, one: Requirement) -> str:
-        levels = {case["level"] for case in self._linked[one.id]}
-        if levels:
-            return "tested" if "must" in levels else "tested below must"
-        if not self._censused.isdisjoint(one.census):
-            return "measured"
-        return "limit of models" if one.restriction else _SCOPE_STATUS[one.scope]
 
-    def _requirement_cases(self) -> Table:
-        columns = (
-            REQUIREMENT,
-            TableColumn("clause", "text", "clause by which the case tests the requirement", "clauses.clause"),
-            CASE,
-        )
-        rows = [
-            (one.id, clause, case["case"])
-            for one in self._map.requirements
-            for case in self._linked[one.id]
-            for clause in one.tested_clauses(case) or NO_CLAUSE
-        ]
-        return Table(
-            "requirement_cases",
-            "Cases of requirements",
-            "A case, and a clause by which it tests a requirement.",
-            columns,
-            rows,
-            ("requirement", "clause", "case"),
-        )
+def _case_row(case: CaseRecord) -> tuple[Cell, ...]:
+    texts = (case["case"], case["kind"], case["level"], plain_text(case["title"]))
+    return (*texts, len(case["data_sets"]), json.dumps(case["clauses"]))
 
-    def _requirement_verdicts(self) -> Table:
-        columns = (
-            REQUIREMENT,
-            SUBJECT,
-            TableColumn("verdict", "text", "verdict"),
-            TableColumn("results", "integer", "number of results with this verdict"),
-        )
-        rows: list[tuple[Cell, ...]] = []
-        for one in self._map.requirements:
-            counts: Counter[tuple[str, str]] = Counter()
-            for case in self._linked[one.id]:
-                counts.update((subject, row["verdict"]) for subject, row in self._rows[case["case"]].items())
-            rows += [(one.id, subject, verdict, count) for (subject, verdict), count in sorted(counts.items())]
-        return Table(
-            "requirement_verdicts",
-            "Verdicts of requirements",
-            "Number of results of the cases of a requirement on a subject, by verdict.",
-            columns,
-            rows,
-            ("requirement", "subject", "verdict"),
-        )
 
-    def _clauses(self) -> Table:
-        columns = (
-            TableColumn("clause", "text", "id of the clause"),
-            TableColumn("text", "text", "the clause in our words"),
-            TableColumn("source", "text", "place in the specification of ONNX"),
-            TableColumn("support", "text", "how the passages of the specification support the text"),
-            TableColumn("cases", "integer", "number of cases"),
-            TableColumn(
-                "requirements", "list", "requirements that the cases test by this clause", "requirements.requirement"
-            ),
-        )
-        counts = Counter(clause for case in self._cases for clause in case["clauses"])
-        recorded = {id: record for run in self._runs for id, record in run.header["clauses"].items()}
-        rows: list[tuple[Cell, ...]] = []
-        for id in sorted(counts.keys() | self._by_clause.keys()):
-            known = clauses().get(id)
-            text, source = (known.text, known.source) if known else (recorded[id]["text"], recorded[id]["source"])
-            support = str(known.conclusion) if known else None
-            found = (plain_text(text), plain_text(source), support, counts[id], tuple(sorted(self._by_clause[id])))
-            rows.append((id, *found))
-        return Table(
-            "clauses",
-            "Clauses",
-            "A clause of the specification, with the requirements that its cases test.",
-            columns,
-            rows,
-            ("clause",),
-        )
+def _clause_rows(cases: Iterable[CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
+    """Yield the clauses of the cases, with the texts of the suite, or else those of the results."""
+    recorded = {id: record for run in runs for id, record in run.header["clauses"].items()}
+    for id in {clause for case in cases for clause in case["clauses"]}:
+        known = clauses().get(id)
+        text, source = (known.text, known.source) if known else (recorded[id]["text"], recorded[id]["source"])
+        yield id, plain_text(text), plain_text(source), str(known.conclusion) if known else None
 
-    def _case_table(self) -> Table:
-        columns = (
-            TableColumn("case", "text", "id of the case: name of its folder"),
-            TableColumn("kind", "text", "folder of the corpus: node, pass or invalid"),
-            TableColumn("level", "text", "must, should or silent"),
-            TableColumn("title", "text", "what the case tests"),
-            TableColumn("data_sets", "integer", "number of data sets"),
-            TableColumn("clauses", "list", "clauses that the case tests", "clauses.clause"),
-            TableColumn("requirements", "list", "requirements that the case tests", "requirements.requirement"),
-            TableColumn("results", "integer", "number of subjects with a result"),
-        )
-        rows: list[tuple[Cell, ...]] = [
-            (
-                case["case"],
-                case["kind"],
-                case["level"],
-                plain_text(case["title"]),
-                len(case["data_sets"]),
-                tuple(case["clauses"]),
-                tuple(sorted(self._by_case[case["case"]])),
-                len(self._rows[case["case"]]),
-            )
-            for case in self._cases
-        ]
-        return Table("cases", "Cases", "A case of the corpus that is not left out.", columns, rows, ("case",))
 
-    def _files(self) -> Table:
-        columns = (
-            CASE,
-            TableColumn("data_set", "integer", "number of the data set; empty for a file of the whole case"),
-            TableColumn("file", "text", "path in the folder of the case"),
-            TableColumn("sha256", "text", "SHA-256 of the file"),
-        )
-        rows: list[tuple[Cell, ...]] = []
-        for case in self._cases:
-            for file, digest in sorted(self._corpus.cases[case["case"]].files.items()):
-                folder = file.partition("/")[0]
-                number = folder.removeprefix("test_data_set_")
-                rows.append((case["case"], int(number) if number != folder else None, file, digest))
-        return Table(
-            "files",
-            "Files of the corpus",
-            "A file of a case, with its hash in the manifest of the corpus.",
-            columns,
-            rows,
-            ("case", "file"),
-        )
+def _clause_links(
+    requirements: RequirementMap, linked: Mapping[str, Sequence[CaseRecord]], cases: Mapping[str, CaseRecord]
+) -> Iterator[tuple[Cell, ...]]:
+    for one in requirements.requirements:
+        for case in linked[one.id]:
+            if case["case"] in cases:
+                yield from ((one.id, clause, case["case"]) for clause in one.tested_clauses(case) or NO_CLAUSE)
 
-    def _results(self) -> Iterator[Table]:
-        result_columns = (
-            SUBJECT,
-            CASE,
-            TableColumn("level", "text", "level of the verdict; a profile can raise it"),
-            TableColumn("verdict", "text", "verdict of the case"),
-            TableColumn("phase", "text", "phase in which the subject failed"),
-            TableColumn("known", "text", "reason of the expectation, for a known failure"),
-            TableColumn("message", "text", f"message of the failure, up to {MAX_MESSAGE_LENGTH} characters"),
-        )
-        set_columns = (
-            SUBJECT,
-            CASE,
-            TableColumn("data_set", "integer", "number of the data set"),
-            TableColumn("verdict", "text", f"verdict of the data set; {NOT_COMPARED}: the case failed before"),
-        )
-        results: list[tuple[Cell, ...]] = []
-        verdicts: list[tuple[Cell, ...]] = []
-        sizes = {case["case"]: len(case["data_sets"]) for case in self._cases}
-        for run in self._runs:
-            for key in sorted(run.rows):
-                if key[1] not in sizes:
-                    continue
-                row = run.rows[key]
+
+def _result_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
+    for run in runs:
+        for (subject, id), row in run.rows.items():
+            if id in cases:
                 message = plain_text(row["message"])[:MAX_MESSAGE_LENGTH] or None
                 known = plain_text(row["expected"]["reason"]) if row["expected"] else None
-                results.append((*key, row["level"], row["verdict"], row["phase"], known, message))
-                found = run.results[key] if row["verdict"] == "fail" and sizes[key[1]] > 1 else None
-                verdicts += [
-                    (*key, number, _data_set_verdict(row["verdict"], found, number)) for number in range(sizes[key[1]])
-                ]
-        yield Table(
-            "results",
-            "Results",
-            "The result of a case on a subject.",
-            result_columns,
-            sorted(results, key=_key),
-            ("subject", "case"),
-        )
-        yield Table(
-            "verdicts",
-            "Verdicts of data sets",
-            "The verdict of a data set of a case on a subject.",
-            set_columns,
-            sorted(verdicts, key=_key),
-            ("subject", "case", "data_set"),
-        )
+                yield subject, id, row["level"], row["verdict"], row["phase"], known, message
 
 
-def _key(row: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    return row[:3] if isinstance(row[2], int) else row[:2]
+def _verdict_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
+    for run in runs:
+        for (subject, id), row in run.rows.items():
+            count = len(cases[id]["data_sets"]) if id in cases else 0
+            found = run.results[subject, id] if row["verdict"] == "fail" and count > 1 else None
+            yield from ((subject, id, each, _data_set_verdict(row["verdict"], found, each)) for each in range(count))
+
+
+def _file_rows(corpus: Corpus, cases: Iterable[str]) -> Iterator[tuple[Cell, ...]]:
+    for id in cases:
+        for file, digest in sorted(corpus.cases[id].files.items()):
+            folder = file.partition("/")[0]
+            number = folder.removeprefix("test_data_set_")
+            yield id, int(number) if number != folder else None, file, digest
 
 
 def _data_set_verdict(verdict: str, result: ResultRecord | None, number: int) -> str:
