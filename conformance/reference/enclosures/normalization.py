@@ -112,9 +112,19 @@ class Statistics:
         return admit(
             "scaled",
             written=lambda: self.normalized() * scale + bias,
-            folded=lambda: self.X * factor + (bias - self.mean * factor),
+            folded=lambda: _folded(self.X, self.mean, factor, bias),
             centred=lambda: self.deviation * factor + bias,
         )
+
+
+def _folded(X: Enclosure, average: Enclosure, factor: Enclosure, bias: Enclosure) -> Enclosure:
+    """Return X * factor + (bias - average * factor), in which both products have the same factor."""
+    with np.errstate(all="ignore"):
+        value = (X.value - average.value) * factor.value + bias.value
+        magnitudes = (X.magnitude + average.magnitude) * factor.magnitude + bias.magnitude
+        distance = np.abs(X.value - average.value) + X.error + average.error
+        error = distance * factor.error + factor.magnitude * (X.error + average.error) + bias.error
+    return X.from_terms(value, magnitudes, error, 3)
 
 
 def _centred_variance(X: Enclosure, deviation: Enclosure, average: Enclosure, axes: Sequence[int]) -> Enclosure:
@@ -220,7 +230,7 @@ def _batch_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     result = admit(
         "scaled",
         written=lambda: (X - average) / root * scale + bias,
-        folded=lambda: X * factor + (bias - average * factor),
+        folded=lambda: _folded(X, average, factor, bias),
         centred=lambda: written,
     )
     return [replace(result, terms=written.terms)]

@@ -360,6 +360,9 @@ class Enclosure:
             )
             # in double, a sum, product or quotient of finite numbers can be infinite
             exceeds = np.isinf(value) & np.isfinite(self.value) & np.isfinite(other.value) & (other.value != 0)
+            is_nan = (np.isnan(self.value) & (self.error == 0)) | (np.isnan(other.value) & (other.error == 0))
+        if is_nan.any():  # NaN is certain, whatever the other operand is
+            result = replace(result, error=np.where(is_nan, 0.0, result.error))
         if not exceeds.any():
             return result
         overflows = exceeds & (self.error == 0) & (other.error == 0)
