@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +84,17 @@ class Verdict(StrEnum):
         return _VERDICTS[self].verbs[cases > 1]
 
 
-def check_name(*, bound: object | None, choices: object | None) -> str:
+CheckKind = Literal["exact", "bound", "index"]
+"""How an output is checked: equal bits, distance from the expected value, or acceptable indices."""
+
+Phase = Literal["start", "load", "run", "optimize", "compare"]
+"""A phase of a case."""
+
+OptimizerRunName = Literal["once", "fixed_point"]
+"""A run of a graph optimizer on a case."""
+
+
+def check_name(*, bound: object | None, choices: object | None) -> CheckKind:
     """Return the kind of check of an output: `index`, `bound` or `exact`.
 
     Args:

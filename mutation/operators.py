@@ -234,13 +234,13 @@ def _test_variant(variant: Variant, cases: Iterable[CaseInMemory]) -> VariantRes
 def _to_detection(case: str, outcome: Outcome) -> Detection:
     if outcome.verdict is Verdict.ERROR:
         return Detection(case, "error")
-    violations = [output for output in outcome.outputs if "violation" in output]
+    violations = [output for output in outcome.outputs if output.violation is not None]
     if not violations:
         return Detection(case, "inputs" if outcome.message.startswith("input") else "outputs")
     for word in ("type", "shape"):
-        if any(f"has {word}" in output["violation"] for output in violations):
+        if any(f"has {word}" in (output.violation or "") for output in violations):
             return Detection(case, word)
-    ratios = [output["error_over_bound"] for output in violations if "error_over_bound" in output]
+    ratios = [output.error_over_bound for output in violations if output.error_over_bound is not None]
     return Detection(case, "value", max(ratios) if ratios and max(ratios) > 1 else None)
 
 

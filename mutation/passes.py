@@ -130,7 +130,7 @@ class _PassCase:
         outcome = judge_rewrite(optimize, passes, self.task)
         if outcome.verdict is Verdict.PASS:
             return None
-        levels = [Level(check["level"]) for check in outcome.checks if "violation" in check]
+        levels = [check.level for check in outcome.checks if check.violation is not None]
         strongest = min(levels, key=lambda level: level.rank, default=self.task.level)
         return PassDetection(self.id, f"{outcome.verdict}: {outcome.message}", strongest)
 

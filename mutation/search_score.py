@@ -199,7 +199,7 @@ class OptimizerExample:
         if self.reference_output.is_made_by(optimize):
             return False
         outcome = judge_rewrite(optimize, passes, self.task)
-        levels = [Level(check["level"]) for check in outcome.checks if "violation" in check]
+        levels = [check.level for check in outcome.checks if check.violation is not None]
         strongest = min(levels, key=lambda each: each.rank, default=self.task.level)
         return outcome.verdict.is_defect and strongest.rank <= level.rank
 

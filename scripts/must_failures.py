@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.results.file import Results
-    from conformance.results.records import ResultRecord
+    from conformance.results.records import Result
 
 CASES = "cases"
 
@@ -38,7 +38,7 @@ def must_failures(run: Results) -> Counter[tuple[str, str]]:
     return counts
 
 
-def _checks(result: ResultRecord) -> Iterator[str]:
+def _checks(result: Result) -> Iterator[str]:
     violations = [check for check in result.get("checks", ()) if "violation" in check]
     wrong = [output for output in result["outputs"] if "violation" in output]
     yield from (check["name"] for check in violations if check["level"] == Level.MUST)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import CorpusCase
     from conformance.corpus.loading import LoadedCase
     from conformance.judging.outcome import Outcome
-    from conformance.results.records import ResultRecord
+    from conformance.results.records import Result
 
 MAX_SAMPLES = 16
 """Largest number of releases that are tested between ends with equal answers."""
@@ -294,30 +294,19 @@ class CaseQuestion(Question):
 
 def case_fault(case: LoadedCase, outcome: Outcome) -> Fault:
     """Return the fault of an outcome that is a failure."""
-    result: Any = {
-        "subject": "",
-        "case": case.entry.id,
-        "expected": None,
-        "verdict": str(outcome.verdict),
-        "phase": outcome.phase,
-        "message": outcome.message,
-        "outputs": outcome.outputs,
-        "checks": outcome.checks,
-    }
-    return result_fault(str(case.entry.kind), result)
+    return result_fault(case.entry.kind, outcome.result("", case.entry.id, case.entry.level))
 
 
-def result_fault(kind: str, result: ResultRecord) -> Fault:
+def result_fault(kind: str, result: Result) -> Fault:
     """Return the fault of a result that is a failure.
 
     Args:
         kind: the kind of the case.
         result: the result.
     """
-    description: Any = {"case": result["case"], "kind": kind}
-    wrong = {one["name"] for one in result["outputs"] if "violation" in one}
-    wrong |= {one["name"] for one in result.get("checks", ()) if "violation" in one}
-    return Fault(f"{result['verdict']}: {cause_text(description, result)}", frozenset(wrong))
+    wrong = {one.name for one in result.outputs if one.violation is not None}
+    wrong |= {one.name for one in result.checks if one.violation is not None}
+    return Fault(f"{result.verdict}: {cause_text(kind, result)}", frozenset(wrong))
 
 
 class StoredAnswers:
@@ -352,11 +341,11 @@ class StoredAnswers:
         packages = tuple(stored.history["packages"])
         if verdict is Verdict.PASS:
             return NO_FAULT, "pass in the history", packages
-        result = next(each for each in results_of(stored) if each["case"] == self._case.id)
-        message = result["message"].strip().partition("\n")[0]
+        result = next(each for each in results_of(stored) if each.case == self._case.id)
+        message = result.message.strip().partition("\n")[0]
         if not verdict.is_defect:
             return None, f"{verdict} in the history: {message}", packages
-        return result_fault(str(self._case.kind), result), f"in the history: {message}", packages
+        return result_fault(self._case.kind, result), f"in the history: {message}", packages
 
     @property
     def hints(self) -> list[str]:

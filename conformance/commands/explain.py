@@ -116,7 +116,6 @@ def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
     from conformance.results.failure_groups import group_failures
     from conformance.results.file import read_results
     from conformance.results.known_faults import known_faults_in
-    from conformance.verdicts import Verdict
 
     run = read_results(path)
     of = run.header["corpus"]
@@ -140,7 +139,7 @@ def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
             others = f", one of {len(cause.cases)} cases" if len(cause.cases) > 1 else ""
             yield f"    failure group: {cause.sentence}{others}"
         result = run.results[subject["id"], case]
-        if Verdict(result["verdict"]).is_defect:
+        if result.verdict.is_defect:
             known = known_faults_in(subject["id"], subject["kind"], case)
             fitting = (fault for fault in known if fault.fits(subject["version"], result))
             yield from (f"    known fault of {fault.runtime}: {fault.title} ({fault.page})" for fault in fitting)

@@ -98,12 +98,11 @@ def _failing_subject(path: Path, case: str) -> tuple[SubjectRecord, list[str]]:
     from conformance.errors import ResultsError
     from conformance.results.environment import rerun_options
     from conformance.results.file import read_results
-    from conformance.verdicts import Verdict
 
     run = read_results(path)
     for subject in run.header["subjects"]:
         row = run.rows.get((subject["id"], case))
-        if row is not None and Verdict(row["verdict"]).is_defect:
+        if row is not None and row.verdict.is_defect:
             words = rerun_options(run.header, subject)
             return subject, [value for word, value in pairwise(words) if word == "--implements"]
     raise ResultsError(

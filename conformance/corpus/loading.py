@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.errors import CorpusError
 from conformance.models.arrays import Array, dtype_of
-from conformance.verdicts import Level, check_name
+from conformance.verdicts import CheckKind, Level, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class ExpectedTensor:
     choices: Array | None = None
 
     @property
-    def check(self) -> str:
+    def check(self) -> CheckKind:
         """Name of the check: `exact`, `bound` or `index`."""
         return check_name(bound=self.bound, choices=self.choices)
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.results.failure_groups import first_violation, normalize_message, normalize_violation
+from conformance.results.records import Result
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from conformance.results.records import RecordedOutputs
+    from conformance.results.records import RecordedOutputs, ResultRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +49,21 @@ class ResultCollector:
         self.has_explainable_failure = False
         self._is_enabled = is_enabled
 
-    def add(self, result: Mapping[str, Any], level: Level) -> None:
-        """Add a result record with the level of its case; records of a subject that did not start are ignored."""
-        if result.get("phase") == "start":
+    def add(self, result: ResultRow, level: Level) -> None:
+        """Add a result with the level of its case; results of a subject that did not start are ignored."""
+        if result.phase == "start":
             return
-        observed, verdict = result.get("recorded_outputs"), Verdict(result["verdict"])
+        observed = result.recorded_outputs if isinstance(result, Result) else None
+        verdict = result.verdict
         ended = verdict in {Verdict.CRASH, Verdict.TIMEOUT}
         self.has_explainable_failure |= self._is_enabled and (ended or observed is not None)
         message = _failure_message(result) if verdict.is_defect and observed is None else ""
-        self.by_subject[result["subject"]][result["case"]] = CollectedResult(level, verdict, observed, message)
+        self.by_subject[result.subject][result.case] = CollectedResult(level, verdict, observed, message)
 
 
-def _failure_message(result: Mapping[str, Any]) -> str:
+def _failure_message(result: ResultRow) -> str:
     """Return the first violated check of a graph optimizer, or otherwise the message, both without details."""
-    check = first_violation(result) if "checks" in result else None
+    check = first_violation(result)
     if check is not None:
-        return f"{check['name']}: {normalize_violation(check.get('violation', ''))}"
-    return normalize_message(result.get("message", ""))
+        return f"{check.name}: {normalize_violation(check.violation or '')}"
+    return normalize_message(result.message)

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import asdict
 
 from conformance.corpus.loading import load_case_in_memory
 from conformance.isolation.protocol import decode_tensor, encode_tensor
 from conformance.judging.compare import is_acceptable
 from conformance.models import arrays
 from conformance.mutants import family_of_operators, op_types
+from conformance.results.records import RecordedOutputs, RecordedTensor
 from conformance.subjects.failures import format_exception, is_unsupported
 from conformance.verdicts import Level
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor
     from conformance.models.arrays import Array
-    from conformance.results.records import RecordedOutputs, RecordedTensor
     from conformance.subjects.loading import Subject
 
 
@@ -217,25 +218,23 @@ def observation_to_record(observation: Observation) -> RecordedOutputs | None:
     arrays = [array for outputs in observation.outputs for array in outputs if isinstance(array, np.ndarray)]
     if sum(array.nbytes for array in arrays) > MAX_RECORDED_BYTES:
         return None
-    record: RecordedOutputs = {
-        "outputs": [[_tensor_to_record(array) for array in outputs] for outputs in observation.outputs],
-        "changed": [list(places) for places in observation.changed_inputs],
-    }
-    if observation.error is not None:
-        record["ended"] = observation.error
-    return record
+    return RecordedOutputs(
+        [[_tensor_to_record(array) for array in outputs] for outputs in observation.outputs],
+        [list(places) for places in observation.changed_inputs],
+        observation.error,
+    )
 
 
 def observation_from_record(record: RecordedOutputs) -> Observation | None:
     """Read an observation from a record, or return None if a tensor in it is malformed."""
     try:
         outputs = tuple(
-            tuple(None if tensor is None else decode_tensor(tensor) for tensor in tensors)
-            for tensors in record["outputs"]
+            tuple(None if tensor is None else decode_tensor(asdict(tensor)) for tensor in tensors)
+            for tensors in record.outputs
         )
     except (KeyError, TypeError, ValueError):
         return None
-    return Observation(outputs, tuple(tuple(places) for places in record["changed"]), record.get("ended"))
+    return Observation(outputs, tuple(tuple(places) for places in record.changed), record.ended)
 
 
 def _tensor_to_record(array: Any) -> RecordedTensor | None:
@@ -246,4 +245,4 @@ def _tensor_to_record(array: Any) -> RecordedTensor | None:
         message = encode_tensor("", np.asarray(array))
     except (KeyError, TypeError, ValueError):
         return None
-    return {"dtype": message["dtype"], "shape": list(message["shape"]), "data": message["data"]}
+    return RecordedTensor(message["dtype"], list(message["shape"]), message["data"])

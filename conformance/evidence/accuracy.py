@@ -152,28 +152,28 @@ def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) ->
         if id not in produced or cases[id]["level"] == Level.SILENT:
             continue
         result = run.results[subject, id]
-        for evidence in result["outputs"]:
-            if "max_ulp" not in evidence or evidence["name"] not in produced[id]:
+        for evidence in result.outputs:
+            if evidence.max_ulp is None or evidence.name not in produced[id]:
                 continue
-            key = (subject, *produced[id][evidence["name"]])
+            key = (subject, *produced[id][evidence.name])
             counts[key] += 1
-            ratio = evidence.get("error_over_bound", 0.0)
+            ratio = evidence.error_over_bound or 0.0
             if key not in ratios or ratio > ratios[key][0]:
                 ratios[key] = (ratio, id)
-            each = _Worst(evidence["max_ulp"], id, evidence, result["verdict"])
+            each = _Worst(evidence.max_ulp, id, evidence, result.verdict)
             if key not in worst or each.ulp > worst[key].ulp:
                 worst[key] = each
     file = run.path.rpartition("/")[2]
     for key, largest in sorted(worst.items(), key=lambda item: item[0]):
         subject, operator, type = key
-        index = largest.evidence.get("worst_index")
-        case, number = cases[largest.case], largest.evidence["data_set"]
-        name = largest.evidence["name"] + (str(index) if index is not None else "")
+        index = largest.evidence.worst_index
+        case, number = cases[largest.case], largest.evidence.data_set
+        name = largest.evidence.name + (str(index) if index is not None else "")
         yield (
             *(subject, versions[subject], operator, type, "cases", 0.0, largest.ulp),
             *(_inputs_at(corpus, case, number, operator, index) if index is not None else (None, None)),
             *(counts[key], None, None, _limit(operator, type, Level.MUST)),
-            *(largest.evidence.get("error_over_bound"), largest.case, number, name, largest.verdict),
+            *(largest.evidence.error_over_bound, largest.case, number, name, largest.verdict),
             *(*ratios[key], file),
         )
 

@@ -51,8 +51,8 @@ def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:
                     subject.get("language"),
                     subject.get("files_sha256", NOT_RECORDED),
                     len(found),
-                    sum(row["verdict"] == "pass" for row in found),
-                    sum(row["unexpected"] for row in found),
+                    sum(row.verdict == "pass" for row in found),
+                    sum(row.unexpected for row in found),
                     _file_name(run),
                 )
             )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.evidence.requirements import RequirementMap
     from conformance.evidence.tables import Cell, Table
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, ResultRecord
+    from conformance.results.records import CaseRecord, Result
 
 NOT_COMPARED = "not compared"
 """Verdict of a data set of a case that fails, if its outputs were not compared."""
@@ -137,17 +137,17 @@ def _result_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> It
     for run in runs:
         for (subject, id), row in run.rows.items():
             if id in cases:
-                message = plain_text(row["message"])[:MAX_MESSAGE_LENGTH] or None
-                known = plain_text(row["expected"]["reason"]) if row["expected"] else None
-                yield subject, id, row["level"], row["verdict"], row["phase"], known, message
+                message = plain_text(row.message)[:MAX_MESSAGE_LENGTH] or None
+                known = plain_text(row.expected.reason) if row.expected else None
+                yield subject, id, row.level, row.verdict, row.phase, known, message
 
 
 def _verdict_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
     for run in runs:
         for (subject, id), row in run.rows.items():
             count = len(cases[id]["data_sets"]) if id in cases else 0
-            found = run.results[subject, id] if row["verdict"] == "fail" and count > 1 else None
-            yield from ((subject, id, each, _data_set_verdict(row["verdict"], found, each)) for each in range(count))
+            found = run.results[subject, id] if row.verdict == "fail" and count > 1 else None
+            yield from ((subject, id, each, _data_set_verdict(row.verdict, found, each)) for each in range(count))
 
 
 def _file_rows(corpus: Corpus, cases: Iterable[str]) -> Iterator[tuple[Cell, ...]]:
@@ -158,7 +158,7 @@ def _file_rows(corpus: Corpus, cases: Iterable[str]) -> Iterator[tuple[Cell, ...
             yield id, int(number) if number != folder else None, file, digest
 
 
-def _data_set_verdict(verdict: str, result: ResultRecord | None, number: int) -> str:
+def _data_set_verdict(verdict: str, result: Result | None, number: int) -> str:
     """Return the verdict of a data set: that of the case, unless the case fails and other data sets are wrong.
 
     Args:
@@ -166,7 +166,7 @@ def _data_set_verdict(verdict: str, result: ResultRecord | None, number: int) ->
     """
     if result is None:
         return verdict
-    compared = [output for output in result["outputs"] if output["data_set"] == number]
+    compared = [output for output in result.outputs if output.data_set == number]
     if not compared:
         return NOT_COMPARED
-    return "fail" if any("violation" in output for output in compared) else "pass"
+    return "fail" if any(output.violation is not None for output in compared) else "pass"

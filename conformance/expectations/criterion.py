@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from conformance.corpus.case import CaseKind
 from conformance.errors import nearest_name
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from conformance.expectations.file import Expectation
     from conformance.expectations.rules import CriterionSettings
-    from conformance.results.records import CaseRecord
+    from conformance.results.records import CaseRecord, Expected, ResultRow
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,13 @@ def _typed_operators(facts: CaseFacts) -> set[tuple[str, str]]:
     return {(operator, types) for operator in facts.operators}
 
 
-def is_worse_than_baseline(result: Mapping[str, Any]) -> bool:
+def is_worse_than_baseline(result: ResultRow) -> bool:
     """Return whether a result is a regression: its verdict is worse than the baseline, or its level is stronger."""
-    verdict, was = Verdict(result["verdict"]), Verdict(result["baseline"])
-    weaker = Level(result.get("baseline_level", Level.MUST))
-    return verdict.is_worse_than(was) or (verdict.is_defect and Level(result["level"]).is_stronger_than(weaker))
+    if result.baseline is None:
+        return False
+    weaker = result.baseline_level or Level.MUST
+    is_stronger = result.verdict.is_defect and result.level.is_stronger_than(weaker)
+    return is_stronger or result.verdict.is_worse_than(result.baseline)
 
 
 MAX_REASONS = 50
@@ -115,7 +119,7 @@ class UnexpectedGroup:
     kind: UnexpectedKind
     subject: str
     family: str
-    verdict: str
+    verdict: Verdict
     location: str = ""
     expected: str = ""
 
@@ -132,7 +136,7 @@ def reason_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> list[st
 
 
 def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
-    verb = Verdict(group.verdict).verb(len(cases))
+    verb = group.verdict.verb(len(cases))
     which, first = _named(group.family, cases)
     on = f"on {group.subject}"
     match group.kind:
@@ -201,21 +205,21 @@ class PassCriterion:
         file = self.settings.expectations.get(subject)
         return file.entry_for(case) if file else None
 
-    def judge(self, result: Mapping[str, Any], facts: Callable[[], CaseFacts]) -> bool:
+    def judge(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
         """Count a result, and return whether it is not unexpected.
 
         Args:
             result: a result record with its level, and with its expectation and its baseline verdict if they exist.
             facts: function that returns the facts of the case; it is called only if they affect the judgement.
         """
-        subject, case = result["subject"], result["case"]
-        level, verdict = Level(result["level"]), Verdict(result["verdict"])
+        subject, case = result.subject, result.case
+        level, verdict = result.level, result.verdict
         self._cases.add(case)
         self.verdicts[subject][level][verdict] += 1
         passes = verdict is Verdict.PASS or passes_checked_levels(result, self.settings.level)
         if passes and subject in self._without_pass and not facts().rejection:
             self._without_pass.discard(subject)
-        self._record_match(subject, case, result.get("expected"))
+        self._record_match(subject, case, result.expected)
         if subject in self._supports:
             self._supports[subject].add(facts().support, case, verdict)
         if not level.is_within(self.settings.level):
@@ -224,10 +228,10 @@ class PassCriterion:
             self._supported_operators[subject].update(_typed_operators(facts()))
         kind = self._kind(result, verdict, facts)
         if kind is None:
-            self.known_failures[subject] += is_known_failure({**result, "unexpected": False})
+            self.known_failures[subject] += is_known_failure(replace(result, unexpected=False))
             return True
-        expected = result.get("expected") if kind in _KINDS_WITH_ENTRY else None
-        location, meant = (expected.get("location", ""), expected["verdict"]) if expected else ("", "")
+        expected = result.expected if kind in _KINDS_WITH_ENTRY else None
+        location, meant = (expected.location, str(expected.verdict)) if expected else ("", "")
         match kind:
             case UnexpectedKind.PASSES:
                 location = location_file(location)  # one reason for all fixed cases of a file
@@ -235,7 +239,7 @@ class PassCriterion:
                 meant = _baseline_text(result)
             case UnexpectedKind.VIOLATES:
                 meant = ", ".join(self._unnamed_checks(result))
-        self._unexpected[UnexpectedGroup(kind, subject, facts().family, str(verdict), location, meant)].append(case)
+        self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)
         return False
 
     def reasons(self, *, partial: bool) -> list[str]:
@@ -289,55 +293,53 @@ class PassCriterion:
             for name in self._supports[subject].without_case(file.supports or ())
         ]
 
-    def _kind(
-        self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], CaseFacts]
-    ) -> UnexpectedKind | None:
+    def _kind(self, result: ResultRow, verdict: Verdict, facts: Callable[[], CaseFacts]) -> UnexpectedKind | None:
         """Return the way in which a result is unexpected, or None if it is expected."""
-        if len(result.get("repeats", ())) > 1:
+        if result.varies:
             return UnexpectedKind.VARIES
         if self.settings.require and self._is_required(result, verdict, facts):
             return UnexpectedKind.REQUIRED
         kind = self._difference(result, verdict)
-        if kind is None or "baseline" not in result:
+        if kind is None or result.baseline is None:
             return kind
         return UnexpectedKind.REGRESSED if is_worse_than_baseline(result) else None
 
-    def _is_required(self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], CaseFacts]) -> bool:
+    def _is_required(self, result: ResultRow, verdict: Verdict, facts: Callable[[], CaseFacts]) -> bool:
         """Return whether a result is unsupported although the subject must support the case.
 
         A case with other operators too is decided at the end, when it is known which of them the subject supports. An
         expectations file that lists unsupported cases, or what the subject supports, decides instead of `require`.
         """
-        subject, required = result["subject"], set(self.settings.require)
-        expected = result.get("expected") or {}
-        is_known = subject in self._supports or expected.get("verdict") == Verdict.UNSUPPORTED
+        subject, required, expected = result.subject, set(self.settings.require), result.expected
+        is_listed = expected is not None and expected.verdict is Verdict.UNSUPPORTED
+        is_known = subject in self._supports or is_listed
         if verdict is not Verdict.UNSUPPORTED or is_known or not facts().operators & required:
             return False
         others = frozenset(one for one in _typed_operators(facts()) if one[0] not in required)
         if others:
-            self._chains.append(_RequiredChain(subject, result["case"], facts().family, others))
+            self._chains.append(_RequiredChain(subject, result.case, facts().family, others))
         return not others
 
-    def _difference(self, result: Mapping[str, Any], verdict: Verdict) -> UnexpectedKind | None:
+    def _difference(self, result: ResultRow, verdict: Verdict) -> UnexpectedKind | None:
         """Return the way in which a result differs from its expectation, or None if it does not."""
-        expected = result.get("expected")
+        expected = result.expected
         if expected is None:
             return UnexpectedKind.UNEXPECTED if verdict.is_defect else None
-        if verdict == expected["verdict"]:
+        if verdict == expected.verdict:
             return UnexpectedKind.VIOLATES if self._unnamed_checks(result) else None
         return UnexpectedKind.PASSES if verdict is Verdict.PASS else UnexpectedKind.DIFFERS
 
-    def _unnamed_checks(self, result: Mapping[str, Any]) -> list[str]:
+    def _unnamed_checks(self, result: ResultRow) -> list[str]:
         """Return the checks that a graph optimizer violates and that the expectation of the result does not list."""
-        named = (result.get("expected") or {}).get("checks")
+        named = result.expected.checks if result.expected else []
         return [name for name in violated_checks(result, self.settings.level) if named and name not in named]
 
-    def _record_match(self, subject: str, case: str, expected: Mapping[str, Any] | None) -> None:
+    def _record_match(self, subject: str, case: str, expected: Expected | None) -> None:
         """Record which patterns of an expectations entry match a case, to report unmatched patterns later."""
         if expected is None or subject not in self.settings.expectations:
             return
         for entry in self.settings.expectations[subject].entries:
-            if entry.matches(case) and entry.location_of(case) == expected.get("location"):
+            if entry.matches(case) and entry.location_of(case) == expected.location:
                 self._matched_patterns |= {(entry.location, entry.cases[number]) for number in entry.matching(case)}
                 return
 
@@ -366,7 +368,7 @@ class PassCriterion:
         return f"remove it, or did you mean {', '.join(meant)}?" if meant else "remove it"
 
 
-def _baseline_text(result: Mapping[str, Any]) -> str:
+def _baseline_text(result: ResultRow) -> str:
     """Return the baseline verdict of a result as text, with the level of the failure if the record has it."""
-    level = result.get("baseline_level")
-    return f"{result['baseline']} at level {level}" if level else str(result["baseline"])
+    level = result.baseline_level
+    return f"{result.baseline} at level {level}" if level else str(result.baseline)

@@ -6,7 +6,7 @@ The verb `merge` reads the recorded settings and judges the merged run by them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from conformance.corpus.case_json import read_case_json
 from conformance.errors import ResultsError, UnknownName, UsageError, did_you_mean
@@ -37,18 +37,24 @@ if TYPE_CHECKING:
     )
 
 
+class Standing(NamedTuple):
+    """The verdict of a case in the baseline, and its level if that is weaker than the level of the case."""
+
+    verdict: Verdict | None = None
+    level: Level | None = None
+
+
 @dataclass(frozen=True)
 class Baseline:
     """The results of an earlier run, with which the results of a run are compared.
 
     Attributes:
         record: file, corpus version and digest of the earlier run.
-        standings: for each pair of subject and case, the part of a result record about the baseline: `baseline`, the
-            verdict, and `baseline_level`, the level of the failure if it is weaker than the level of the case.
+        standings: the verdict and the level of each pair of subject and case.
     """
 
     record: BaselineRecord
-    standings: Mapping[tuple[str, str], Mapping[str, str]]
+    standings: Mapping[Key, Standing]
 
 
 def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None = None) -> Baseline:
@@ -76,7 +82,7 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
 
 
 def _relative_baseline(
-    path: Path, run: Results, standings: Mapping[Key, Mapping[str, str]], subjects: Sequence[str], base: str
+    path: Path, run: Results, standings: Mapping[Key, Standing], subjects: Sequence[str], base: str
 ) -> Baseline:
     versions = {one["id"]: one["version"] for one in run.header["subjects"]}
     if base not in versions:
@@ -94,9 +100,8 @@ def _relative_baseline(
     )
 
 
-def _standing(result: ResultRow, case: CaseRow) -> Mapping[str, str]:
-    level = level_if_weaker(result, Level(case["level"]))
-    return {"baseline": result["verdict"]} | ({"baseline_level": str(level)} if level else {})
+def _standing(result: ResultRow, case: CaseRow) -> Standing:
+    return Standing(result.verdict, level_if_weaker(result, Level(case["level"])))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import violated_checks
 from conformance.subjects.naming import SubjectKind
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -385,11 +385,11 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
         )
     results = {case: row for (of, case), row in run.rows.items() if of == subject}
     level = fail_level(run.header)
-    varying = tuple(sorted(case for case, result in results.items() if len(result.get("repeats", ())) > 1))
-    judged = (case for case, result in results.items() if Level(result["level"]).is_within(level))
+    varying = tuple(sorted(case for case, result in results.items() if len(result.repeats) > 1))
+    judged = (case for case, result in results.items() if result.level.is_within(level))
     return _SubjectResults(
         results,
-        {case: Verdict(result["verdict"]) for case, result in results.items()},
+        {case: result.verdict for case, result in results.items()},
         frozenset(judged) - set(varying),
         varying,
         {case: violated_checks(result, level) for case, result in results.items()},

@@ -11,13 +11,14 @@ import os
 import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from conformance.errors import HistoryError
 from conformance.files.journal import open_state, state_errors
 from conformance.history.store import INDEX_FILE, history_cases, malformed_release_error, read_lines
 from conformance.results.failure_groups import cause_text
 from conformance.results.file import decode_record
+from conformance.results.records import Result
 from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Verdict
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.history.store import HistoryStore, StoredRelease
-    from conformance.results.records import CaseRecord, ResultRecord
 
 _VERSION = 2
 _SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
@@ -137,21 +137,18 @@ def _add_results(connection: sqlite3.Connection, file: int, stored: StoredReleas
     rows = []
     for result in results_of(stored):
         cause = None
-        if result["verdict"] not in {Verdict.PASS, Verdict.SKIPPED}:
-            case: Any = {"case": result["case"], "kind": kinds.get(result["case"], "node")}
-            text = cause_text(cast("CaseRecord", case), result)
+        if result.verdict not in {Verdict.PASS, Verdict.SKIPPED}:
+            text = cause_text(kinds.get(result.case, "node"), result)
             if text not in causes:
                 causes[text] = cast(
                     "int", connection.execute("INSERT INTO causes (text) VALUES (?)", (text,)).lastrowid
                 )
             cause = causes[text]
-        varies = len(result.get("repeats", ())) > 1
-        returned = result.get("returned")
-        rows.append((file, result["case"], result["level"], result["verdict"], cause, returned, varies))
+        rows.append((file, result.case, result.level, result.verdict, cause, result.returned, result.varies))
     connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
 
-def results_of(stored: StoredRelease) -> Iterator[ResultRecord]:
+def results_of(stored: StoredRelease) -> Iterator[Result]:
     """Yield the result records of a release, without reading the records of the cases.
 
     Raises:
@@ -161,10 +158,10 @@ def results_of(stored: StoredRelease) -> Iterator[ResultRecord]:
     try:
         for line in read_lines(stored.path, gzip.open):
             record = decode_record(line)
-            if record["record"] == "result":
-                if record["case"] in cases:
-                    raise malformed_release_error(stored.path, f"it has two results of {record['case']}")
-                cases.add(record["case"])
+            if isinstance(record, Result):
+                if record.case in cases:
+                    raise malformed_release_error(stored.path, f"it has two results of {record.case}")
+                cases.add(record.case)
                 yield record
     except MalformedError as error:
         raise malformed_release_error(stored.path, str(error)) from None
@@ -172,5 +169,5 @@ def results_of(stored: StoredRelease) -> Iterator[ResultRecord]:
         raise malformed_release_error(
             stored.path, error.problem.partition(" is not a file of a history: ")[2].removesuffix(".")
         ) from None
-    if record["record"] != "footer" or record["results"] != len(cases):
+    if isinstance(record, Result) or record["record"] != "footer" or record["results"] != len(cases):
         raise malformed_release_error(stored.path, "it has no footer that counts its results")

@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from msgspec import structs
+
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.errors import ResultsError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
@@ -22,6 +24,7 @@ from conformance.history.store import HistoryStore
 from conformance.history.update import SHARDS, ReleaseRun, ReleaseTask, UpdateCounts, record_error
 from conformance.jobs.job import require_number, run_job
 from conformance.results.file import decode_record, encode_record
+from conformance.results.records import Result
 from conformance.serialization.decoding import MalformedError
 
 if TYPE_CHECKING:
@@ -135,7 +138,7 @@ def update_store_on_workers(
     repeated = []
     for each in stored:
         task = ReleaseTask(each.target, each.release)
-        verdicts = {case: row["verdict"] for (_, case), row in each.read().rows.items()}
+        verdicts = {case: row.verdict for (_, case), row in each.read().rows.items()}
         if changed := ReleaseRun(store, corpus, task, settings).changed_cases(verdicts):
             repeated.append(replace(task, cases=tuple(changed)))
     if repeated:
@@ -202,16 +205,15 @@ def _add_parts(
 ) -> StoredRelease:
     """Add the results of the shards of a release to the store, or replace the results of repeated cases."""
     header = parts[0][0]
-    results = {record["case"]: record for _, records in parts for record in records}
+    results: dict[str, Result] = {record.case: record for _, records in parts for record in records}
     if task.cases:
         stored = [each for each in store.releases(task.target) if each.release == task.release]
         earlier = next(each for each in stored if each.digest == corpus.digest)
         header = earlier.header  # another header would name another file
         values = store.values(task.target)
         for record in earlier.read().results.values():
-            returned: Any = record.get("returned")
-            known = {**record, "returned": values[returned]} if returned in values else record
-            results.setdefault(record["case"], known)
+            values_of = values.get(str(record.returned), record.returned)
+            results.setdefault(record.case, structs.replace(record, returned=values_of))
     number = len(results)
     criterion = {**header["criterion"], "expected_results": number}
     header = {**header, "corpus": {**header["corpus"], "selected": number}, "criterion": criterion}
@@ -232,7 +234,7 @@ def _unpack_records(text: str) -> list[Any]:
     except (ValueError, zlib.error) as error:
         raise MalformedError(f"it is not packed records ({error})") from None
     records: list[Any] = [decode_record(line) for line in content.splitlines(keepends=True)]
-    kinds = [record["record"] for record in records]
-    if kinds[:1] != ["header"] or {*kinds[1:]} - {"result"} or "history" not in records[0]:
+    header, *results = records or [{}]
+    if "history" not in header or not all(isinstance(each, Result) for each in results):
         raise MalformedError("it is not a header and results")
     return records

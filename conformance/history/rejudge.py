@@ -7,7 +7,9 @@ the stored values take the place of the subject. If the model or the inputs chan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from conformance.corpus.case import CaseKind
 from conformance.corpus.case_json import read_case_json
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.history.store import HistoryStore, StoredRelease
     from conformance.judging.outcome import Outcome
-    from conformance.results.records import ResultRecord, ReturnedValues
+    from conformance.results.records import Result, ReturnedValues
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class JudgedAgain:
         missing: ids of the cases that must run.
     """
 
-    results: Mapping[str, Mapping[str, Any]]
+    results: Mapping[str, Result]
     judged: int
     missing: Sequence[str]
 
@@ -58,20 +60,21 @@ def judge_again(store: HistoryStore, stored: StoredRelease, corpus: Corpus) -> J
     kind = SubjectKind(subject["kind"])
     old, new = store.hashes(stored.digest), case_hashes(corpus)
     values = store.values(stored.target)
-    earlier = {result["case"]: result for result in results_of(stored)}
-    results, missing, judged = {}, [], 0
+    earlier = {result.case: result for result in results_of(stored)}
+    results: dict[str, Result] = {}
+    missing, judged = list[str](), 0
     for id in applicable_cases(corpus, kind):
         result = earlier.get(id)
         if result is None or id not in old or old[id]["question"] != new[id]["question"]:
             missing.append(id)
         elif old[id]["whole"] == new[id]["whole"]:
-            results[id] = dict(result)
-        elif "returned" not in result:
+            results[id] = result
+        elif result.returned is None:
             results[id] = _with_level(result, corpus.cases[id].level)
-        elif result["returned"] == EQUAL and kind is SubjectKind.BACKEND and old[id]["expected"] != new[id]["expected"]:
+        elif result.returned == EQUAL and kind is SubjectKind.BACKEND and old[id]["expected"] != new[id]["expected"]:
             missing.append(id)  # the expected value that the flag stands for is no longer known
         else:
-            returned = EQUAL if result["returned"] == EQUAL else values.get(str(result["returned"]))
+            returned = EQUAL if result.returned == EQUAL else values.get(str(result.returned))
             outcome = None if returned is None else _judge(corpus, corpus.cases[id], kind, subject, result, returned)
             if outcome is None:
                 missing.append(id)
@@ -103,7 +106,7 @@ def _judge(
     case: CorpusCase,
     kind: SubjectKind,
     subject: Any,
-    result: ResultRecord,
+    result: Result,
     values: ReturnedValues | str,
 ) -> Outcome | None:
     """Judge recorded values; return None if they do not belong to the case."""
@@ -114,29 +117,28 @@ def _judge(
         task = OptimizerTask.of(loaded)
         if task is None:
             return None
-        runs = 2 if any(check.get("run") == "fixed_point" for check in result.get("checks", ())) else 1
+        runs = 2 if any(check.run == "fixed_point" for check in result.checks) else 1
         replayed = ReplayedOptimizer(loaded.model, values, runs)
     except UnusableValues:
         return None
     return judge_rewrite(replayed.target(), subject.get("passes", ()), task)
 
 
-def _with_outcome(result: ResultRecord, outcome: Outcome, level: Level) -> dict[str, Any]:
+def _with_outcome(result: Result, outcome: Outcome, level: Level) -> Result:
     """Return a result with the verdict and the evidence of an outcome, and with its other fields."""
-    kept = {name: value for name, value in result.items() if name not in {"checks", "hazards", "repeats"}}
-    found = {
-        **kept,
-        "verdict": str(outcome.verdict),
-        "phase": outcome.phase,
-        "message": outcome.message,
-        "outputs": [] if outcome.verdict is Verdict.PASS else list(outcome.outputs),
-    }
-    found |= {"checks": list(outcome.checks)} if outcome.checks else {}
-    found |= {"hazards": list(outcome.hazards)} if outcome.hazards else {}
-    return _with_level(cast("ResultRecord", found), level)
+    judged = replace(
+        result,
+        verdict=outcome.verdict,
+        phase=outcome.phase,
+        message=outcome.message,
+        outputs=[] if outcome.verdict is Verdict.PASS else list(outcome.outputs),
+        checks=list(outcome.checks),
+        hazards=list(outcome.hazards),
+        repeats={},
+    )
+    return _with_level(judged, level)
 
 
-def _with_level(result: ResultRecord, case: Level) -> dict[str, Any]:
+def _with_level(result: Result, case: Level) -> Result:
     level = effective_level(result, case)
-    unexpected = Verdict(result["verdict"]).is_defect and level is not Level.SILENT
-    return {**result, "level": str(level), "unexpected": unexpected}
+    return replace(result, level=level, unexpected=result.verdict.is_defect and level is not Level.SILENT)

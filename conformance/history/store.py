@@ -28,6 +28,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from msgspec import to_builtins
+from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
 from conformance.corpus.case_json import COMPANION_FILE, read_case_json
@@ -42,7 +44,7 @@ from conformance.files.journal import (
     state_errors,
 )
 from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
-from conformance.results.records import ReturnedValues
+from conformance.results.records import Result, ReturnedValues
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
 from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -323,7 +325,7 @@ class HistoryStore:
         variant = hashlib.sha256(target.text.encode()).hexdigest()[:8]
         return self.subject_folder(target) / f"{release}-{variant}{_UNAVAILABLE_SUFFIX}"
 
-    def add(self, header: Header, results: Iterable[Mapping[str, Any]], corpus: Corpus) -> StoredRelease:
+    def add(self, header: Header, results: Iterable[Result], corpus: Corpus) -> StoredRelease:
         """Write the results of a release: first the values that are new, then the results file.
 
         Args:
@@ -342,11 +344,11 @@ class HistoryStore:
         counts: dict[str, dict[str, int]] = {}
         for result in results:
             record, values = _replace_values(result)
-            if values is not None and record["returned"] not in known:
-                new[record["returned"]] = values
+            if values is not None and record.returned not in known:
+                new[str(record.returned)] = to_builtins(values)
             lines.append(encode_record(record))
-            level = counts.setdefault(record["level"], {})
-            level[record["verdict"]] = level.get(record["verdict"], 0) + 1
+            level = counts.setdefault(record.level, {})
+            level[record.verdict] = level.get(record.verdict, 0) + 1
         content = b"".join([encode_record(header), *lines, encode_record(_footer(header, counts, len(lines)))])
         if new:
             text = b"".join(encode_record({"digest": digest, "values": new[digest]}) for digest in sorted(new))
@@ -460,13 +462,13 @@ def result_key(header: Header) -> str:
     return _short_hash([identity, options, cpu, header["corpus"]["digest"]])[:8]
 
 
-def _replace_values(result: Mapping[str, Any]) -> tuple[dict[str, Any], ReturnedValues | None]:
+def _replace_values(result: Result) -> tuple[Result, ReturnedValues | None]:
     """Return a result with the digest of its values in their place, and the values."""
-    values = result.get("returned")
+    values = result.returned
     if values is None or isinstance(values, str):
-        return dict(result), None
-    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:DIGEST_LENGTH]
-    return {**result, "returned": digest}, values
+        return result, None
+    digest = hashlib.sha256(json.dumps(to_builtins(values), sort_keys=True).encode()).hexdigest()[:DIGEST_LENGTH]
+    return replace(result, returned=digest), values
 
 
 def _footer(header: Header, counts: Mapping[str, Mapping[str, int]], number: int) -> dict[str, Any]:

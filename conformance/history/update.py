@@ -22,6 +22,7 @@ from importlib import resources
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
 from packaging.version import Version
 
 from conformance.environments.create import PackageSources, borrow_environment
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from conformance.history.rejudge import JudgedAgain
     from conformance.history.store import HistoryStore, StoredRelease, Target
     from conformance.results.file import Results
-    from conformance.results.records import Header
+    from conformance.results.records import Header, Result
 
 LEVELS = ("must", "should")
 """Levels of the cases of a history."""
@@ -195,7 +196,7 @@ def update_store(
 
 
 def _summary(stored: StoredRelease) -> str:
-    counts = Counter(result["verdict"] for result in results_of(stored))
+    counts = Counter(result.verdict for result in results_of(stored))
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
 
 
@@ -297,7 +298,7 @@ class ReleaseRun:
             self._borrowed = None
         shutil.rmtree(self._work, ignore_errors=True)
 
-    def collect(self, environment: Environment | None) -> tuple[Any, list[Mapping[str, Any]]]:
+    def collect(self, environment: Environment | None) -> tuple[Any, list[Result]]:
         """Run the cases whose results are not known; return the header and the results for the store.
 
         Args:
@@ -309,8 +310,8 @@ class ReleaseRun:
         """
         known = dict(self.known.results) if self.known else {}
         runs = list(self._run_missing())
-        results: dict[str, Mapping[str, Any]] = {key[1]: run.results[key] for run in runs for key in run.rows}
-        if changed := self.changed_cases({case: result["verdict"] for case, result in results.items()}):
+        results: dict[str, Result] = {key[1]: run.results[key] for run in runs for key in run.rows}
+        if changed := self.changed_cases({case: result.verdict for case, result in results.items()}):
             confirmed = self._run_cases(changed, CONFIRMATIONS)
             results |= {key[1]: confirmed.results[key] for key in confirmed.rows}
         header = self._header(
@@ -402,7 +403,7 @@ class ReleaseRun:
         """Return the cases whose verdict differs from that of the neighbouring releases in the store."""
         changed: set[str] = set()
         for neighbour in self._neighbours():
-            theirs = {result["case"]: result["verdict"] for result in results_of(neighbour)}
+            theirs = {result.case: result.verdict for result in results_of(neighbour)}
             changed |= {case for case, verdict in verdicts.items() if theirs.get(case, verdict) != verdict}
         return sorted(changed)
 
@@ -456,16 +457,17 @@ def _without_data(words: Sequence[str]) -> list[str]:
     return [word for number, word in enumerate(words) if word != "--data" and "--data" not in words[:number][-1:]]
 
 
-def _slim(result: Mapping[str, Any]) -> dict[str, Any]:
+def _slim(result: Result) -> Result:
     """Return a result without what the values or the corpus give again, and without paths of this machine."""
-    record = {name: value for name, value in result.items() if name not in {"placement", "recorded_outputs"}}
-    record["seconds"] = round(result["seconds"], 1)
-    record["message"] = _without_paths(result["message"])
-    if result["verdict"] == Verdict.PASS:
-        record["outputs"] = []
-    if "stderr" in record:
-        record["stderr"] = _without_paths(record["stderr"])[-_MAX_STDERR_LENGTH:]
-    return record
+    return structs.replace(
+        result,
+        placement=None,
+        recorded_outputs=None,
+        seconds=round(result.seconds, 1),
+        message=_without_paths(result.message),
+        outputs=[] if result.verdict is Verdict.PASS else result.outputs,
+        stderr=_without_paths(result.stderr)[-_MAX_STDERR_LENGTH:],
+    )
 
 
 _MAX_STDERR_LENGTH = 2000

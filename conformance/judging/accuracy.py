@@ -18,6 +18,7 @@ from conformance.judging.compare import acceptable_elements, is_acceptable, ulp_
 from conformance.models.arrays import type_name
 from conformance.reference.numbers.precision import ACCURACY_GRADES
 from conformance.reference.oracle import bounds_for_accuracy
+from conformance.results.records import Within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor, LoadedCase
     from conformance.models.arrays import Array
-    from conformance.results.records import Within
 
     GradeCount: TypeAlias = tuple[str, int, int]
     """Name of a grade, number of elements that attain it, number of all elements."""
@@ -118,9 +118,7 @@ class AccuracyCounter:
         for name, good, size in counts:
             elements[name] += size
             within[name] += good
-        return {
-            name: {"elements": elements[name], "within": within[name]} for name in ACCURACY_GRADES if elements[name]
-        }
+        return {name: Within(elements[name], within[name]) for name in ACCURACY_GRADES if elements[name]}
 
 
 def _applicable_grades(model: onnx.ModelProto) -> list[str]:

@@ -15,6 +15,7 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import structs
 
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
 from conformance.errors import StorageError
@@ -27,6 +28,7 @@ from conformance.judging.compare import (
 from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.judging.returned import OutputRecorder
+from conformance.results.records import RewriteCheck
 from conformance.serialization.json_schema import schema_check
 from conformance.subjects.failures import SubjectFailure, format_exception, is_unsupported
 from conformance.verdicts import Level, Verdict
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
     from conformance.judging.accuracy import AccuracyCounter, GradeCount
     from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import OutputEvidence, Placement, ReturnedValues, RewriteCheck, Within
+    from conformance.results.records import OutputEvidence, Placement, ReturnedValues, Within
+    from conformance.verdicts import Phase
 
 
 class CompanionModel:
@@ -130,7 +133,7 @@ def _elsewhere_sentence(place: str, operators: dict[str, int], total: int) -> st
 class _CaseEnded(Exception):
     """Exception that ends a case before its last data set is compared; it has verdict, phase and message."""
 
-    def __init__(self, verdict: Verdict, phase: str, message: str) -> None:
+    def __init__(self, verdict: Verdict, phase: Phase, message: str) -> None:
         super().__init__(verdict, phase, message)
         self.verdict, self.phase, self.message = verdict, phase, message
 
@@ -235,7 +238,7 @@ class _TimedModel:
         """Number of elements of all outputs by accuracy grade; empty if the run does not count accuracy."""
         return self._accuracy_counter.total(self._counts) if self._accuracy_counter is not None else {}
 
-    def _place(self, phase: str) -> None:
+    def _place(self, phase: Phase) -> None:
         """Store where the nodes run; raise _CaseEnded if a node does not run on the requested provider.
 
         A backend may report the placement after the first run only.
@@ -267,7 +270,7 @@ def _judge_outputs(
     except _CaseEnded as stop:
         once_answered()
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
-    violations = [_violation_sentence(output) for output in evidence if "violation" in output]
+    violations = [_violation_sentence(output) for output in evidence if output.violation is not None]
     if violations:
         more = _more_outputs(len(violations) - 1)
         outcome = Outcome(Verdict.FAIL, "compare", violations[0] + more, watch.seconds, tuple(evidence))
@@ -276,7 +279,7 @@ def _judge_outputs(
         profile.level_of_check(RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL) if profile else RETAINED_OUTPUTS_LEVEL
     )
     if overwritten := retained.check(Level.weakest([case.entry.level, level])):
-        message = f"{overwritten['name']}: {overwritten['violation']}"
+        message = f"{overwritten.name}: {overwritten.violation}"
         return Outcome(Verdict.FAIL, "compare", message, watch.seconds, tuple(evidence), (overwritten,))
     return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence), returned=model.returned)
 
@@ -349,12 +352,12 @@ def _run_data_set(
         ]
     if overwritten := _overwritten_inputs(data_set.inputs, before):
         raise _CaseEnded(Verdict.FAIL, "compare", f"input {overwritten[0]} is not what it was before the run")
-    if not any("violation" in output for output in evidence):
+    if not any(output.violation is not None for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
         if index is not None and model.stop_at_first:
             raise _CaseEnded(Verdict.FAIL, "compare", f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
         if index is not None:
-            evidence[index]["violation"] = NO_INTERPRETATION_VIOLATION
+            evidence[index] = structs.replace(evidence[index], violation=NO_INTERPRETATION_VIOLATION)
     return evidence
 
 
@@ -376,7 +379,7 @@ def _do_nothing() -> None:
     """Do nothing."""
 
 
-def _call_subject(phase: str, ask: Any) -> Any:
+def _call_subject(phase: Phase, ask: Any) -> Any:
     """Call the subject and return its answer.
 
     Args:
@@ -410,11 +413,11 @@ def _more_outputs(count: int) -> str:
 
 def _violation_sentence(output: OutputEvidence) -> str:
     """Return a sentence with the violation of an output and its first wrong element, for the outcome's message."""
-    data_set = f" of data set {output['data_set']}" if output["data_set"] else ""
-    sentence = f"{output['name']}{data_set} {output['violation']}"
-    if bad := output.get("first_bad"):
-        sentence += f", first at {bad['index']}: {bad['actual']} instead of {bad['expected']}"
-        sentence += f" (off by {bad['ulp']:g} ULP)" if "ulp" in bad else ""
+    data_set = f" of data set {output.data_set}" if output.data_set else ""
+    sentence = f"{output.name}{data_set} {output.violation}"
+    if bad := output.first_bad:
+        sentence += f", first at {bad.index}: {bad.actual} instead of {bad.expected}"
+        sentence += f" (off by {bad.ulp:g} ULP)" if bad.ulp is not None else ""
     return sentence
 
 
@@ -466,6 +469,4 @@ class RetainedOutputs:
             level: level at which the violation counts.
         """
         violation = self.violation()
-        return (
-            None if violation is None else {"name": RETAINED_OUTPUTS_CHECK, "level": str(level), "violation": violation}
-        )
+        return None if violation is None else RewriteCheck(RETAINED_OUTPUTS_CHECK, level, violation=violation)

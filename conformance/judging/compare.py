@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from conformance.models import arrays
 from conformance.models.arrays import Array, type_name
@@ -24,6 +25,7 @@ from conformance.models.summaries import (
     tensor_preview,
 )
 from conformance.reference.interpretations import has_interpretations, interpreted_nodes
+from conformance.results.records import BadElement, OutputEvidence
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from conformance.corpus.loading import DataSet, ExpectedTensor, LoadedCase
     from conformance.models.arrays import Array
     from conformance.reference.interpretations import InterpretedNode
-    from conformance.results.records import BadElement, OutputEvidence
 
 
 def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvidence:
@@ -42,19 +43,26 @@ def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> Out
         actual: the value that the backend returned, of any type.
         data_set: number of the data set, for the evidence.
     """
-    evidence: OutputEvidence = {"data_set": data_set, "name": output.name, "check": output.check}
+    evidence = OutputEvidence(data_set, output.name, output.check)
     if violation := _type_or_shape_violation(output.expected, actual):
-        evidence["violation"] = violation
-        return _with_actual(evidence, actual)
+        return _with_actual(replace(evidence, violation=violation), actual)
     array = np.asarray(actual)
     acceptable = _acceptable(output, array)
     if acceptable is None:
-        return _mark_exact(evidence)
+        return replace(evidence, max_ulp=0.0, error_over_bound=0.0 if output.check == "bound" else None)
     if output.check != "index" and array.dtype.kind in "fV":
-        evidence |= _error_measures(output, array)  # type: ignore[typeddict-item]
+        evidence = replace(evidence, **_error_measures(output, array))
     if acceptable.all():  # if several indices are acceptable, the evidence has the actual ones
         return evidence if output.choices is None else _with_actual(evidence, array)
-    return {**evidence, **_violation_evidence(output, array, acceptable)}  # type: ignore[typeddict-item]
+    wrong = int(acceptable.size - acceptable.sum())
+    index = np.unravel_index(int(np.argmin(acceptable)), acceptable.shape)
+    return replace(
+        evidence,
+        violation=f"has {wrong} wrong of {acceptable.size} elements",
+        wrong=wrong,
+        first_bad=_bad_element(output, array, index),
+        actual=tensor_preview(output.name, array),
+    )
 
 
 def acceptable_elements(output: ExpectedTensor, actual: object) -> Array:
@@ -85,7 +93,7 @@ def _with_actual(evidence: OutputEvidence, actual: object) -> OutputEvidence:
     """Return the evidence with a preview of the actual output, if that is a tensor of a known type."""
     if isinstance(actual, np.ndarray | np.generic):
         with suppress(AttributeError, KeyError, TypeError, ValueError):
-            evidence["actual"] = tensor_preview(evidence["name"], np.asarray(actual))
+            return replace(evidence, actual=tensor_preview(evidence.name, np.asarray(actual)))
     return evidence
 
 
@@ -115,13 +123,6 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
     return np.asarray(same | both_nan | (error <= output.bound) | np.isinf(output.bound))
 
 
-def _mark_exact(evidence: OutputEvidence) -> OutputEvidence:
-    evidence["max_ulp"] = 0.0
-    if evidence["check"] == "bound":
-        evidence["error_over_bound"] = 0.0
-    return evidence
-
-
 def _error_measures(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
     """Return the largest finite error of an output, as entries of `OutputEvidence`.
 
@@ -149,40 +150,23 @@ def ulp_of(expected: Array) -> Array:
     return np.asarray(np.ldexp(1.0, np.maximum(exponent - format.precision, least)))
 
 
-def _violation_evidence(output: ExpectedTensor, actual: Array, acceptable: Array) -> dict[str, Any]:
-    """Return the violation, the number of wrong elements, the first wrong element, and a preview of the output.
-
-    The keys are those of `OutputEvidence`.
-    """
-    wrong = int(acceptable.size - acceptable.sum())
-    index = np.unravel_index(int(np.argmin(acceptable)), acceptable.shape)
-    return {
-        "violation": f"has {wrong} wrong of {acceptable.size} elements",
-        "wrong": wrong,
-        "first_bad": _bad_element(output, actual, index),
-        "actual": tensor_preview(output.name, actual),
-    }
-
-
 def _bad_element(output: ExpectedTensor, actual: Array, index: tuple[Any, ...]) -> BadElement:
     expected, got = output.expected[index], actual[index]
-    bad: BadElement = {
-        "index": [int(part) for part in index],
-        "expected": shortest_decimal(expected),
-        "actual": shortest_decimal(got),
-    }
+    place, value = [int(part) for part in index], shortest_decimal(got)
     if output.choices is not None:
-        bad["expected"] = format_true_indices(output.choices[index])
-        return bad
+        return BadElement(place, format_true_indices(output.choices[index]), value)
     if actual.dtype.kind not in "fV":
-        return bad
-    bad |= {"expected_hex": hex_bits(expected), "actual_hex": hex_bits(got)}
-    if output.bound is not None:
-        bad["bound"] = f"{output.bound[index]:.3g}"
+        return BadElement(place, shortest_decimal(expected), value)
     distance = abs(float(got) - float(expected)) / float(ulp_of(np.asarray(expected)))
-    if np.isfinite(distance):
-        bad["ulp"] = float(f"{distance:.4g}")
-    return bad
+    return BadElement(
+        place,
+        shortest_decimal(expected),
+        value,
+        expected_hex=hex_bits(expected),
+        actual_hex=hex_bits(got),
+        bound=f"{output.bound[index]:.3g}" if output.bound is not None else None,
+        ulp=float(f"{distance:.4g}") if np.isfinite(distance) else None,
+    )
 
 
 def format_array(array: Any) -> str:

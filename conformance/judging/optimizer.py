@@ -32,6 +32,7 @@ from conformance.judging.profile_rules import applicable_rules
 from conformance.judging.returned import encode_models
 from conformance.models.inputs import fed_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.results.records import RewriteCheck
 from conformance.subjects.failures import format_exception, is_unsupported
 from conformance.subjects.loading import takes_fixed_point
 from conformance.verdicts import Level, Verdict
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
     from conformance.corpus.loading import LoadedCase
     from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import HazardChange, RewriteCheck
+    from conformance.results.records import HazardChange
     from conformance.subjects.loading import Subject
+    from conformance.verdicts import OptimizerRunName, Phase
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
     """
     returned: list[onnx.ModelProto] | None = [] if record else None
     evidence, has_option = _EvidenceCollector(), takes_fixed_point(optimize)
-    for run in (ONCE, FIXED_POINT) if has_option else (ONCE,):
+    runs: tuple[OptimizerRunName, ...] = (ONCE, FIXED_POINT) if has_option else (ONCE,)
+    for run in runs:
         caller_model = deepcopy(task.model)
         started = time.perf_counter()
         try:
@@ -164,7 +167,7 @@ class _EvidenceCollector:
     checks: list[RewriteCheck] = field(default_factory=list)
     hazards: list[HazardChange] = field(default_factory=list)
 
-    def outcome(self, verdict: Verdict, phase: str | None, message: str) -> Outcome:
+    def outcome(self, verdict: Verdict, phase: Phase | None, message: str) -> Outcome:
         return Outcome(verdict, phase, message, self.seconds, checks=tuple(self.checks), hazards=tuple(self.hazards))
 
 
@@ -179,9 +182,9 @@ def _outcome_of_error(error: BaseException, run: str, task: OptimizerTask, evide
 
 def _violation_sentences(checks: Iterable[RewriteCheck]) -> list[str]:
     """Return `NAME: VIOLATION` for each violated check, the strongest level first."""
-    violated = [check for check in checks if "violation" in check]
-    violated.sort(key=lambda check: Level(check["level"]).rank)
-    return [f"{check['name']}: {check['violation']}" for check in violated]
+    violated = [check for check in checks if check.violation is not None]
+    violated.sort(key=lambda check: check.level.rank)
+    return [f"{check.name}: {check.violation}" for check in violated]
 
 
 def _evaluate_checks(optimizer_run: OptimizerRun, task: OptimizerTask) -> Iterable[RewriteCheck]:
@@ -191,12 +194,10 @@ def _evaluate_checks(optimizer_run: OptimizerRun, task: OptimizerTask) -> Iterab
             continue
         level = task.profile.level_of_check(check.name, check.level) if task.profile else check.level
         effective = Level.weakest([task.level, level])
-        record: RewriteCheck = {"name": check.name, "run": optimizer_run.run, "level": str(effective)}
         try:
-            if (violation := check.find_violation(optimizer_run)) is not None:
-                record["violation"] = violation
+            violation = check.find_violation(optimizer_run)
         except NotJudged as reason:
-            if not str(reason):
-                continue
-            record["not_judged"] = str(reason)
-        yield record
+            if str(reason):
+                yield RewriteCheck(check.name, effective, optimizer_run.run, not_judged=str(reason))
+        else:
+            yield RewriteCheck(check.name, effective, optimizer_run.run, violation)

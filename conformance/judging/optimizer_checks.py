@@ -30,6 +30,7 @@ from conformance.models.summaries import MAX_SHOWN_ELEMENTS, shortest_decimal
 from conformance.models.types import adds_only_dimension_names, is_refinement, strip_denotations, type_text
 from conformance.models.validity import find_missing_functions, find_unchecked_faults
 from conformance.passes.expected import iter_produced_values, remove_producers
+from conformance.results.records import HazardChange
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.judging.optimizer_run import OptimizerRun
-    from conformance.results.records import HazardChange
 
 
 @dataclass(frozen=True)
@@ -151,14 +151,8 @@ def hazard_changes(run: OptimizerRun) -> list[HazardChange]:
             continue
         if not equal_outputs(before, after):
             assert data_set.hazard is not None
-            change: HazardChange = {
-                "class": data_set.hazard,
-                "data_set": data_set.number,
-                "run": run.run,
-                "before": _first_elements(before),
-                "after": _first_elements(after),
-            }
-            found.append(change)
+            answers = _first_elements(before), _first_elements(after)
+            found.append(HazardChange(data_set.hazard, data_set.number, run.run, *answers))
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from conformance.corpus.case import PassEffect
 from conformance.models.validity import check_model
 from conformance.passes.expected import bypass_exhaustively, remove_producers
 from conformance.reference.oracle import evaluate
-from conformance.verdicts import Unsupported
+from conformance.verdicts import OptimizerRunName, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,8 @@ FOLDING_TOLERANCE_ULP = 64
 MAX_REFUSAL_LENGTH = 200
 """Characters of the text that `checker_error` returns."""
 
-ONCE, FIXED_POINT = "once", "fixed_point"
+ONCE: Final = "once"
+FIXED_POINT: Final = "fixed_point"
 """Names of the two runs of a graph optimizer: a single run, and runs until nothing changes."""
 
 
@@ -115,7 +116,7 @@ class OptimizerRun:
         invalid: why onnx's checker refuses the model of the case; None if the model is valid.
     """
 
-    run: str
+    run: OptimizerRunName
     before: onnx.ModelProto
     caller_model: onnx.ModelProto
     after: onnx.ModelProto

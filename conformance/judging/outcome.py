@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from conformance.results.levels import effective_level
+from conformance.results.records import Result
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
         RewriteCheck,
         Within,
     )
-    from conformance.verdicts import Verdict
+    from conformance.verdicts import Level, Phase, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Outcome:
     """
 
     verdict: Verdict
-    phase: str | None
+    phase: Phase | None
     message: str
     seconds: float
     outputs: tuple[OutputEvidence, ...] = ()
@@ -47,3 +52,32 @@ class Outcome:
     placement: Placement | None = None
     accuracy: Mapping[str, Within] = field(default_factory=dict)
     returned: ReturnedValues | str | None = None
+
+    def result(self, subject: str, case: str, level: Level, *, stderr: str = "") -> Result:
+        """Return the result of a case on a subject, with its effective level; no expectation applies to it yet.
+
+        Args:
+            subject: id of the subject.
+            case: id of the case.
+            level: the level of the case.
+            stderr: the text that the subject wrote to standard error.
+        """
+        result = Result(
+            subject=subject,
+            case=case,
+            level=level,
+            verdict=self.verdict,
+            phase=self.phase,
+            message=self.message,
+            seconds=round(self.seconds, 6),
+            expected=None,
+            unexpected=False,
+            outputs=list(self.outputs),
+            stderr=stderr,
+            checks=list(self.checks),
+            hazards=list(self.hazards),
+            placement=self.placement or None,
+            accuracy=dict(self.accuracy),
+            returned=self.returned,
+        )
+        return replace(result, level=effective_level(result, level))

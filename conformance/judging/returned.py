@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from msgspec.structs import asdict
 
 from conformance.isolation.protocol import decode_tensor, encode_tensor
-from conformance.results.records import EQUAL
+from conformance.results.records import EQUAL, RecordedTensor, ReturnedValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.corpus.loading import DataSet, LoadedCase
     from conformance.models.arrays import Array
-    from conformance.results.records import RecordedTensor, ReturnedValues
 
 MAX_RETURNED_BYTES = 2**22
 """Bytes of all outputs of a case up to which they are recorded; a larger case must run again to be judged again."""
@@ -44,7 +44,7 @@ class OutputRecorder:
         encoded = [
             _encode_output(wanted.expected, came) for wanted, came in zip(data_set.outputs, outputs, strict=True)
         ]
-        self._size += sum(len(each["data"]) for each in encoded if isinstance(each, dict))
+        self._size += sum(len(each.data) for each in encoded if isinstance(each, RecordedTensor))
         if self._outputs is None or None in encoded or self._size > MAX_RETURNED_BYTES:
             self._outputs = None
         else:
@@ -55,7 +55,7 @@ class OutputRecorder:
         if self._outputs is None:
             return None
         is_equal = all(output == EQUAL for outputs in self._outputs for output in outputs)
-        return EQUAL if is_equal else {"outputs": self._outputs}
+        return EQUAL if is_equal else ReturnedValues(outputs=self._outputs)
 
 
 def _encode_output(expected: Array, output: Any) -> RecordedTensor | str | None:
@@ -69,7 +69,7 @@ def _encode_output(expected: Array, output: Any) -> RecordedTensor | str | None:
         message = encode_tensor("", array)
     except (KeyError, TypeError, ValueError):
         return None
-    return {"dtype": message["dtype"], "shape": list(message["shape"]), "data": message["data"]}
+    return RecordedTensor(message["dtype"], list(message["shape"]), message["data"])
 
 
 def _is_equal(expected: Array, output: Array) -> bool:
@@ -101,7 +101,7 @@ def encode_models(before: onnx.ModelProto, returned: Sequence[onnx.ModelProto]) 
     for content in contents:
         text = EQUAL if content == unchanged else b64encode(content).decode()
         models.append(SAME_AS_BEFORE if models and content == contents[0] and text != EQUAL else text)
-    return EQUAL if all(text == EQUAL for text in models) else {"models": models}
+    return EQUAL if all(text == EQUAL for text in models) else ReturnedValues(models=models)
 
 
 SAME_AS_BEFORE = "<"
@@ -153,14 +153,14 @@ def _decode_outputs(case: LoadedCase, values: ReturnedValues | str) -> Iterator[
 
 
 def _outputs_of(values: ReturnedValues | str) -> Sequence[Sequence[RecordedTensor | str]]:
-    if isinstance(values, str) or "outputs" not in values:
+    if isinstance(values, str) or values.outputs is None:
         raise UnusableValues("The record has no outputs.")
-    return values["outputs"]
+    return values.outputs
 
 
 def _decode_output(record: RecordedTensor) -> Array:
     try:
-        return decode_tensor(record)
+        return decode_tensor(asdict(record))
     except (KeyError, TypeError, ValueError) as error:
         raise UnusableValues(f"An output {error}.") from None
 
@@ -177,7 +177,7 @@ class ReplayedOptimizer:
     """
 
     def __init__(self, before: onnx.ModelProto, values: ReturnedValues | str, runs: int) -> None:
-        texts = [EQUAL] * runs if isinstance(values, str) else values.get("models", [])
+        texts = [EQUAL] * runs if isinstance(values, str) else values.models or []
         if len(texts) != runs:
             raise UnusableValues("The number of models is another one.")
         self._models = [_decode_model(before, texts[0] if text == SAME_AS_BEFORE else text) for text in texts]

@@ -45,14 +45,14 @@ class CiResult:
     @property
     def case(self) -> CaseRow:
         """The record of the case."""
-        return self.run.case_rows[self.result["case"]]
+        return self.run.case_rows[self.result.case]
 
     @property
     def status(self) -> Status:
         """The CI status."""
-        if self.result["unexpected"]:
+        if self.result.unexpected:
             return Status.FAILED
-        return Status.PASSED if self.result["verdict"] == Verdict.PASS else Status.SKIPPED
+        return Status.PASSED if self.result.verdict == Verdict.PASS else Status.SKIPPED
 
     @property
     def reason(self) -> str:
@@ -73,8 +73,8 @@ class CiResult:
         """
         if self.cause is None:
             return []
-        case = self.run.cases[self.result["case"]]
-        result = self.run.results[self.result["subject"], self.result["case"]]
+        case = self.run.cases[self.result.case]
+        result = self.run.results[self.result.subject, self.result.case]
         others = len(self.cause.cases) - 1
         more = f" (and {others} other case{'s' * (others > 1)})" if others else ""
         evidence = short_evidence(result, violated_clause(self.cause, case, result), self.run.header["clauses"])
@@ -83,21 +83,21 @@ class CiResult:
     @property
     def stderr(self) -> str:
         """The text that the process of the subject wrote to stderr; each access reads the results file again."""
-        return self.run.results[self.result["subject"], self.result["case"]].get("stderr", "")
+        return self.run.results[self.result.subject, self.result.case].stderr
 
 
 def ci_results_by_subject(run: Results) -> dict[str, list[CiResult]]:
     """Return the results of each subject, sorted by case, by the id of the subject in the order of the header."""
     found: dict[str, list[CiResult]] = {subject["id"]: [] for subject in run.header["subjects"]}
     causes = {(cause.subject, case): cause for cause in group_failures(run) for case in cause.cases}
-    for row in sorted(run.rows.values(), key=lambda row: row["case"]):
-        found[row["subject"]].append(CiResult(run, row, causes.get((row["subject"], row["case"]))))
+    for row in sorted(run.rows.values(), key=lambda row: row.case):
+        found[row.subject].append(CiResult(run, row, causes.get((row.subject, row.case))))
     return found
 
 
 def verdict_and_message(result: ResultRow) -> str:
     """Return the verdict, followed by the message if there is one."""
-    return f"{result['verdict']}: {result['message']}" if result["message"] else result["verdict"]
+    return f"{result.verdict}: {result.message}" if result.message else result.verdict
 
 
 def _failure_reason(result: ResultRow, case: CaseRow) -> str:
@@ -107,28 +107,28 @@ def _failure_reason(result: ResultRow, case: CaseRow) -> str:
 
 
 def _unexpected_reason(result: ResultRow) -> str:
-    repeats, expected = result.get("repeats", {}), result["expected"]
+    repeats, expected = result.repeats, result.expected
     if len(repeats) > 1:
         return f"the verdict varies ({', '.join(f'{n} times {verdict}' for verdict, n in repeats.items())})"
-    if "baseline" in result:
-        return f"{verdict_and_message(result)} (in the baseline: {result['baseline']})"
-    if expected and expected["verdict"] != result["verdict"]:
-        expectation = f"expected {expected['verdict']}: {expected['reason']}; {expected.get('location', '')}"
+    if result.baseline is not None:
+        return f"{verdict_and_message(result)} (in the baseline: {result.baseline})"
+    if expected and expected.verdict != result.verdict:
+        expectation = f"expected {expected.verdict}: {expected.reason}; {expected.location}"
         return f"{verdict_and_message(result)} ({expectation})"
     return verdict_and_message(result)
 
 
 def _skip_reason(result: ResultRow, fail_level: Level) -> str:
-    level, expected = Level(result["level"]), result["expected"]
-    if expected and expected["verdict"] == result["verdict"]:
-        issue = f" ({expected['issue']})" if expected.get("issue") else ""
-        return f"known {result['verdict']}: {expected['reason']}{issue}"
+    level, expected = result.level, result.expected
+    if expected and expected.verdict == result.verdict:
+        issue = f" ({expected.issue})" if expected.issue else ""
+        return f"known {result.verdict}: {expected.reason}{issue}"
     if level is Level.SILENT:
         return f"recorded only, the specification leaves the behaviour open: {verdict_and_message(result)}"
     if not level.is_within(fail_level):
         return f"not judged, its level is {level}: {verdict_and_message(result)}"
     return (
-        f"{verdict_and_message(result)} (in the baseline: {result['baseline']})"
-        if "baseline" in result
+        f"{verdict_and_message(result)} (in the baseline: {result.baseline})"
+        if result.baseline is not None
         else verdict_and_message(result)
     )

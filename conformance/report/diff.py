@@ -148,36 +148,36 @@ def _run_names(run: Results) -> RunNames:
 def _weaker_level(run: Results, key: Key) -> Level | None:
     """Return the level of a result if it is weaker than the level of its case, else None."""
     row = run.rows[key]
-    return level_if_weaker(row, Level(run.case_rows[row["case"]]["level"]))
+    return level_if_weaker(row, Level(run.case_rows[row.case]["level"]))
 
 
 def _has_changed(before: Results, after: Results, key: Key) -> bool:
     """Return whether the verdict of a result changed or, if it fails in both runs, its message or level."""
     old, new = before.rows[key], after.rows[key]
-    if old["verdict"] != new["verdict"]:
+    if old.verdict != new.verdict:
         return True
-    if not Verdict(new["verdict"]).is_defect:
+    if not new.verdict.is_defect:
         return False
-    return normalize_message(old["message"]) != normalize_message(new["message"]) or (
+    return normalize_message(old.message) != normalize_message(new.message) or (
         _weaker_level(before, key) != _weaker_level(after, key)
     )
 
 
 def _verdict_change(old: ResultRow, new: ResultRow) -> VerdictChange:
     change: VerdictChange = {
-        "subject": new["subject"],
-        "case": new["case"],
-        "level": new["level"],
-        "before": old["verdict"],
-        "after": new["verdict"],
-        "message": new["message"],
+        "subject": new.subject,
+        "case": new.case,
+        "level": new.level,
+        "before": old.verdict,
+        "after": new.verdict,
+        "message": new.message,
     }
-    return change if old["level"] == new["level"] else {**change, "level_before": old["level"]}
+    return change if old.level == new.level else {**change, "level_before": old.level}
 
 
 def _change_kind(before: Results, after: Results, key: Key) -> str:
     old, new = before.rows[key], after.rows[key]
-    was, verdict, level = Verdict(old["verdict"]), Verdict(new["verdict"]), Level(new["level"])
+    was, verdict, level = old.verdict, new.verdict, Level(new.level)
     stood = _weaker_level(before, key)
     is_stronger = verdict.is_defect and stood is not None and level.is_stronger_than(stood)
     if level is not Level.SILENT and (verdict.is_worse_than(was) or is_stronger):
@@ -186,18 +186,18 @@ def _change_kind(before: Results, after: Results, key: Key) -> str:
 
 
 def _passes_in_both(before: Results, after: Results, key: Key) -> bool:
-    return before.rows[key]["verdict"] == after.rows[key]["verdict"] == Verdict.PASS
+    return before.rows[key].verdict == after.rows[key].verdict == Verdict.PASS
 
 
 def _error_growths(before: Results, after: Results, key: Key) -> Iterator[ErrorGrowth]:
     old, new = before.results[key], after.results[key]
-    errors = {(one["data_set"], one["name"]): one.get("error_over_bound", 0.0) for one in old["outputs"]}
-    for output in new["outputs"]:
-        place = output["data_set"], output["name"]
-        was, error = errors.get(place), output.get("error_over_bound", 0.0)
+    errors = {(one.data_set, one.name): one.error_over_bound or 0.0 for one in old.outputs}
+    for output in new.outputs:
+        place = output.data_set, output.name
+        was, error = errors.get(place), output.error_over_bound or 0.0
         if was is not None and error >= MIN_REPORTED_ERROR and error >= MIN_ERROR_GROWTH_FACTOR * was:
-            place_names = {"subject": new["subject"], "case": new["case"], "output": output["name"]}
-            yield ErrorGrowth(**place_names, data_set=output["data_set"], before=was, after=error)  # type: ignore[typeddict-item]
+            place_names = {"subject": new.subject, "case": new.case, "output": output.name}
+            yield ErrorGrowth(**place_names, data_set=output.data_set, before=was, after=error)  # type: ignore[typeddict-item]
 
 
 def _cases_only_in(of: Results, from_: Results, subjects: Sequence[str]) -> dict[str, list[str]]:

@@ -56,12 +56,11 @@ def accuracy_summaries(run: Results) -> Iterator[AccuracySummary]:
     """
     counts: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0] * 4)
     for (subject, case), row in run.rows.items():
-        for name, attained in row.get("accuracy", {}).items():
+        for name, attained in row.accuracy.items():
             key = subject, case_family(run.case_rows[case]), name
-            whole = attained["within"] == attained["elements"]
+            whole = attained.within == attained.elements
             counts[key] = [
-                old + new
-                for old, new in zip(counts[key], (attained["elements"], attained["within"], 1, whole), strict=True)
+                old + new for old, new in zip(counts[key], (attained.elements, attained.within, 1, whole), strict=True)
             ]
     for (subject, operator, name), (elements, within, cases, cases_within) in sorted(
         counts.items(), key=lambda item: item[0][:2]
@@ -273,9 +272,9 @@ def _check_summaries(run: Results) -> list[CheckSummary]:
     """Return the checks that graph optimizers violate; a case counts once per check, also if it was optimized twice."""
     cases: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for result in run.rows.values():
-        for check in result.get("checks", ()):
-            if "violation" in check:
-                cases[result["subject"], check["name"]][result["case"]] = check["level"]
+        for check in result.checks:
+            if check.violation is not None:
+                cases[result.subject, check.name][result.case] = check.level
     counts = {key: Counter(levels.values()) for key, levels in sorted(cases.items())}
     return [
         {"subject": subject, "check": check, "levels": {level: count[level] for level in Level if count[level]}}
@@ -287,9 +286,9 @@ def _not_judged_summaries(run: Results) -> list[NotJudgedSummary]:
     """Return the checks that could not be evaluated, by subject, check and reason."""
     cases: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for result in run.rows.values():
-        for check in result.get("checks", ()):
-            if "not_judged" in check:
-                cases[result["subject"], check["name"], check["not_judged"]][result["case"]] = None
+        for check in result.checks:
+            if check.not_judged is not None:
+                cases[result.subject, check.name, check.not_judged][result.case] = None
     return [
         {"subject": subject, "check": check, "reason": reason, "cases": sorted(own)}
         for (subject, check, reason), own in sorted(cases.items())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from conformance.results.failure_groups import NEVER_STARTED
 from conformance.serialization.text import shorten_middle
-from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
         CaseRecord,
         ClauseRecord,
         OutputEvidence,
-        ResultRecord,
+        Result,
         RewriteCheck,
     )
 
@@ -36,7 +35,7 @@ MAX_SHORT_OUTPUTS = 2
 """Number of wrong outputs whose first wrong element the short evidence shows."""
 
 
-def short_evidence(result: ResultRecord, clause: str | None, clauses: Mapping[str, ClauseRecord]) -> Iterator[str]:
+def short_evidence(result: Result, clause: str | None, clauses: Mapping[str, ClauseRecord]) -> Iterator[str]:
     """Yield a few lines of evidence: what is wrong, and the violated clause.
 
     Args:
@@ -49,79 +48,77 @@ def short_evidence(result: ResultRecord, clause: str | None, clauses: Mapping[st
         yield f"clause {clause}" + (f" ({record['source']}): {record['text']}" if record else "")
 
 
-def full_evidence(case: CaseRecord, result: ResultRecord) -> Iterator[str]:
+def full_evidence(case: CaseRecord, result: Result) -> Iterator[str]:
     """Yield all evidence of a result as lines, with the content of the case's page in the HTML report."""
-    verdict = Verdict(result["verdict"])
-    phase = f"; phase: {result['phase']}" if result["phase"] else ""
-    level = f"; at level {result['level']}" if result["level"] != case["level"] else ""
-    yield f"{verdict}: {verdict.meaning}{phase}{level}; {result['seconds'] * 1000:.3g} ms"
-    if len(repeats := result.get("repeats", {})) > 1:
+    verdict = result.verdict
+    phase = f"; phase: {result.phase}" if result.phase else ""
+    level = f"; at level {result.level}" if result.level != case["level"] else ""
+    yield f"{verdict}: {verdict.meaning}{phase}{level}; {result.seconds * 1000:.3g} ms"
+    if len(repeats := result.repeats) > 1:
         yield f"the verdict varies: {', '.join(f'{count} times {name}' for name, count in repeats.items())}"
-    if (was := result.get("baseline")) is not None and was != verdict:
+    if (was := result.baseline) is not None and was != verdict:
         yield f"verdict in the baseline: {was}"
-    if (expected := result["expected"]) is not None:
-        issue = f"; issue {expected['issue']}" if "issue" in expected else ""
-        yield f"expected: {expected['verdict']}, {expected['reason']}{issue}; {expected.get('location', '')}"
-    yield from _reason_lines(result, len(result["outputs"]))
+    if (expected := result.expected) is not None:
+        issue = f"; issue {expected.issue}" if expected.issue else ""
+        yield f"expected: {expected.verdict}, {expected.reason}{issue}; {expected.location}"
+    yield from _reason_lines(result, len(result.outputs))
     yield from _other_check_lines(result)
-    for change in result.get("hazards", ()):
-        values = f"{', '.join(change['before'])} before, {', '.join(change['after'])} after"
-        yield f"hazard {change['class']}, {change['run']}, data set {change['data_set']}: {values}"
-    for output in result["outputs"]:
+    for change in result.hazards:
+        values = f"{', '.join(change.before)} before, {', '.join(change.after)} after"
+        yield f"hazard {change.hazard}, {change.run}, data set {change.data_set}: {values}"
+    for output in result.outputs:
         yield from _output_lines(case, output)
-    if stderr := result.get("stderr"):
+    if stderr := result.stderr:
         yield "output on stderr:"
         yield from _quote_lines(stderr, last=True)
 
 
-def _reason_lines(result: ResultRecord, most: int) -> Iterator[str]:
+def _reason_lines(result: Result, most: int) -> Iterator[str]:
     """Yield the reasons for a verdict: the wrong elements, the violated checks, or else the message of the subject.
 
     Args:
         most: largest number of wrong outputs to show.
     """
-    bad = [output for output in result["outputs"] if "first_bad" in output]
-    for output in bad[:most]:
-        yield _bad_element_line(output, output["first_bad"])
+    bad = [(output, output.first_bad) for output in result.outputs if output.first_bad is not None]
+    for output, element in bad[:most]:
+        yield _bad_element_line(output, element)
     if len(bad) > most:
         yield f"and {len(bad) - most} more outputs are wrong"
-    checks = [check for check in result.get("checks", ()) if "violation" in check]
-    yield from map(_violation_line, sorted(checks, key=lambda check: Level(check["level"]).rank))
-    if result["message"] and not bad and not checks:
-        if result["phase"] == "start":
+    checks = [check for check in result.checks if check.violation is not None]
+    yield from map(_violation_line, sorted(checks, key=lambda check: check.level.rank))
+    if result.message and not bad and not checks:
+        if result.phase == "start":
             yield f"{NEVER_STARTED}:"
-        yield from _quote_lines(result["message"])
-        if result["phase"] == "start" and (stderr := result.get("stderr")):
+        yield from _quote_lines(result.message)
+        if result.phase == "start" and (stderr := result.stderr):
             yield from _quote_lines(stderr, last=True)
 
 
 def _violation_line(check: RewriteCheck) -> str:
-    run = {"once": " (run once)", "fixed_point": " (to a fixed point)"}.get(check.get("run", ""), "")
-    return f"{check['name']}{run}: {truncate_line(check.get('violation', ''))}"
+    run = {"once": " (run once)", "fixed_point": " (to a fixed point)"}.get(check.run or "", "")
+    return f"{check.name}{run}: {truncate_line(check.violation or '')}"
 
 
-def _other_check_lines(result: ResultRecord) -> Iterator[str]:
+def _other_check_lines(result: Result) -> Iterator[str]:
     """Yield lines on the satisfied checks of a graph optimizer, and on the checks that could not be evaluated."""
-    satisfied = dict.fromkeys(
-        check["name"] for check in result.get("checks", ()) if not {"violation", "not_judged"} & check.keys()
-    )
+    satisfied = dict.fromkeys(check.name for check in result.checks if check.is_satisfied)
     if satisfied:
         yield f"satisfied: {', '.join(satisfied)}"
-    for check in result.get("checks", ()):
-        if "not_judged" in check:
-            yield f"not judged: {check['name']} ({check['not_judged']})"
+    for check in result.checks:
+        if check.not_judged is not None:
+            yield f"not judged: {check.name} ({check.not_judged})"
 
 
 def _bad_element_line(output: OutputEvidence, bad: BadElement) -> str:
     """Return a line on the first wrong element: actual and expected value, their bits, and the error over bound."""
-    data_set = f" of data set {output['data_set']}" if output["data_set"] else ""
-    element = f"{output['name']}{bad['index']}{data_set}"
-    expected = _format_value(bad["expected"], bad.get("expected_hex"))
-    values = f"got {_format_value(bad['actual'], bad.get('actual_hex'))}, expected {expected}"
-    parts = [f"{bad['ulp']:g} ULP apart"] if "ulp" in bad else []
+    data_set = f" of data set {output.data_set}" if output.data_set else ""
+    element = f"{output.name}{bad.index}{data_set}"
+    expected = _format_value(bad.expected, bad.expected_hex)
+    values = f"got {_format_value(bad.actual, bad.actual_hex)}, expected {expected}"
+    parts = [f"{bad.ulp:g} ULP apart"] if bad.ulp is not None else []
     if (times := _error_over_bound(bad)) is not None:
-        parts.append(f"{times:.3g} times its bound (± {bad['bound']})")
-    parts += [f"{output['wrong']} wrong in all"] if output.get("wrong", 1) > 1 else []
+        parts.append(f"{times:.3g} times its bound (± {bad.bound})")
+    parts += [f"{output.wrong} wrong in all"] if (output.wrong or 1) > 1 else []
     return "; ".join([f"{element}: {values}", ", ".join(parts)] if parts else [f"{element}: {values}"])
 
 
@@ -131,32 +128,34 @@ def _format_value(decimal: str, hex: str | None) -> str:
 
 def _error_over_bound(bad: BadElement) -> float | None:
     """Return the error of the element divided by its bound; None if it is not a finite number."""
+    if bad.bound is None:
+        return None
     try:
-        times = abs(float(bad["actual"]) - float(bad["expected"])) / float(bad["bound"])
-    except (KeyError, ValueError, ZeroDivisionError, OverflowError):
+        times = abs(float(bad.actual) - float(bad.expected)) / float(bad.bound)
+    except (ValueError, ZeroDivisionError, OverflowError):
         return None
     return times if math.isfinite(times) else None
 
 
 def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
     """Yield lines on the errors of an output, with the expected and the actual tensor if the result has them."""
-    name = f"{output['name']}, data set {output['data_set']}, {output['check']}"
-    errors = [f"max {output['max_ulp']:g} ULP"] if "max_ulp" in output else []
-    if "error_over_bound" in output:
-        errors.append(f"error {output['error_over_bound']:g} of the bound")
-    if errors and "worst_index" in output:
-        errors.append(f"worst at {output['worst_index']}")
-    yield f"{name}: {', '.join([output.get('violation', 'acceptable'), *errors])}"
-    if "actual" in output:
+    name = f"{output.name}, data set {output.data_set}, {output.check}"
+    errors = [f"max {output.max_ulp:g} ULP"] if output.max_ulp is not None else []
+    if output.error_over_bound is not None:
+        errors.append(f"error {output.error_over_bound:g} of the bound")
+    if errors and output.worst_index is not None:
+        errors.append(f"worst at {output.worst_index}")
+    yield f"{name}: {', '.join([output.violation or 'acceptable', *errors])}"
+    if output.actual is not None:
         if (wanted := _expected_preview(case, output)) is not None:
             yield f"    expected {_format_tensor(wanted)}"
-        yield f"    got      {_format_tensor(output['actual'])}"
+        yield f"    got      {_format_tensor(output.actual)}"
 
 
 def _expected_preview(case: CaseRecord, output: OutputEvidence) -> TensorPreview | None:
-    data_sets = case["data_sets"][output["data_set"] : output["data_set"] + 1]
+    data_sets = case["data_sets"][output.data_set : output.data_set + 1]
     outputs = (wanted for data_set in data_sets for wanted in data_set["outputs"])
-    return next((wanted for wanted in outputs if wanted["name"] == output["name"]), None)
+    return next((wanted for wanted in outputs if wanted["name"] == output.name), None)
 
 
 def _format_tensor(tensor: TensorPreview) -> str:

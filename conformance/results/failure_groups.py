@@ -11,11 +11,11 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from conformance.corpus.case import CaseKind
 from conformance.serialization.text import shorten_middle
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         DiagnosisRecord,
         Footer,
         OutputEvidence,
-        ResultRecord,
+        Result,
+        ResultRow,
         RewriteCheck,
         UnexplainedRecord,
     )
@@ -126,15 +127,15 @@ class FailureKind:
     text: str
 
 
-def failure_kind(case: CaseRow, result: ResultRecord) -> FailureKind | None:
+def failure_kind(case: CaseRow, result: Result) -> FailureKind | None:
     """Return the kind of a result; None if its verdict is pass."""
-    if result["verdict"] == Verdict.PASS:
+    if result.verdict == Verdict.PASS:
         return None
-    if case["kind"] == CaseKind.INVALID and result["verdict"] == Verdict.FAIL:
+    if case["kind"] == CaseKind.INVALID and result.verdict == Verdict.FAIL:
         text = INVALID_MODEL_SIGNATURE
     else:
         text = normalize_message(_first_message(result))
-    return FailureKind(result["verdict"], result["phase"], text)
+    return FailureKind(result.verdict, result.phase, text)
 
 
 def strip_tensor_number(name: str) -> str:
@@ -176,12 +177,12 @@ def normalize_violation(violation: str) -> str:
     return normalize_message(violation)
 
 
-def _first_message(result: ResultRecord) -> str:
+def _first_message(result: Result) -> str:
     """Return the message of a result; if it is empty, the first violation of an output or of a check."""
-    if result["message"]:
-        return result["message"]
-    outputs = (f"{output['name']} {output['violation']}" for output in result["outputs"] if "violation" in output)
-    checks = (f"{check['name']}: {check['violation']}" for check in result.get("checks", ()) if "violation" in check)
+    if result.message:
+        return result.message
+    outputs = (f"{output.name} {output.violation}" for output in result.outputs if output.violation is not None)
+    checks = (f"{check.name}: {check.violation}" for check in result.checks if check.violation is not None)
     return next(outputs, next(checks, ""))
 
 
@@ -198,7 +199,7 @@ class CaseResult(NamedTuple):
     """A case, and the result of one subject on it."""
 
     case: CaseRecord
-    result: ResultRecord
+    result: Result
 
 
 @dataclass(frozen=True)
@@ -246,8 +247,8 @@ def group_failures(run: Results) -> list[FailureGroup]:
     """Return the groups of the unexpected results of a run."""
     grouper = FailureGrouper(lambda subject, case: CaseResult(run.cases[case], run.results[subject, case]))
     for key, row in run.rows.items():
-        if row["unexpected"]:
-            grouper.add(run.cases[row["case"]], run.results[key])
+        if row.unexpected:
+            grouper.add(run.cases[row.case], run.results[key])
     return grouper.groups(run.footer["diagnoses"])
 
 
@@ -262,11 +263,11 @@ def count_cases(count: int) -> str:
     return f"{count} case{'s' * (count != 1)}"
 
 
-def violated_clause(group: FailureGroup, case: CaseRecord, result: ResultRecord) -> str | None:
+def violated_clause(group: FailureGroup, case: CaseRecord, result: Result) -> str | None:
     """Return the clause that a result violates: the group's clause, else the first of `violated_clauses`, or None."""
-    if group.clause is not None or result["verdict"] != Verdict.FAIL or first_violation(result) is not None:
+    if group.clause is not None or result.verdict != Verdict.FAIL or first_violation(result) is not None:
         return group.clause
-    return next(iter(violated_clauses(case, result["outputs"])), None)
+    return next(iter(violated_clauses(case, result.outputs)), None)
 
 
 def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tuple[str, ...]:
@@ -274,21 +275,21 @@ def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tup
 
     A clause that is named after a correct output is left out: `adam.v_new` if V_new is correct and X_new is wrong.
     """
-    wrong = {strip_tensor_number(output["name"]).lower() for output in outputs if "violation" in output}
-    right = {strip_tensor_number(output["name"]).lower() for output in outputs} - wrong if wrong else set()
+    wrong = {strip_tensor_number(output.name).lower() for output in outputs if output.violation is not None}
+    right = {strip_tensor_number(output.name).lower() for output in outputs} - wrong if wrong else set()
     candidates = tuple(clause for clause in case["clauses"] if clause.rpartition(".")[2] not in right)
     return candidates or tuple(case["clauses"])
 
 
-def first_violation(result: Mapping[str, Any]) -> RewriteCheck | None:
+def first_violation(result: ResultRow) -> RewriteCheck | None:
     """Return the violated check of the strongest level; None if no check is violated.
 
     Of several checks of this level, it is the one that is closest to the cause: `structure` before `answers`.
     """
-    violated = [check for check in result.get("checks", ()) if "violation" in check]
+    violated = [check for check in result.checks if check.violation is not None]
     return min(
         violated,
-        key=lambda check: (Level(check["level"]).rank, _CHECK_RANKS.get(check["name"], len(_CHECK_RANKS))),
+        key=lambda check: (check.level.rank, _CHECK_RANKS.get(check.name, len(_CHECK_RANKS))),
         default=None,
     )
 
@@ -305,11 +306,11 @@ class FailureGrouper:
         self._load = load
         self._groups: dict[tuple[_GroupKey, tuple[str, ...]], _CaseGroup] = defaultdict(_CaseGroup)
 
-    def add(self, case: CaseRecord, result: ResultRecord) -> None:
+    def add(self, case: CaseRecord, result: Result) -> None:
         """Add an unexpected result."""
-        key = _group_key(case, result)
-        clauses = violated_clauses(case, result["outputs"]) if _has_wrong_values(case, result) else ()
-        self._groups[key, clauses].add(_case_size(case), case["case"], _shown_message(case["case"], result))
+        key = _group_key(case["kind"], result)
+        clauses = violated_clauses(case, result.outputs) if _has_wrong_values(case["kind"], result) else ()
+        self._groups[key, clauses].add(_case_size(case), result.case, _shown_message(result))
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
@@ -398,15 +399,15 @@ class _CaseGroup:
         return messages.pop() if len(messages) == 1 else ""
 
 
-def _shown_message(case: str, result: ResultRecord) -> str:
+def _shown_message(result: Result) -> str:
     """Return the first line of a message in its own words, shortened in the middle.
 
     The text is empty if another text describes the result: outputs, checks, or that the subject did not start.
     """
-    is_described = result["verdict"] in {Verdict.FAIL, Verdict.PASS} or len(result.get("repeats", ())) > 1
-    if is_described or result["phase"] == "start":
+    is_described = result.verdict in {Verdict.FAIL, Verdict.PASS} or result.varies
+    if is_described or result.phase == "start":
         return ""
-    lines = result["message"].replace(case, "CASE").strip().splitlines()
+    lines = result.message.replace(result.case, "CASE").strip().splitlines()
     return shorten_middle(lines[0], MAX_SIGNATURE_LENGTH) if lines else ""
 
 
@@ -415,52 +416,53 @@ def location_file(location: str) -> str:
     return re.sub(r"(?::\d+|, entry \d+)$", "", location)
 
 
-def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
-    subject, verdict = result["subject"], result["verdict"]
-    message = normalize_message(_COLLECTION.sub("[…]", result["message"].replace(case["case"], "CASE")))
-    expected = result["expected"]
-    if len(result.get("repeats", ())) > 1:
+def _group_key(kind: str, result: Result) -> _GroupKey:
+    subject, verdict = result.subject, result.verdict
+    message = normalize_message(_COLLECTION.sub("[…]", result.message.replace(result.case, "CASE")))
+    expected = result.expected
+    if result.varies:
         return _GroupKey(subject, verdict, "the verdict varies from run to run")
     if verdict == Verdict.PASS and expected is not None:
-        file = location_file(expected.get("location", ""))
-        return _GroupKey(subject, verdict, f"{expected['verdict']} is expected{f' ({file})' if file else ''}")
+        file = location_file(expected.location)
+        return _GroupKey(subject, verdict, f"{expected.verdict} is expected{f' ({file})' if file else ''}")
     if verdict != Verdict.FAIL:
-        text = f"{NEVER_STARTED}: {message}" if result["phase"] == "start" else message
+        text = f"{NEVER_STARTED}: {message}" if result.phase == "start" else message
         return _GroupKey(subject, verdict, text)
     if (check := first_violation(result)) is not None:
-        return _GroupKey(subject, verdict, normalize_violation(check["violation"]), check=check["name"])
-    text = INVALID_MODEL_SIGNATURE if case["kind"] == CaseKind.INVALID else message
-    wrong = next((output for output in result["outputs"] if "violation" in output), None)
+        return _GroupKey(subject, verdict, normalize_violation(check.violation or ""), check=check.name)
+    text = INVALID_MODEL_SIGNATURE if kind == CaseKind.INVALID else message
+    wrong = next((output for output in result.outputs if output.violation is not None), None)
     if wrong is not None:
-        if not _has_wrong_values(case, result):  # the type or the shape is wrong, whatever the check of the values is
-            return _GroupKey(subject, verdict, f"an output {normalize_message(wrong['violation'])}")
-        name = _NAME_OF_PLACE.sub(r"\1\2\3", strip_tensor_number(wrong["name"]))
-        text = f"{name} {'has wrong elements' if 'first_bad' in wrong else normalize_message(wrong['violation'])}"
-    return _GroupKey(subject, verdict, text, wrong and wrong["check"])
+        violation = normalize_message(wrong.violation or "")
+        if not _has_wrong_values(kind, result):  # the type or the shape is wrong, whatever the check of the values is
+            return _GroupKey(subject, verdict, f"an output {violation}")
+        name = _NAME_OF_PLACE.sub(r"\1\2\3", strip_tensor_number(wrong.name))
+        text = f"{name} {'has wrong elements' if wrong.first_bad is not None else violation}"
+    return _GroupKey(subject, verdict, text, wrong.check if wrong is not None else None)
 
 
-def cause_text(case: CaseRecord, result: ResultRecord) -> str:
+def cause_text(kind: str, result: Result) -> str:
     """Return the cause of a result in one line; equal causes in several releases have equal texts.
 
     Args:
-        case: the case, of which the id and the kind are read.
+        kind: the kind of the case.
         result: a result whose verdict is not pass.
     """
-    key = _group_key(case, result)
+    key = _group_key(kind, result)
     return f"{key.check}: {key.text}" if key.check and first_violation(result) is not None else key.text
 
 
-def _has_wrong_values(case: CaseRecord, result: ResultRecord) -> bool:
+def _has_wrong_values(kind: str, result: Result) -> bool:
     """Return whether a result of a valid model has outputs with wrong values, not only with a wrong type or shape."""
     if (
-        case["kind"] == CaseKind.INVALID
-        or result["verdict"] != Verdict.FAIL
-        or len(result.get("repeats", ())) > 1
+        kind == CaseKind.INVALID
+        or result.verdict != Verdict.FAIL
+        or result.varies
         or first_violation(result) is not None
     ):
         return False
-    wrong = next((output for output in result["outputs"] if "violation" in output), None)
-    return wrong is None or "first_bad" in wrong or "actual" not in wrong
+    wrong = next((output for output in result.outputs if output.violation is not None), None)
+    return wrong is None or wrong.first_bad is not None or wrong.actual is None
 
 
 def _case_size(case: CaseRecord) -> tuple[int, int]:
@@ -552,8 +554,8 @@ def failing_cases(run: Results) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {subject["id"]: [] for subject in run.header["subjects"]}
     is_relative = "relative_to" in run.header["criterion"].get("baseline", {})
     for (subject, case), row in run.rows.items():
-        is_of_base = is_relative and "baseline" in row and Verdict(row["baseline"]).is_defect
-        if Verdict(row["verdict"]).is_defect and not is_of_base:
+        is_of_base = is_relative and row.baseline is not None and Verdict(row.baseline).is_defect
+        if row.verdict.is_defect and not is_of_base:
             found[subject].append(case)
     return {subject: sorted(cases) for subject, cases in found.items() if cases}
 

@@ -21,9 +21,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar
 
+import msgspec
+
 from conformance.errors import ResultsError
 from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input
-from conformance.results.records import RESULTS_RECORDS, CaseRecord, CaseRow, Footer, Header, ResultRecord, ResultRow
+from conformance.results.records import RESULTS_RECORDS, CaseRecord, CaseRow, Footer, Header, Result, ResultRow
 from conformance.serialization.decoding import JsonDecoder, MalformedError
 from conformance.verdicts import Level
 
@@ -139,7 +141,8 @@ Key: TypeAlias = tuple[str, str]
 """Id of a subject, id of a case."""
 
 decode_record = JsonDecoder(RESULTS_RECORDS, key="record")
-_CASE_ROW_KEYS, _RESULT_ROW_KEYS = (tuple(row.__annotations__) for row in (CaseRow, ResultRow))
+_CASE_ROW_KEYS = tuple(CaseRow.__annotations__)
+_RESULT_ROW_FIELDS = tuple(name for name in ResultRow.__struct_fields__ if name != "checks")
 
 
 @dataclass(frozen=True)
@@ -157,17 +160,20 @@ class Results:
     path: str
     header: Header
     rows: Mapping[Key, ResultRow]
-    results: Mapping[Key, ResultRecord]
+    results: Mapping[Key, Result]
     case_rows: Mapping[str, CaseRow]
     cases: Mapping[str, CaseRecord]
     footer: Footer
     archives: Mapping[str, str] = field(default_factory=dict)
 
 
-def encode_record(record: Mapping[str, Any]) -> bytes:
+def encode_record(record: Mapping[str, Any] | msgspec.Struct) -> bytes:
     """Return a record as a line; halves of surrogate pairs, which UTF-8 cannot encode, become question marks."""
-    text = json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode(errors="replace") + b"\n"
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(record), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return text.encode(errors="replace") + b"\n"
 
 
 def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
@@ -240,7 +246,11 @@ class _ResultsBuilder:
 
     def add_case(self, number: int, record: Any) -> None:
         """Add a case record from the line `number` of another file, if a result needs it."""
-        if record["record"] == "case" and any((subject, record["case"]) in self._rows for subject in self._subjects):
+        if (
+            not isinstance(record, Result)
+            and record["record"] == "case"
+            and any((subject, record["case"]) in self._rows for subject in self._subjects)
+        ):
             self._lines["case"][record["case"]] = number
             self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
 
@@ -250,7 +260,7 @@ class _ResultsBuilder:
 
     def add(self, number: int, record: Any) -> None:
         """Add the record on the line `number`."""
-        kind = record["record"]
+        kind = "result" if isinstance(record, Result) else record["record"]
         if (kind == "header") != (self._header is None) or self._footer is not None:
             begins = self._header is None
             raise malformed_results_error(
@@ -267,9 +277,9 @@ class _ResultsBuilder:
             if kind == "case":
                 self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
 
-    def _add_result(self, number: int, record: ResultRecord) -> None:
+    def _add_result(self, number: int, record: Result) -> None:
         row = result_row(record)
-        key = row["subject"], row["case"]
+        key = row.subject, row.case
         if key in self._rows:
             raise malformed_results_error(self._path, f"case {key[1]} has two results on subject {key[0]}")
         self._rows[key] = row
@@ -297,12 +307,11 @@ class _ResultsBuilder:
         )
 
 
-def result_row(record: ResultRecord) -> ResultRow:
+def result_row(record: Result) -> ResultRow:
     """Return the part of a result that is kept in memory; of its checks, only those that are not satisfied."""
-    row: ResultRow = _select_keys(record, _RESULT_ROW_KEYS)
-    if open_checks := [check for check in row.pop("checks", ()) if {"violation", "not_judged"} & check.keys()]:
-        row["checks"] = open_checks
-    return row
+    values = {name: getattr(record, name) for name in _RESULT_ROW_FIELDS}
+    texts = {name: sys.intern(values[name]) for name in ("subject", "case", "message")}
+    return ResultRow(**values | texts, checks=[check for check in record.checks if not check.is_satisfied])
 
 
 def _select_keys(record: Any, names: Sequence[str]) -> Any:
@@ -323,7 +332,7 @@ def _check_consistency(
             raise malformed_results_error(path, f"its header does not name subject {subject}, which has a result")
         if case not in cases:
             raise malformed_results_error(path, f"it does not describe case {case}, which has a result")
-        counts[subject][row["level"]][row["verdict"]] += 1
+        counts[subject][row.level][row.verdict] += 1
     if counts != {subject: levels for subject, levels in footer["verdicts"].items() if levels}:
         raise malformed_results_error(path, "its footer's counts are not those of its results")
     if (footer["outcome"] == "pass") == bool(footer["reasons"]):

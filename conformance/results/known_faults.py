@@ -89,10 +89,10 @@ class KnownFault:
             version: version of the subject.
             result: a result with a defect.
         """
-        verdict = Verdict(result["verdict"])
-        if result["case"] not in self.cases or version.partition(" ")[0] != self.version or verdict is not self.verdict:
+        verdict = result.verdict
+        if result.case not in self.cases or version.partition(" ")[0] != self.version or verdict is not self.verdict:
             return False
-        return verdict is not Verdict.ERROR or result["case"] == self.case or self._fits_message(result["message"])
+        return verdict is not Verdict.ERROR or result.case == self.case or self._fits_message(result.message)
 
     def _fits_message(self, message: str) -> bool:
         line = " ".join(shorten_middle(message, MAX_MESSAGE_LENGTH).replace("`", "").split())

@@ -6,60 +6,58 @@ then the strongest level among the violated checks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.clauses import family_titles
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from conformance.results.records import CaseRow, ResultRow
 
 
-def effective_level(result: Mapping[str, Any], case: Level) -> Level:
+def effective_level(result: ResultRow, case: Level) -> Level:
     """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
 
     The level of a check is never stronger than that of the case.
 
     Args:
-        result: a result record, with or without the key `level`.
+        result: a result; its own level is not read.
         case: the level of its case.
     """
-    if result["verdict"] != Verdict.FAIL or result["phase"] != "compare":
+    if result.verdict != Verdict.FAIL or result.phase != "compare":
         return case
-    violations = [Level(check["level"]) for check in result.get("checks", ()) if "violation" in check]
+    violations = [check.level for check in result.checks if check.violation is not None]
     return Level.strongest(violations) if violations else case
 
 
 def level_if_different(result: ResultRow, case: Level) -> Level | None:
     """Return the effective level of a result if it differs from the level of its case, else None."""
-    level = Level(result["level"])
+    level = result.level
     return level if level is not case else None
 
 
 def level_if_weaker(result: ResultRow, case: Level) -> Level | None:
     """Return the effective level of a result if it is weaker than the level of its case, else None."""
-    level = Level(result["level"])
+    level = result.level
     return level if case.is_stronger_than(level) else None
 
 
-def violated_checks(result: Mapping[str, Any], fail_level: Level) -> tuple[str, ...]:
+def violated_checks(result: ResultRow, fail_level: Level) -> tuple[str, ...]:
     """Return the sorted names of the violated checks whose level is `fail_level` or stronger."""
-    violations = (check for check in result.get("checks", ()) if "violation" in check)
-    names = {check["name"] for check in violations if Level(check["level"]).is_within(fail_level)}
+    violations = (check for check in result.checks if check.violation is not None)
+    names = {check.name for check in violations if check.level.is_within(fail_level)}
     return tuple(sorted(names))
 
 
-def passes_checked_levels(result: Mapping[str, Any], fail_level: Level) -> bool:
+def passes_checked_levels(result: ResultRow, fail_level: Level) -> bool:
     """Return whether a failing graph optimizer satisfies all checks of `fail_level` or stronger.
 
     There must be at least one such check.
     """
-    if result["verdict"] != Verdict.FAIL or Level(result["level"]).is_within(fail_level):
+    if result.verdict != Verdict.FAIL or result.level.is_within(fail_level):
         return False
-    satisfied = (check for check in result.get("checks", ()) if not {"violation", "not_judged"} & check.keys())
-    return any(Level(check["level"]).is_within(fail_level) for check in satisfied)
+    satisfied = (check for check in result.checks if check.is_satisfied)
+    return any(check.level.is_within(fail_level) for check in satisfied)
 
 
 def case_family(case: CaseRow) -> str:

@@ -97,17 +97,17 @@ class OutcomeCounts:
     def of_run(cls, run: Results) -> OutcomeCounts:
         """Return the counts of a run."""
         level = fail_level(run.header)
-        known = sum(1 for row in _known_failures(run) if Level(row["level"]).is_within(level))
+        known = sum(1 for row in _known_failures(run) if row.level.is_within(level))
         return cls.count(run.footer["verdicts"].values(), known, level)
 
 
-def is_known_failure(result: Mapping[str, object]) -> bool:
+def is_known_failure(result: ResultRow) -> bool:
     """Return whether a result is a failure that its expectation or its baseline explains."""
-    return Verdict(str(result["verdict"])).is_defect and not result["unexpected"] and _has_explanation(result)
+    return Verdict(str(result.verdict)).is_defect and not result.unexpected and _has_explanation(result)
 
 
-def _has_explanation(result: Mapping[str, object]) -> bool:
-    return result.get("expected") is not None or "baseline" in result
+def _has_explanation(result: ResultRow) -> bool:
+    return result.expected is not None or result.baseline is not None
 
 
 def _known_failures(run: Results) -> Iterator[ResultRow]:
@@ -118,8 +118,8 @@ def known_failures_by_level(run: Results) -> dict[tuple[str, str], int]:
     """Return the numbers of known failures by subject and level; silent cases never count."""
     found: dict[tuple[str, str], int] = {}
     for row in _known_failures(run):
-        key = row["subject"], row["level"]
-        if Level(row["level"]) is not Level.SILENT:
+        key = row.subject, row.level
+        if row.level is not Level.SILENT:
             found[key] = found.get(key, 0) + 1
     return found
 

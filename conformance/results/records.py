@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
-from conformance.corpus.case_json import CheckName, DataSetPreview, LevelName, RewriteDocument
+from conformance.corpus.case_json import DataSetPreview, LevelName, RewriteDocument
 from conformance.models.summaries import ModelSummary, TensorPreview
 from conformance.serialization.decoding import Count, NonEmpty, Positive, Seconds
-from conformance.verdicts import Verdict
+from conformance.verdicts import CheckKind, Level, OptimizerRunName, Phase, Verdict
 
 
-class RecordedTensor(TypedDict):
+class Record(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A part of a results file; a key with a default value is left out of the file."""
+
+
+class RecordedTensor(Record):
     """A tensor that a subject returned; `data` is base64 of its elements, little-endian, in row-major order."""
 
     dtype: NonEmpty
@@ -23,7 +27,7 @@ class RecordedTensor(TypedDict):
     data: str
 
 
-class RecordedOutputs(TypedDict):
+class RecordedOutputs(Record):
     """The outputs of one more run of a failing case, from which the diagnosis starts.
 
     `outputs` has the outputs of each data set, null for an output that is not a tensor. `changed` has, for each data
@@ -32,14 +36,14 @@ class RecordedOutputs(TypedDict):
 
     outputs: list[list[RecordedTensor | None]]
     changed: list[list[Count]]
-    ended: NotRequired[str]
+    ended: str | None = None
 
 
 EQUAL = "="
 """Stands for an output that equals its expected value, and for a model that a graph optimizer returned unchanged."""
 
 
-class ReturnedValues(TypedDict):
+class ReturnedValues(Record):
     """Return value of a subject for a case, with which the case can be judged again without a run.
 
     `outputs` has the outputs of each data set, `EQUAL` for an output that equals its expected value. `models` has the
@@ -47,8 +51,8 @@ class ReturnedValues(TypedDict):
     the first run.
     """
 
-    outputs: NotRequired[list[list[RecordedTensor | str]]]
-    models: NotRequired[list[str]]
+    outputs: list[list[RecordedTensor | str]] | None = None
+    models: list[str] | None = None
 
 
 class DiagnosisRecord(TypedDict):
@@ -118,10 +122,11 @@ class Diagnosed(TypedDict):
 
 
 VerdictName = Annotated[str, Verdict]
-PhaseName = Annotated[str, Literal["start", "load", "run", "optimize", "compare"]]
 OutcomeName = Annotated[str, Literal["pass", "fail"]]
 FailLevelName = Annotated[str, Literal["must", "should"]]
-RunName = Annotated[str, Literal["once", "fixed_point"]]
+
+_VERDICTS = Meta(extra_json_schema={"propertyNames": {"enum": [*Verdict]}})
+"""The keys of an object in its JSON Schema; msgspec leaves enumerations of keys out."""
 
 MAX_ARCHIVE_LENGTH = 2**20
 """Characters of the base64 of an archive."""
@@ -147,23 +152,23 @@ class CaseRecord(CaseRow):
     rewrite: NotRequired[RewriteDocument]
 
 
-class BadElement(TypedDict):
+class BadElement(Record):
     """The first element of an output that is not acceptable; `index` has one entry per axis."""
 
     index: list[Count]
     expected: str
     actual: str
-    expected_hex: NotRequired[str]
-    actual_hex: NotRequired[str]
-    bound: NotRequired[str]
-    ulp: NotRequired[float]
+    expected_hex: str | None = None
+    actual_hex: str | None = None
+    bound: str | None = None
+    ulp: float | None = None
 
 
 Placement = dict[NonEmpty, dict[NonEmpty, Positive]]
 """Number of nodes of the optimized graph by execution provider or device, then by operator."""
 
 
-class OutputEvidence(TypedDict):
+class OutputEvidence(Record):
     """Comparison of one output of one data set with its expected value.
 
     `max_ulp` is the largest error in ULP of the expected value. `error_over_bound` is the largest error divided by the
@@ -173,27 +178,27 @@ class OutputEvidence(TypedDict):
 
     data_set: Count
     name: str
-    check: CheckName
-    max_ulp: NotRequired[float]
-    error_over_bound: NotRequired[float]
-    worst_index: NotRequired[list[Count]]
-    violation: NotRequired[str]
-    first_bad: NotRequired[BadElement]
-    wrong: NotRequired[Count]
-    actual: NotRequired[TensorPreview]
+    check: CheckKind
+    max_ulp: float | None = None
+    error_over_bound: float | None = None
+    worst_index: list[Count] | None = None
+    violation: str | None = None
+    wrong: Count | None = None
+    first_bad: BadElement | None = None
+    actual: TensorPreview | None = None
 
 
-class Expected(TypedDict):
+class Expected(Record):
     """The verdict that an entry of an expectations file gives for a case, with its reason and its location."""
 
-    verdict: VerdictName
+    verdict: Verdict
     reason: str
-    issue: NotRequired[str]
-    location: NotRequired[str]
-    checks: NotRequired[Annotated[list[str], Meta(min_length=1)]]
+    issue: str = ""
+    location: str = ""
+    checks: list[str] = []
 
 
-class RewriteCheck(TypedDict):
+class RewriteCheck(Record):
     """The result of a check other than the comparison of outputs; it is satisfied if there is no `violation`.
 
     `run` is present for a graph optimizer: `once` or `fixed_point`. `level` is the weaker of the levels of the check
@@ -201,26 +206,35 @@ class RewriteCheck(TypedDict):
     """
 
     name: str
-    run: NotRequired[RunName]
-    level: LevelName
-    violation: NotRequired[str]
-    not_judged: NotRequired[str]
+    level: Level
+    run: OptimizerRunName | None = None
+    violation: str | None = None
+    not_judged: str | None = None
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether the check was evaluated and found no violation."""
+        return self.violation is None and self.not_judged is None
 
 
-HazardChange = TypedDict(
-    "HazardChange", {"class": str, "data_set": Count, "run": RunName, "before": list[str], "after": list[str]}
-)
-"""A data set on which an optimizer changed the answer in a documented way: the class of hazard, and both answers."""
+class HazardChange(Record, rename={"hazard": "class"}):
+    """A data set on which an optimizer changed the answer in a documented way, with both answers."""
+
+    hazard: str
+    data_set: Count
+    run: OptimizerRunName
+    before: list[str]
+    after: list[str]
 
 
-class Within(TypedDict):
+class Within(Record):
     """Number of elements within the bound of an accuracy grade, and number of all compared elements."""
 
     elements: Count
     within: Count
 
 
-class ResultRow(TypedDict):
+class ResultRow(Record, kw_only=True):
     """The part of a result that is kept in memory: the verdict, and whether it was expected.
 
     `level` is the effective level of the verdict, see `levels`. `unexpected` is true if the result fails the run. If
@@ -233,35 +247,40 @@ class ResultRow(TypedDict):
 
     subject: str
     case: str
-    level: LevelName
-    verdict: VerdictName
-    phase: PhaseName | None
+    level: Level
+    verdict: Verdict
+    phase: Phase | None
     message: str
     seconds: Seconds
     expected: Expected | None
     unexpected: bool
-    repeats: NotRequired[Annotated[dict[VerdictName, Positive], Meta(min_length=1)]]
-    baseline: NotRequired[VerdictName]
-    baseline_level: NotRequired[LevelName]
-    checks: NotRequired[list[RewriteCheck]]
-    rules: NotRequired[Annotated[list[str], Meta(min_length=1)]]
-    accuracy: NotRequired[Annotated[dict[NonEmpty, Within], Meta(min_length=1)]]
+    repeats: Annotated[dict[Verdict, Positive], _VERDICTS] = {}
+    baseline: Verdict | None = None
+    baseline_level: Level | None = None
+    checks: list[RewriteCheck] = []
+    rules: list[str] = []
+    accuracy: dict[NonEmpty, Within] = {}
+
+    @property
+    def varies(self) -> bool:
+        """Whether several runs of the case had different verdicts."""
+        return len(self.repeats) > 1
 
 
-class ResultRecord(ResultRow):
+class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
     """The result of one case on one subject, with all evidence.
 
+    A worker returns it, with the level of the case and without expectation and baseline; the recorder sets these.
     `returned` is present if the run has the option `--record-outputs`: `EQUAL` if everything equals the expected
     values, otherwise the values, or in a history the digest of the values.
     """
 
-    record: str
     outputs: list[OutputEvidence]
-    returned: NotRequired[ReturnedValues | str]
-    recorded_outputs: NotRequired[RecordedOutputs]
-    stderr: NotRequired[str]
-    hazards: NotRequired[list[HazardChange]]
-    placement: NotRequired[Placement]
+    returned: ReturnedValues | str | None = None
+    recorded_outputs: RecordedOutputs | None = None
+    stderr: str = ""
+    hazards: list[HazardChange] = []
+    placement: Placement | None = None
 
 
 class ArchiveRecord(TypedDict):
@@ -449,7 +468,7 @@ class Footer(TypedDict):
 RESULTS_RECORDS = {
     "header": Header,
     "case": CaseRecord,
-    "result": ResultRecord,
+    "result": Result,
     "archive": ArchiveRecord,
     "footer": Footer,
 }

@@ -11,6 +11,8 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from conformance.errors import UnknownName
 from conformance.results.file import LazyRecords
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -114,11 +116,8 @@ def rename_subjects(run: Results, names: Mapping[str, str]) -> Results:
     return dataclasses.replace(
         run,
         header={**header, **renamed},  # type: ignore[typeddict-item]
-        rows={new: {**run.rows[old], "subject": new[0]} for new, old in old_keys.items()},
-        results=LazyRecords(
-            lambda old: {**run.results[old], "subject": names.get(old[0], old[0])},
-            old_keys,
-        ),
+        rows={new: structs.replace(run.rows[old], subject=new[0]) for new, old in old_keys.items()},
+        results=LazyRecords(lambda old: structs.replace(run.results[old], subject=names.get(old[0], old[0])), old_keys),
         footer={**footer, **counts},  # type: ignore[typeddict-item]
     )
 

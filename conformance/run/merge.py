@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from conformance import __version__
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.errors import ResultsError
@@ -19,7 +21,7 @@ from conformance.results.file import FORMAT
 from conformance.results.identity import join_identities
 from conformance.results.releases import separate_releases
 from conformance.run.selection import Shard
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         Diagnosed,
         Footer,
         Header,
+        Result,
         ResultRow,
         SubjectIdentity,
         SubjectRecord,
@@ -55,19 +58,19 @@ class MergedRun:
     rows: Mapping[Key, ResultRow]
     footer: Footer
 
-    def records(self) -> Iterator[Mapping[str, Any]]:
+    def records(self) -> Iterator[Mapping[str, Any] | Result]:
         """Yield the records of the merged results file; each one is read from its original file on demand."""
         run_of = {key: run for run in self.runs for key in run.rows}
         described: set[str] = set()
         archives = {case: run for run in self.runs for case in run.archives}
         yield self.header
         for key, row in self.rows.items():
-            run, case = run_of[key], row["case"]
+            run, case = run_of[key], row.case
             if case not in described:
                 described.add(case)
                 yield run.cases[case]
-            yield {**run.results[key], "unexpected": row["unexpected"]}
-            if Verdict(row["verdict"]).is_defect and (source := archives.pop(case, None)):
+            yield replace(run.results[key], unexpected=row.unexpected)
+            if row.verdict.is_defect and (source := archives.pop(case, None)):
                 yield {"record": "archive", "case": case, "zip": source.archives[case]}
         yield self.footer
 
@@ -88,17 +91,14 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
         check(runs)
     subjects = _subjects(runs)
     order = {subject["id"]: number for number, subject in enumerate(subjects)}
-    rows = sorted(
-        (row for run in runs for row in run.rows.values()), key=lambda row: (order[row["subject"]], row["case"])
-    )
+    rows = sorted((row for run in runs for row in run.rows.values()), key=lambda row: (order[row.subject], row.case))
     run_of_case = {case: run for run in runs for case in run.cases}
     header = _header(runs, subjects, rows)
     criterion = PassCriterion(recorded_criterion(header), list(order))
     judged: dict[Key, ResultRow] = {
-        (row["subject"], row["case"]): {
-            **row,
-            "unexpected": not criterion.judge(row, partial(_facts, run_of_case, row["case"])),
-        }
+        (row.subject, row.case): replace(
+            row, unexpected=not criterion.judge(row, partial(_facts, run_of_case, row.case))
+        )
         for row in rows
     }
     return MergedRun(runs, header, judged, _footer(runs, header, criterion, _diagnose(runs, corpus)))
@@ -191,7 +191,7 @@ def _without_identity(subject: SubjectRecord) -> dict[str, object]:
 
 
 def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], rows: Sequence[ResultRow]) -> Header:
-    corpus, cases = runs[0].header["corpus"], len({row["case"] for row in rows})
+    corpus, cases = runs[0].header["corpus"], len({row.case for row in rows})
     return {
         "record": "header",
         "format": FORMAT,
@@ -299,8 +299,8 @@ def _diagnose(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
     collector = ResultCollector()
     for run in runs:
         for key, row in run.rows.items():
-            level = Level(run.case_rows[row["case"]]["level"])
-            collector.add(run.results[key] if Verdict(row["verdict"]).is_defect else row, level)
+            level = Level(run.case_rows[row.case]["level"])
+            collector.add(run.results[key] if row.verdict.is_defect else row, level)
     if not collector.has_explainable_failure:
         return {"diagnoses": [], "unexplained": []}
     from conformance.diagnosis.run import diagnose_run

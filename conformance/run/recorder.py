@@ -12,6 +12,8 @@ import zipfile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from msgspec import convert
+from msgspec.structs import replace
 
 from conformance import __version__
 from conformance.clauses import clauses
@@ -20,12 +22,14 @@ from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.errors import ConformanceError, CorpusError, OutputFault, StorageError, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
+from conformance.expectations.rules import Standing
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import cpu_name, describe_environment, processor
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record
 from conformance.results.identity import subject_identity
 from conformance.results.levels import effective_level
+from conformance.results.records import Expected, Result
 from conformance.run.environment_versions import dependency_versions, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
 from conformance.subjects.identity import adapter_digest
@@ -43,7 +47,6 @@ if TYPE_CHECKING:
     from conformance.results.records import (
         ArchiveRecord,
         DiagnosisRecord,
-        Expected,
         UndiagnosedRecord,
         UnexplainedRecord,
     )
@@ -120,15 +123,17 @@ def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-_RECORDER_KEYS = {"record", "level", "expected", "baseline", "baseline_level", "unexpected"}
-"""The keys of a result record that the recorder adds; the worker sets all other keys."""
-
-
-_LONG_KEYS = {"placement", "returned", "recorded_outputs", "stderr", "hazards", "checks", "accuracy"}
-"""The keys of a result record that are left out if the record would be too large for readers."""
-
-_DIAGNOSIS_KEYS = {"subject", "case", "verdict", "phase", "message", "level", "checks", "recorded_outputs"}
-"""The keys of a result that the diagnosis needs."""
+_EVIDENCE: dict[str, Any] = {
+    "outputs": [],
+    "placement": None,
+    "returned": None,
+    "recorded_outputs": None,
+    "stderr": "",
+    "hazards": [],
+    "checks": [],
+    "accuracy": {},
+}
+"""The fields of a result that are emptied if its record would be too large for readers."""
 
 
 class Recorder:
@@ -170,7 +175,7 @@ class Recorder:
         self._facts: dict[str, CaseFacts] = {}
         self._started = time.perf_counter()
         self._collector = ResultCollector(is_enabled=diagnosis)
-        self._for_diagnosis: list[tuple[Mapping[str, Any], Level]] = []
+        self._for_diagnosis: list[tuple[Result, Level]] = []
         self._before_first_result = before_first_result
         self.aborted_by: ConformanceError | None = None
         self.fault: OutputFault | None = None
@@ -193,23 +198,24 @@ class Recorder:
         hook, before = report.__dict__.pop("before", (None, ()))
         for earlier in before:
             hook.pytest_runtest_logreport(report=earlier)
-        result: dict[str, Any] | None = getattr(report, "conformance", None)
-        if result is None:
+        received: dict[str, Any] | None = getattr(report, "conformance", None)
+        if received is None:
             return
         try:
-            if "abandon" in result:
-                area, *arguments = result["abandon"]  # of the exception that the worker raised
+            if "abandon" in received:
+                area, *arguments = received["abandon"]  # of the exception that the worker raised
                 raise (StorageError if area == StorageError.area else CorpusError)(*arguments)
             if not self.has_begun and self._before_first_result is not None:
                 self._before_first_result()
+            result = convert(received, Result)
             is_expected = self.add(result)
         except ConformanceError as error:
             self.abort(error)
         if not is_expected:
-            report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
-        elif result["verdict"] != Verdict.PASS:
+            report.outcome, report.longrepr = "failed", f"{result.verdict}: {result.message}"
+        elif result.verdict is not Verdict.PASS:
             report.outcome = "skipped"
-            report.longrepr = (str(self._corpus.file), 0, f"{result['verdict']}: {result['message']}")
+            report.longrepr = (str(self._corpus.file), 0, f"{result.verdict}: {result.message}")
 
     def abort(self, error: ConformanceError) -> NoReturn:
         """Stop the pytest session because of `error`, which the user must correct."""
@@ -269,14 +275,14 @@ class Recorder:
             if id not in self._corpus.cases or case != self._case_record(id):
                 raise different_run_error(run, f"its description of case {id} is not that of the corpus")
         for result in run.results.values():
-            record, _ = self._complete({name: value for name, value in result.items() if name not in _RECORDER_KEYS})
+            record = self._complete(result)
             if record != result:
-                raise different_run_error(run, f"its result of {result['case']} on {result['subject']} (see --expect)")
-            if Verdict(record["verdict"]).is_defect and (archive := self._archive_record(record)):
-                if run.archives.get(result["case"], archive) != archive:
-                    raise different_run_error(run, f"its archive of case {result['case']} is not that of the corpus")
-                missing_archives += [archive] if result["case"] not in run.archives else []
-                archived.add(result["case"])
+                raise different_run_error(run, f"its result of {result.case} on {result.subject} (see --expect)")
+            if record.verdict.is_defect and (archive := self._archive_record(record)):
+                if run.archives.get(result.case, archive) != archive:
+                    raise different_run_error(run, f"its archive of case {result.case} is not that of the corpus")
+                missing_archives += [archive] if result.case not in run.archives else []
+                archived.add(result.case)
         if unknown := run.archives.keys() - archived:
             raise different_run_error(run, f"it has an archive of case {min(unknown)}, which did not fail")
         self._described.update(run.cases)
@@ -286,63 +292,61 @@ class Recorder:
         for archive in missing_archives:
             self._write(archive)
 
-    def add(self, result: Mapping[str, Any]) -> bool:
+    def add(self, result: Result) -> bool:
         """Write a result to the results file, and return whether the result is as expected.
 
         The record of the case is written before its first result.
 
         Args:
-            result: a result record without the keys that the recorder adds.
+            result: a result; the recorder sets its level, expectation and baseline.
         """
         with deferred_signals():  # an interruption must not separate counting from writing
-            if (result["subject"], result["case"]) in self._judged:  # another plugin runs items again
+            if (result.subject, result.case) in self._judged:  # another plugin runs items again
                 self.repeated += 1
                 return False
-            record, expected = self._complete(result)
+            record = self._complete(result)
             if self._partial is None:
-                return expected
-            if result["case"] not in self._described:
-                self._describe(result["case"])
+                return not record.unexpected
+            if result.case not in self._described:
+                self._describe(result.case)
             self._write(record)
-            if Verdict(record["verdict"]).is_defect and (archive := self._archive_record(record)):
+            if record.verdict.is_defect and (archive := self._archive_record(record)):
                 self._write(archive)
-            return expected
+            return not record.unexpected
 
-    def _archive_record(self, record: Mapping[str, Any]) -> Any:
-        case = record["case"]
-        return self._archives.record_for(self._corpus.cases[case], unexpected=record["unexpected"])
+    def _archive_record(self, record: Result) -> ArchiveRecord | None:
+        return self._archives.record_for(self._corpus.cases[record.case], unexpected=record.unexpected)
 
-    def _complete(self, result: Mapping[str, Any]) -> tuple[Any, bool]:
-        """Count a result; return its complete record and whether the result is as expected."""
-        case = result["case"]
+    def _complete(self, result: Result) -> Result:
+        """Count a result; return it with its level, its expectation, its baseline, and whether it is unexpected."""
+        subject, case = result.subject, result.case
         profile, own = self.criterion.settings.profile, self._corpus.cases[case].level
-        level = profile.level_of(result.get("rules", ()), own) if profile else own
-        if result["verdict"] == Verdict.FAIL:
-            level = effective_level(result, level)
-        record: Any = {
-            "record": "result",
-            **result,
-            "level": str(level),
-            **self._expected_verdict(result["subject"], case),
-        }
+        baseline = self.criterion.settings.baseline
+        standing = (baseline.standings.get((subject, case)) if baseline else None) or Standing()
+        record = replace(
+            result,
+            level=effective_level(result, profile.level_of(result.rules, own) if profile else own),
+            expected=_expected(self.criterion.expectation_for(subject, case), case),
+            baseline=standing.verdict,
+            baseline_level=standing.level,
+            unexpected=False,
+        )
         expected = self.criterion.judge(record, lambda: self._facts_of(case))
         self.results += 1
-        self._judged.add((result["subject"], case))
-        keys = _DIAGNOSIS_KEYS & result.keys()
-        if not self._is_failure_of_base(record):
-            self._for_diagnosis.append(
-                ({key: result[key] for key in keys}, own)
-            )  # mutants do not depend on the profile
+        self._judged.add((subject, case))
+        if not self._is_failure_of_base(record):  # mutants do not depend on the profile
+            needed = {"checks": result.checks, "recorded_outputs": result.recorded_outputs}
+            self._for_diagnosis.append((replace(result, **_EVIDENCE | needed), own))
         if not expected:
-            self._unexpected[record["subject"], case] = record
+            self._unexpected[subject, case] = record
             self._grouper.add(self._case_record(case), record)
-        return {**record, "unexpected": not expected}, expected
+        return replace(record, unexpected=not expected)
 
-    def _is_failure_of_base(self, record: Mapping[str, Any]) -> bool:
+    def _is_failure_of_base(self, record: Result) -> bool:
         """Return whether the subject of `--relative-to` fails the case too, so that diagnosis leaves the case out."""
         baseline = self.criterion.settings.baseline
         is_relative = baseline is not None and "relative_to" in baseline.record
-        return is_relative and "baseline" in record and Verdict(record["baseline"]).is_defect
+        return is_relative and record.baseline is not None and record.baseline.is_defect
 
     @property
     def failure_groups(self) -> list[FailureGroup]:
@@ -353,15 +357,9 @@ class Recorder:
         """Return the ids of all failing cases by subject, of every level, also of known failures."""
         found: dict[str, list[str]] = {}
         for result, _ in self._for_diagnosis:
-            if Verdict(result["verdict"]).is_defect:
-                found.setdefault(result["subject"], []).append(result["case"])
+            if result.verdict.is_defect:
+                found.setdefault(result.subject, []).append(result.case)
         return found
-
-    def _expected_verdict(self, subject: str, case: str) -> dict[str, Any]:
-        """Return the part of a result record that holds the expectation and the baseline verdict of a case."""
-        baseline = self.criterion.settings.baseline
-        was = baseline.standings.get((subject, case), {}) if baseline else {}
-        return {"expected": _expected(self.criterion.expectation_for(subject, case), case), **was}
 
     def end(self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1) -> None:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
@@ -428,17 +426,17 @@ class Recorder:
             self._facts[case] = case_facts(self._case_record(case))
         return self._facts[case]
 
-    def _write(self, record: Mapping[str, Any]) -> None:
+    def _write(self, record: Mapping[str, Any] | Result) -> None:
         if self._partial is None:
             return
         line = encode_record(record)
-        if len(line) > MAX_LINE_BYTES and record["record"] == "result":  # a verdict must not be lost
-            kept = {name: value for name, value in record.items() if name not in _LONG_KEYS}
-            line = encode_record(kept | {"outputs": []})
+        if len(line) > MAX_LINE_BYTES and isinstance(record, Result):  # a verdict must not be lost
+            line = encode_record(replace(record, **_EVIDENCE))
         if len(line) > MAX_LINE_BYTES:
+            kind = "result" if isinstance(record, Result) else record["record"]
             raise UsageError(
                 "record-too-large",
-                f"--results: the {record['record']} record has {len(line)} bytes; readers accept {MAX_LINE_BYTES}.",
+                f"--results: the {kind} record has {len(line)} bytes; readers accept {MAX_LINE_BYTES}.",
                 "Shorten the expectations file, or run fewer cases at a time with -k.",
             )
         self._partial.write(line)
@@ -447,12 +445,7 @@ class Recorder:
 def _expected(entry: Expectation | None, case: str) -> Expected | None:
     if entry is None:
         return None
-    record: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "location": entry.location_of(case)}
-    if entry.issue:
-        record["issue"] = entry.issue
-    if entry.checks:
-        record["checks"] = list(entry.checks)
-    return record
+    return Expected(entry.verdict, entry.reason, entry.issue or "", entry.location_of(case), list(entry.checks))
 
 
 def _subject(subject: Subject) -> dict[str, Any]:

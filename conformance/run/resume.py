@@ -16,13 +16,14 @@ from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
 from conformance.files.journal import Journal, UnsafeState, open_state, state_errors
 from conformance.results.file import IndexedLines, LazyRecords, read_record
+from conformance.results.records import Result
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from conformance.results.file import Key
-    from conformance.results.records import ArchiveRecord, CaseRecord, Footer, Header, ResultRecord
+    from conformance.results.records import ArchiveRecord, CaseRecord, Footer, Header
     from conformance.run.settings import Settings
 
 
@@ -144,7 +145,7 @@ class InterruptedRun:
     source: Path
     size: int
     header: Header
-    results: Mapping[Key, ResultRecord]
+    results: Mapping[Key, Result]
     cases: Mapping[str, CaseRecord]
     archives: Mapping[str, ArchiveRecord]
 
@@ -176,7 +177,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
         if not line.endswith(b"\n"):
             break
         record = read_record(lines, number, line)
-        kind = record["record"]
+        kind = "result" if isinstance(record, Result) else record["record"]
         if (kind == "header") != (number == 0):
             raise _malformed(source, "has a header in the middle, or none at the beginning")
         if kind == "footer":
@@ -184,7 +185,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
             break
         header, size = header or record, size + len(line)
         if kind != "header":
-            key = (record["subject"], record["case"]) if kind == "result" else record["case"]
+            key = (record.subject, record.case) if isinstance(record, Result) else record["case"]
             if key in found[kind]:
                 raise _malformed(source, f"has two {kind} records of one case")
             found[kind][key] = number

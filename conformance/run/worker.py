@@ -14,7 +14,9 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
+from msgspec import structs
 
 from conformance.corpus.case_json import COMPANION_FILE
 from conformance.corpus.corpus import Corpus
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from conformance.judging.accuracy import AccuracyCounter
     from conformance.judging.outcome import Outcome
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import RecordedOutputs
+    from conformance.results.records import RecordedOutputs, Result
     from conformance.subjects.loading import Subject
 
 
@@ -100,7 +102,7 @@ def _is_input(name: str) -> bool:
     return name == _MODEL_FILE or name.startswith("test_data_set_0/input_")
 
 
-def run_repeatedly(run: Callable[[], Outcome], times: int) -> tuple[Outcome, dict[str, int]]:
+def run_repeatedly(run: Callable[[], Outcome], times: int) -> tuple[Outcome, dict[Verdict, int]]:
     """Run a case several times.
 
     Returns:
@@ -112,13 +114,13 @@ def run_repeatedly(run: Callable[[], Outcome], times: int) -> tuple[Outcome, dic
         if outcome.verdict.is_worse_than(worst.verdict):
             worst = outcome
     counts = Counter(outcome.verdict for outcome in outcomes)
-    return worst, {str(verdict): counts[verdict] for verdict in sorted(counts)} if times > 1 else {}
+    return worst, {verdict: counts[verdict] for verdict in sorted(counts)} if times > 1 else {}
 
 
 def case_report(
-    nodeid: str, location: tuple[str, int | None, str], result: dict[str, Any], seconds: float
+    nodeid: str, location: tuple[str, int | None, str], result: Mapping[str, Any], seconds: float
 ) -> pytest.TestReport:
-    """Return the pytest report of one case; it carries the result record `result`."""
+    """Return the pytest report of one case; it carries the result, converted by `to_builtins` for pytest-xdist."""
     return pytest.TestReport(nodeid, location, {}, "passed", None, "call", duration=seconds, conformance=result)
 
 
@@ -189,12 +191,12 @@ class Worker:
             result, seconds = self._result(item, after)
         except (CorpusError, StorageError) as error:
             return case_report(item.nodeid, item.location, {"abandon": [error.area, *error.args]}, 0.0)
-        return case_report(item.nodeid, item.location, result, seconds)
+        return case_report(item.nodeid, item.location, msgspec.to_builtins(result), seconds)
 
-    def _result(self, item: ConformanceItem, after: ConformanceItem | None) -> tuple[dict[str, Any], float]:
-        """Run the case of an item. Return its result record and the seconds that the subject took.
+    def _result(self, item: ConformanceItem, after: ConformanceItem | None) -> tuple[Result, float]:
+        """Run the case of an item. Return its result and the seconds that the subject took.
 
-        The record lacks the keys that the recorder adds. `after` is the next item, whose case is prefetched.
+        The recorder sets level, expectation and baseline of the result. `after` is the next item, which is prefetched.
 
         Raises:
             CorpusError: a file of the case differs from the manifest.
@@ -203,27 +205,14 @@ class Worker:
         run = partial(self._run_case, item.subject, item.case, partial(self._prefetch_load, item.subject, after))
         outcome, repeats = run_repeatedly(run, self._repeat)
         self._was_unsupported = outcome.verdict is Verdict.UNSUPPORTED
-        result: dict[str, Any] = {
-            "subject": item.subject.id,
-            "case": item.case.id,
-            "verdict": str(outcome.verdict),
-            "phase": outcome.phase,
-            "message": outcome.message,
-            "seconds": round(outcome.seconds, 6),
-            "outputs": list(outcome.outputs),
-        }
-        optional: dict[str, Any] = {
-            "stderr": self._processes.stderr_of(item.subject) if outcome.verdict.is_defect else "",
-            "repeats": repeats,
-            "recorded_outputs": self._recorded_outputs(item, outcome),
-            "checks": list(outcome.checks),
-            "hazards": list(outcome.hazards),
-            "placement": outcome.placement,
-            "rules": self._rules(item.case),
-            "accuracy": outcome.accuracy,
-            "returned": outcome.returned,
-        }
-        return result | {name: value for name, value in optional.items() if value}, outcome.seconds
+        stderr = self._processes.stderr_of(item.subject) if outcome.verdict.is_defect else ""
+        result = structs.replace(
+            outcome.result(item.subject.id, item.case.id, item.case.level, stderr=stderr),
+            repeats=repeats,
+            recorded_outputs=self._recorded_outputs(item, outcome),
+            rules=self._rules(item.case),
+        )
+        return result, outcome.seconds
 
     def _recorded_outputs(self, item: ConformanceItem, outcome: Outcome) -> RecordedOutputs | None:
         """Run a failing case again and return the outputs of the backend for the diagnosis; None for other cases."""

@@ -78,7 +78,12 @@ class JsonDecoder:
             MalformedError: the content is not JSON, or the document does not have the type.
         """
         with malformed_errors():
-            return msgspec.to_builtins(self._decoder.decode(content))
+            return plain_or_struct(self._decoder.decode(content))
+
+
+def plain_or_struct(document: Any) -> Any:
+    """Return a document of a defined struct type as it is, and a document of a TypedDict as a plain dict."""
+    return msgspec.to_builtins(document) if type(document).__module__ == __name__ else document
 
 
 def document_type(types: Any, key: str = "") -> Any:
@@ -150,6 +155,8 @@ def _struct(typed_dict: Any, key: str = "", tag: str = "") -> Any:
 
     msgspec can decode TypedDicts directly, but it then ignores undeclared keys.
     """
+    if isinstance(typed_dict, type) and issubclass(typed_dict, msgspec.Struct):
+        return typed_dict
     hints = {name: hint for name, hint in get_type_hints(typed_dict, include_extras=True).items() if name != key}
     names = {name: f"{name}_" if keyword.iskeyword(name) else name for name in hints}
     return msgspec.defstruct(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.verdicts import Verdict
+from conformance.verdicts import Phase, Verdict
 
 MESSAGE_LIMIT = 2000
 """Characters of a subject's message that results keep."""
@@ -18,7 +18,7 @@ class SubjectFailure(Exception):
     """
 
     verdict = Verdict.ERROR
-    phase: str | None = None
+    phase: Phase | None = None
     is_rejection = False
 
 

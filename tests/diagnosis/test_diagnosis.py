@@ -19,6 +19,7 @@ from diagnosis_accuracy import (
     unexplainable_backends,
 )
 from kernel_mistakes import MISTAKES
+from runs_in_memory import make_result
 
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.diagnosis.diagnosis import SEARCH_TAG
@@ -151,14 +152,14 @@ def test_catalogue_has_none_of_the_kernel_mistakes():
 def test_collector_keeps_the_violated_check_of_an_optimizer():
     checks = [{"name": "mutation", "level": "must", "violation": "the caller's model is changed: node Y is gone"}]
     findings = ResultCollector()
-    findings.add({"subject": "a", "case": "x", "verdict": "fail", "phase": "compare", "checks": checks}, Level.MUST)
+    findings.add(make_result(subject="a", case="x", verdict="fail", phase="compare", checks=checks), Level.MUST)
     assert findings.by_subject["a"]["x"].message == "mutation: the caller's model is changed"
 
 
 def test_collector_ignores_start_failures_and_disabled_diagnosis():
     not_started, disabled = ResultCollector(), ResultCollector(is_enabled=False)
-    not_started.add({"subject": "a", "case": "test_adam", "verdict": "crash", "phase": "start"}, Level.MUST)
-    disabled.add({"subject": "a", "case": "test_adam", "verdict": "crash", "phase": "run"}, Level.MUST)
+    not_started.add(make_result(verdict="crash", phase="start"), Level.MUST)
+    disabled.add(make_result(verdict="crash", phase="run"), Level.MUST)
     assert not not_started.has_explainable_failure
     assert not disabled.has_explainable_failure
 

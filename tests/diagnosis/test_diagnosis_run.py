@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from runs_in_memory import make_result
 
 from conformance.diagnosis import run
 from conformance.diagnosis.collected_results import ResultCollector
@@ -26,7 +27,7 @@ def died(whole_corpus):
                 if id.startswith(("test_argmax_type_", "test_adagrad_c")) and not case.is_invalid:
                     wrong = "uint64" in id or id.startswith("test_adagrad_chained_")
                     told = {"verdict": verdict, "phase": "run", "message": f"died {len(id)} ms on"} if wrong else {}
-                    findings.add({"subject": subject, "case": id, "verdict": "pass", **told}, case.level)
+                    findings.add(make_result(subject=subject, case=id, **told), case.level)
         return findings
 
     return found
@@ -34,7 +35,7 @@ def died(whole_corpus):
 
 def test_diagnose_run_without_failures_is_empty(whole_corpus):
     findings = ResultCollector()
-    findings.add({"subject": "a", "case": "test_adam", "verdict": "pass"}, Level.MUST)
+    findings.add(make_result(), Level.MUST)
     assert not findings.has_explainable_failure
     assert diagnose_run(findings, whole_corpus) == NOTHING
 
@@ -55,7 +56,7 @@ def test_diagnose_run_orders_records_by_family_and_subject(whole_corpus, died):
 
 def test_diagnose_run_ignores_unsupported_cases(whole_corpus, died):
     findings, more = died(), died()
-    more.add({"subject": "a", "case": "test_argmax_ties_default", "verdict": "unsupported"}, Level.MUST)
+    more.add(make_result(subject="a", case="test_argmax_ties_default", verdict="unsupported"), Level.MUST)
     assert diagnose_run(more, whole_corpus) == diagnose_run(findings, whole_corpus)
 
 

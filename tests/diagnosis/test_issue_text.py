@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 from onnx import helper
+from runs_in_memory import make_result
 
 from conformance.diagnosis.reproduction.folder import issue_text
 
@@ -14,8 +15,8 @@ MODEL = helper.make_model(helper.make_graph([], "g", [], []))
 
 def issue(**changed):
     case = {"case": "test_x", "kind": "invalid", "title": HOSTILE, "clauses": [], "data_sets": []}
-    result = {"case": "test_x", "verdict": "fail", "phase": "run", "message": HOSTILE, "level": "must", "outputs": []}
-    result["stderr"] = HOSTILE
+    result = make_result(verdict="fail", phase="run", message=HOSTILE)
+    result.stderr = HOSTILE
     return issue_text(
         {**case, **changed}, result, f"acme {HOSTILE}", "backend", {HOSTILE: HOSTILE}, "onnx-conformance", MODEL
     )
@@ -37,8 +38,8 @@ def test_hostile_texts_in_an_issue_are_displayed_literally(kind):
 def test_hostile_diagnosis_in_an_issue_is_displayed_literally():
     diagnosis = {"text": HOSTILE, "operator": HOSTILE, "failing": 2, "explained": 1}
     case = {"case": "test_x", "kind": "node", "title": "A title", "clauses": [], "data_sets": []}
-    result = {"case": "test_x", "verdict": "fail", "phase": "run", "message": "", "level": "must", "outputs": []}
-    result["stderr"] = ""
+    result = make_result(verdict="fail", phase="run", message="")
+    result.stderr = ""
     text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", MODEL, diagnosis=diagnosis)
     assert "Probable cause" in text
     assert not [raw for raw in ("![", "](", "<script", "@all", "\x1b") if raw in outside_of_code(text)]
@@ -49,6 +50,6 @@ def test_names_of_inputs_cannot_end_a_block_of_code():
     model = helper.make_model(helper.make_graph([], "g", [value], []))
     inputs = [{"name": value.name, "type": "float", "shape": [1], "values": ["1"], "elided": False}]
     case = {"case": "test_x", "kind": "node", "title": "A title", "clauses": [], "data_sets": [{"inputs": inputs}]}
-    result = {"case": "test_x", "verdict": "fail", "phase": "run", "message": "", "level": "must", "outputs": []}
-    text = issue_text(case, {**result, "stderr": ""}, "acme", "backend", {}, "onnx-conformance", model)
+    result = make_result(verdict="fail", phase="run", message="")
+    text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", model)
     assert "# PASSED" not in text.splitlines()

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from runs_in_memory import with_fields
 
 from conformance.corpus.loading import load_case_in_memory
 from conformance.diagnosis import recorded_outputs
@@ -91,5 +92,5 @@ def test_observation_without_all_data_sets_is_a_failure(case):
 @pytest.mark.parametrize("spoilt", [{"dtype": "nonsense"}, {"dtype": "string"}, {"data": "%"}, {"shape": [9, 9]}])
 def test_malformed_record_has_no_observation(right, spoilt):
     record = recorded_outputs.observation_to_record(right)
-    record["outputs"][0][0].update(spoilt)
+    record.outputs[0][0] = with_fields(record.outputs[0][0], **spoilt)
     assert recorded_outputs.observation_from_record(record) is None

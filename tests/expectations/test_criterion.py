@@ -6,6 +6,7 @@ import itertools
 import re
 
 import pytest
+from runs_in_memory import make_result
 
 from conformance.expectations.criterion import MAX_REASONS, CaseFacts, PassCriterion
 from conformance.expectations.file import Expectation, Expectations
@@ -43,7 +44,7 @@ def judge(
     """Judge a result, and return whether it is as expected."""
     entry = criterion.expectation_for(subject, case)
     expected = entry and {"verdict": str(entry.verdict), "reason": entry.reason, "location": entry.location_of(case)}
-    result = {"subject": subject, "case": case, "level": level, "verdict": verdict, "expected": expected, **more}
+    result = make_result(subject=subject, case=case, level=level, verdict=verdict, expected=expected, **more)
     return criterion.judge(result, lambda: facts)
 
 
@@ -163,8 +164,8 @@ class TestExpectedChecks:
         checks = [{"name": name, "run": "once", "level": str(level), "violation": "no"} for name in violated]
         expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
         texts = expected | ({"checks": list(named)} if named else {})
-        result = {"subject": "acme", "case": "test_x", "level": MUST, "verdict": FAIL, "expected": texts}
-        return criterion.judge({**result, "checks": checks}, lambda: ADAM), criterion
+        result = make_result(level=MUST, verdict=FAIL, expected=texts, checks=checks)
+        return criterion.judge(result, lambda: ADAM), criterion
 
     def test_violation_of_a_named_check_is_expected(self):
         assert self.judged("answers")[0]

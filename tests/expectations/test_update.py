@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import assert_raises
-from runs_in_memory import make_run, plain_case, plain_result
+from runs_in_memory import make_result, make_run, plain_case, plain_result
 
 from conformance.expectations import update as update_module
 from conformance.expectations.criterion import CaseFacts, PassCriterion
@@ -361,7 +361,7 @@ def reasons(text: str, verdicts) -> list[str]:
     for case, verdict in verdicts.items():
         entry = criterion.expectation_for("acme", case)
         expected = entry and {"verdict": str(entry.verdict), "reason": "", "location": entry.location_of(case)}
-        result = {"subject": "acme", "case": case, "level": "must", "verdict": verdict, "expected": expected}
+        result = make_result(case=case, verdict=verdict, expected=expected)
         criterion.judge(result, lambda: CaseFacts("Adam", frozenset()))
     return criterion.reasons(partial=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runs_in_memory import make_run, plain_case, plain_result
+from runs_in_memory import make_run, plain_case, plain_result, with_fields
 
 from conformance.expectations.file import parse_expectations
 from conformance.expectations.update import NewEntries, update_expectations
@@ -22,8 +22,8 @@ def run(*verdicts: tuple[str, str], **more) -> Results:
         "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }
-    results = tuple(plain_result("acme", case, verdict, message="it is wrong") for case, verdict in verdicts)
-    results[0].update(more)
+    first, *rest = (plain_result("acme", case, verdict, message="it is wrong") for case, verdict in verdicts)
+    results = with_fields(first, **more), *rest
     cases = [plain_case(case) for case, _ in verdicts]
     return make_run("results.jsonl", header, cases, results, {"results": len(results), "diagnoses": ()})
 

@@ -101,7 +101,7 @@ def judged(case, output, *others):
 
 
 def within(outcome):
-    return {name: (counts["within"], counts["elements"]) for name, counts in outcome.accuracy.items()}
+    return {name: (counts.within, counts.elements) for name, counts in outcome.accuracy.items()}
 
 
 def test_elements_count_for_all_weaker_grades(adam, told):

@@ -113,14 +113,14 @@ def test_message_is_valid_utf_8(case_of):
 
 def test_outcome_has_evidence_per_data_set_and_output(case_of):
     outcome = judge_backend(fakes.AlwaysRight, case_of(REPEATED))
-    assert [(output["data_set"], output["name"]) for output in outcome.outputs] == [
+    assert [(output.data_set, output.name) for output in outcome.outputs] == [
         (number, name) for number in range(3) for name in ("X_new", "H_new")
     ]
 
 
 def test_error_keeps_the_evidence_of_earlier_data_sets(case_of):
     outcome = judge_backend(raising.RaisesOnSecondRun, case_of(REPEATED))
-    assert {output["data_set"] for output in outcome.outputs} == {0}
+    assert {output.data_set for output in outcome.outputs} == {0}
 
 
 def test_message_counts_further_wrong_outputs(case_of):
@@ -129,12 +129,12 @@ def test_message_counts_further_wrong_outputs(case_of):
 
 def test_passing_output_has_its_error(case_of):
     outputs = judge_backend(fakes.AlwaysRight, case_of(ADAM)).outputs
-    assert all({"max_ulp", "error_over_bound"} <= set(output) for output in outputs)
+    assert all(None not in (output.max_ulp, output.error_over_bound) for output in outputs)
 
 
 @pytest.mark.parametrize("case", [EXACT, INDEX, SHOULD, SILENT])
 def test_wrong_output_has_its_first_bad_element(case_of, case):
-    assert judge_backend(fakes.AlwaysWrong, case_of(case)).outputs[0]["first_bad"]["index"] is not None
+    assert judge_backend(fakes.AlwaysWrong, case_of(case)).outputs[0].first_bad.index is not None
 
 
 def test_data_sets_run_on_one_prepared_model(case_of, monkeypatch):

@@ -70,7 +70,7 @@ def test_overwritten_output_fails_at_should(outcome, isolated):
     assert result.message == (
         "kept_outputs: index of data set 0 has been overwritten by a later run (and 1 more output)"
     )
-    assert [(check["name"], check["level"]) for check in result.checks] == [("kept_outputs", "should")]
+    assert [(check.name, check.level) for check in result.checks] == [("kept_outputs", "should")]
 
 
 def test_wrong_answer_precedes_an_overwritten_output(outcome):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from conformance.corpus.loading import ExpectedTensor
 from conformance.judging import compare as comparison
@@ -37,12 +38,12 @@ def index(expected: Any, choices: Any) -> ExpectedTensor:
 def accepts(output: ExpectedTensor, actual: Any) -> bool:
     """Whether an output is accepted, which is told with evidence and without."""
     accepted = comparison.is_acceptable(output, actual)
-    assert accepted == ("violation" not in compare_output(output, actual, 0))
+    assert accepted == (compare_output(output, actual, 0).violation is None)
     return accepted
 
 
 def violation(output: ExpectedTensor, actual: Any) -> str:
-    return compare_output(output, actual, 0)["violation"]
+    return compare_output(output, actual, 0).violation
 
 
 def test_check_name_depends_on_bound_and_choices():
@@ -55,7 +56,7 @@ def test_check_name_depends_on_bound_and_choices():
 
 def test_evidence_has_output_check_and_data_set():
     evidence = compare_output(bounded([1.0], [0.1]), float32(1.0), 3)
-    assert (evidence["name"], evidence["check"], evidence["data_set"]) == ("Y", "bound", 3)
+    assert (evidence.name, evidence.check, evidence.data_set) == ("Y", "bound", 3)
 
 
 def test_exact_accepts_equal_bits():
@@ -131,7 +132,7 @@ def test_index_accepts_the_choices_only(actual, acceptable):
 
 def test_evidence_of_several_choices_has_the_actual_index():
     output = index([1], [[False, True, True]])
-    assert compare_output(output, np.array([2], dtype=np.int64), 0)["actual"]["values"] == ["2"]
+    assert compare_output(output, np.array([2], dtype=np.int64), 0).actual["values"] == ["2"]
 
 
 def test_index_compares_each_element_with_its_choices():
@@ -182,29 +183,29 @@ def test_type_of_other_byte_order_is_named_differently():
 
 def test_accepted_output_has_its_largest_error():
     evidence = compare_output(bounded([1.0, 2.0], [1e-6, 1e-6]), float32(1.0 + 4 * ULP_OF_ONE, 2.0), 0)
-    assert evidence["max_ulp"] == 4
-    assert evidence["error_over_bound"] == pytest.approx(4 * ULP_OF_ONE / 1e-6, rel=1e-3)
-    assert evidence["worst_index"] == [0]
+    assert evidence.max_ulp == 4
+    assert evidence.error_over_bound == pytest.approx(4 * ULP_OF_ONE / 1e-6, rel=1e-3)
+    assert evidence.worst_index == [0]
 
 
 def test_bit_identical_output_has_error_zero():
     evidence = compare_output(bounded([1.0], [1e-6]), float32(1.0), 0)
-    assert (evidence["max_ulp"], evidence["error_over_bound"]) == (0.0, 0.0)
+    assert (evidence.max_ulp, evidence.error_over_bound) == (0.0, 0.0)
 
 
 def test_largest_error_ignores_non_finite_elements():
     evidence = compare_output(bounded([1.0, NAN, INF, 1.0], [1.0, 0.0, 0.0, INF]), float32(1.5, 2.0, 1.0, -7.0), 0)
-    assert evidence["error_over_bound"] == 0.5
+    assert evidence.error_over_bound == 0.5
 
 
 def test_rejected_output_has_its_largest_error():
     evidence = compare_output(bounded([1.0, 1.0], [0.5, 0.5]), float32(1.75, 3.0), 0)
-    assert (evidence["error_over_bound"], evidence["worst_index"]) == (4.0, [1])
+    assert (evidence.error_over_bound, evidence.worst_index) == (4.0, [1])
 
 
 def test_first_bad_element_has_decimal_hex_and_bound():
-    bad = compare_output(bounded([[1.0, 0.1]], [[1.0, 1e-9]]), np.array([[1.5, 0.5]], dtype=np.float32), 0)["first_bad"]
-    assert bad == {
+    bad = compare_output(bounded([[1.0, 0.1]], [[1.0, 1e-9]]), np.array([[1.5, 0.5]], dtype=np.float32), 0).first_bad
+    assert asdict(bad) == {
         "index": [0, 1],
         "expected": "0.1",
         "actual": "0.5",
@@ -217,25 +218,25 @@ def test_first_bad_element_has_decimal_hex_and_bound():
 
 def test_bad_scalar_has_an_empty_index():
     output = ExpectedTensor("Y", np.array(1.0, dtype=np.float32))
-    assert compare_output(output, np.float32(2.0), 0)["first_bad"]["index"] == []
+    assert compare_output(output, np.float32(2.0), 0).first_bad.index == []
 
 
 def test_bad_nan_has_no_distance():
-    assert "ulp" not in compare_output(exact(1.0), float32(NAN), 0)["first_bad"]
+    assert compare_output(exact(1.0), float32(NAN), 0).first_bad.ulp is None
 
 
 def test_bad_index_lists_the_choices():
-    bad = compare_output(index([1], [[False, True, True]]), np.array([0], dtype=np.int64), 0)["first_bad"]
-    assert (bad["expected"], bad["actual"]) == ("1 or 2", "0")
+    bad = compare_output(index([1], [[False, True, True]]), np.array([0], dtype=np.int64), 0).first_bad
+    assert (bad.expected, bad.actual) == ("1 or 2", "0")
 
 
 def test_violation_counts_wrong_elements():
     evidence = compare_output(exact(1.0, 2.0, 3.0), float32(1.0, 0.0, 0.0), 0)
-    assert (evidence["wrong"], evidence["violation"]) == (2, "has 2 wrong of 3 elements")
+    assert (evidence.wrong, evidence.violation) == (2, "has 2 wrong of 3 elements")
 
 
 def test_wrong_output_has_a_preview():
-    actual = compare_output(ExpectedTensor("Y", np.zeros(100, np.float32)), np.ones(100, np.float32), 0)["actual"]
+    actual = compare_output(ExpectedTensor("Y", np.zeros(100, np.float32)), np.ones(100, np.float32), 0).actual
     assert len(actual["values"]) + actual["elided"] == 100
     assert actual["elided"]
 
@@ -270,4 +271,4 @@ def test_bound_rejects_one_element_outside_it(values, bound, place):
     actual, at = expected.copy(), place % len(values)
     actual[at] = np.float32(expected[at] + 2 * bound + 1e32)
     evidence = compare_output(bounded(expected, np.full(expected.shape, bound)), actual, 0)
-    assert evidence["first_bad"]["index"] == [at]
+    assert evidence.first_bad.index == [at]

@@ -32,7 +32,7 @@ def test_mixed_interpretations_fail(outcome):
     told = outcome(SHOWN, ROOT_IN_FLOAT)
     assert (told.verdict, told.phase) == (Verdict.FAIL, "compare")
     assert told.message == f"X_new {NO_INTERPRETATION_VIOLATION}"
-    assert all(output["error_over_bound"] <= 1 for output in told.outputs)
+    assert all(output.error_over_bound <= 1 for output in told.outputs)
 
 
 @pytest.mark.parametrize("edits", [{}, SCALARS_IN_FLOAT])

@@ -12,6 +12,7 @@ from conformance.adapters.optimizers import identity
 from conformance.corpus.case import PassEffect, Rewrite
 from conformance.judging.optimizer_checks import CHECKS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.results.records import HazardChange
 from conformance.verdicts import Unsupported, Verdict
 
 
@@ -41,14 +42,12 @@ class TestCorrectOptimizers:
         assert judged(optimize, argmax_after("Exp"), MAY).verdict is Verdict.PASS
 
     def test_outcome_records_checks_of_both_optimizer_runs(self):
-        told = {
-            (check["name"], check["run"]) for check in judged(eliminate, argmax_after("Exp"), FIRES, hazard=True).checks
-        }
+        told = {(check.name, check.run) for check in judged(eliminate, argmax_after("Exp"), FIRES, hazard=True).checks}
         assert told == {(name, run) for name in {check.name for check in CHECKS} for run in ("once", "fixed_point")}
 
     def test_optimizer_without_fixed_point_runs_once(self):
         outcome = judged(identity.optimize, argmax_after("Relu"), STAYS)
-        assert {check["run"] for check in outcome.checks} == {"once"}
+        assert {check.run for check in outcome.checks} == {"once"}
 
     def test_optimizer_without_fixed_point_may_reach_it(self):
         chain = argmax_model("A=Exp(X) B=Log(A) index=ArgMax<axis=1,keepdims=0>(B)")
@@ -60,13 +59,7 @@ class TestHazards:
     def test_documented_change_passes_and_is_listed(self):
         outcome = judged(eliminate, argmax_after("Exp"), FIRES, hazard=True)
         assert outcome.verdict is Verdict.PASS
-        assert outcome.hazards[0] == {
-            "class": "rounding_tie",
-            "data_set": 1,
-            "run": "once",
-            "before": ["0", "0"],
-            "after": ["1", "1"],
-        }
+        assert outcome.hazards[0] == HazardChange("rounding_tie", 1, "once", ["0", "0"], ["1", "1"])
 
     def test_identity_has_no_hazard_changes(self):
         assert judged(identity.optimize, argmax_after("Exp"), FIRES, implements=False, hazard=True).hazards == ()
@@ -86,7 +79,7 @@ def test_unknown_operator_is_not_judged():
 
     outcome = judged(optimize, argmax_after("Exp"), FIRES, implements=False)
     assert outcome.verdict is Verdict.PASS
-    assert "acme.FusedArgMax" in next(c["not_judged"] for c in outcome.checks if c["name"] == "answers")
+    assert "acme.FusedArgMax" in next(c.not_judged for c in outcome.checks if c.name == "answers")
 
 
 class TestOptimizersWithoutThePass:

@@ -117,7 +117,7 @@ class TestLevels:
     )
     def test_violation_counts_at_the_weaker_level(self, case, counts_at):
         records = judged(eliminate, argmax_after("Exp"), FIRES, level=case).checks
-        assert counts_at.items() <= {record["name"]: record["level"] for record in records}.items()
+        assert counts_at.items() <= {record.name: record.level for record in records}.items()
 
     def test_message_is_the_strongest_violation(self):
         def optimize(proto):

@@ -9,6 +9,7 @@ from runs_in_memory import list_results, text_renderer
 
 from conformance.report.formats import html, markdown
 from conformance.report.summary import summary
+from conformance.results.records import Within
 from conformance.serialization.json_schema import schema_violation
 
 FIRST, SECOND = (4, 4), (4, 3)
@@ -19,11 +20,9 @@ def run_with_accuracy():
     """Return the sample run with accuracy in two results of its first subject."""
     run = small_run()
     subject = run.header["subjects"][0]["id"]
-    results = [result for result in list_results(run) if result["subject"] == subject][:2]
+    results = [result for result in list_results(run) if result.subject == subject][:2]
     for result, (elements, within) in zip(results, (FIRST, SECOND), strict=True):
-        counts = {"elements": elements, "within": within}
-        result["accuracy"] = {"IEEE 754": counts, "WGSL": {"elements": elements, "within": elements}}
-        run.rows[subject, result["case"]]["accuracy"] = result["accuracy"]
+        result.accuracy = {"IEEE 754": Within(elements, within), "WGSL": Within(elements, elements)}
     return run
 
 

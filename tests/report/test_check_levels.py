@@ -18,7 +18,7 @@ def failed_run():
     """Return the sample as a failed run with level should."""
     run = optimizer_run(outcome="fail", reasons=["why"])
     for result in list_results(run):
-        result["unexpected"] = result["verdict"] == "fail"
+        result.unexpected = result.verdict == "fail"
     return run
 
 

@@ -13,7 +13,7 @@ import pytest
 from golden_files import FORMATS, GOLDEN, render_golden_files, run_after, run_before
 from junitparser import JUnitXml
 from lxml import etree
-from runs_in_memory import list_results, text_renderer, with_records, with_results
+from runs_in_memory import list_results, text_renderer, with_fields, with_records, with_results
 
 from conformance.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.report.summary import summary
@@ -28,14 +28,14 @@ STRANGE = "\x00\x08\x1b[31m\x7f\x85\ufffe\ud800\u202e]]><b>&\"'"
 def run_with_strange_text():
     """Return the golden run with control characters and markup in every message and reason."""
     run = run_after()
-    results = tuple({**result, "message": STRANGE, "stderr": STRANGE} for result in list_results(run))
+    results = tuple(with_fields(result, message=STRANGE, stderr=STRANGE) for result in list_results(run))
     return with_results(run, results, footer={**run.footer, "reasons": [STRANGE]})
 
 
 def passing_run():
     """Return the golden run without unexpected results."""
     run = run_after()
-    results = tuple({**result, "unexpected": False} for result in list_results(run))
+    results = tuple(with_fields(result, unexpected=False) for result in list_results(run))
     return with_results(run, results, footer={**run.footer, "reasons": [], "outcome": "pass"})
 
 
@@ -143,8 +143,8 @@ class TestMarkdown:
         run = run_after()
         case = {"record": "case", **run.cases["test_adam"]}
         names = [f"test_{number:04}" for number in range(500)]
-        first = {**list_results(run)[0], "verdict": "fail", "unexpected": True, "message": "wrong"}
-        results = tuple({**first, "case": name} for name in names)
+        first = with_fields(list_results(run)[0], verdict="fail", unexpected=True, message="wrong")
+        results = tuple(with_fields(first, case=name) for name in names)
         text = text_renderer(markdown.render)([with_records(run, [{**case, "case": name} for name in names], results)])
         assert [int(count) for count in re.findall(r"(\d+) (?:more )?cases", text)] == [7, 500, 500, 480]
 
@@ -165,9 +165,9 @@ class TestAnnotations:
 
     def test_annotations_are_at_most_ten(self):
         run = run_after()
-        case, first = run.cases["test_adam"], {**list_results(run)[0], "verdict": "error", "unexpected": True}
+        case, first = run.cases["test_adam"], with_fields(list_results(run)[0], verdict="error", unexpected=True)
         names = [f"test_{number}" for number in range(30)]
-        results = [{**first, "case": name, "message": f"kernel_of_{name[5:]} is missing"} for name in names]
+        results = [with_fields(first, case=name, message=f"kernel_of_{name[5:]} is missing") for name in names]
         text = text_renderer(annotations.render)(
             [with_records(run, [{**case, "case": name} for name in names], results)]
         )
@@ -189,7 +189,7 @@ class TestBadge:
     def test_title_of_one_subject_has_outcome_and_passes(self):
         run = passing_run()
         header = {**run.header, "subjects": run.header["subjects"][:1]}
-        results = tuple(result for result in list_results(run) if result["subject"] == "reference")
+        results = tuple(result for result in list_results(run) if result.subject == "reference")
         text = text_renderer(badge.render)([with_results(run, results, header=header)])
         assert "PASSED, 5 of 5" in text
         assert badge.ALL_PASSED in text

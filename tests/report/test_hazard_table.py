@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from repository import ROOT
-from runs_in_memory import make_run
+from runs_in_memory import make_result, make_run
 
 from conformance.report.formats import hazard_table as report
 
@@ -26,10 +26,12 @@ def case(name, values, hazard="exp_overflow", operator="Exp"):
 def run(results, cases=None):
     cases = cases or [case("test_small", ["89", "100"])]
     subjects = [{"id": id, "kind": "backend", "version": "1"} for id in results]
-    results = [
-        {"subject": id, "case": cases[0]["case"], "verdict": "pass", "outputs": [], **r} for id, r in results.items()
-    ]
+    results = [make_result(subject=id, case=cases[0]["case"], **r) for id, r in results.items()]
     return make_run("r.jsonl", {"subjects": subjects}, cases, results, {})
+
+
+CHECK = {"name": "checker", "run": "once", "level": "must"}
+CHANGE = {"class": "rounding_tie", "data_set": 0, "run": "once", "before": ["0"], "after": ["1"]}
 
 
 def cells(table):
@@ -39,13 +41,19 @@ def cells(table):
 @pytest.mark.parametrize(
     ("result", "answer"),
     [
-        ({"outputs": [{"data_set": 0, "name": "index", "actual": tensor("index", ["1"])}]}, "1"),
-        ({"outputs": [{"data_set": 0, "name": "index"}]}, "0"),
-        ({"outputs": [{"data_set": 0, "name": "index", "violation": "is a str"}], "verdict": "fail"}, "fail"),
+        ({"outputs": [{"data_set": 0, "name": "index", "check": "index", "actual": tensor("index", ["1"])}]}, "1"),
+        ({"outputs": [{"data_set": 0, "name": "index", "check": "index"}]}, "0"),
+        (
+            {
+                "outputs": [{"data_set": 0, "name": "index", "check": "index", "violation": "is a str"}],
+                "verdict": "fail",
+            },
+            "fail",
+        ),
         ({"verdict": "crash"}, "crash"),
-        ({"checks": [], "hazards": [{"data_set": 0, "before": ["0"], "after": ["1"]}]}, "0 → 1"),
-        ({"checks": [], "hazards": []}, "unchanged"),
-        ({"checks": [], "verdict": "error"}, "error"),
+        ({"checks": [CHECK], "hazards": [CHANGE]}, "0 → 1"),
+        ({"checks": [CHECK], "hazards": []}, "unchanged"),
+        ({"checks": [CHECK], "verdict": "error"}, "error"),
     ],
 )
 def test_subject_output_is_shown(result, answer):

@@ -219,8 +219,8 @@ def test_details_omit_accepted_outputs_unless_silent() -> None:
 
 def test_evidence_on_unknown_output_has_its_name() -> None:
     run = small_run()
-    list_results(run)[0]["outputs"][0]["name"] = "Y"
-    list_results(run)[0]["outputs"][0]["violation"] = "one output too many"
+    list_results(run)[0].outputs[0].name = "Y"
+    list_results(run)[0].outputs[0].violation = "one output too many"
     output = embedded(render([run]), "detail-0")["evidence"][0]["outputs"][0]
     assert output[1] is None
     assert output[-1]["name"] == "Y"

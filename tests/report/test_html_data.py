@@ -25,7 +25,7 @@ from report_sample_optimizers import (
     optimizer_run,
 )
 from repository import ROOT
-from runs_in_memory import list_results, text_renderer, with_records
+from runs_in_memory import list_results, text_renderer, with_fields, with_records
 
 from conformance.report.formats import html
 from conformance.report.html import data as html_data
@@ -51,8 +51,8 @@ def embedded(page: str, name: str) -> Any:
 
 
 def failing_result(message: str, **more: Any) -> Any:
-    result = copy.deepcopy(next(result for result in list_results(small_run()) if result["verdict"] == "fail"))
-    return {**result, "message": message, **more}
+    result = copy.deepcopy(next(result for result in list_results(small_run()) if result.verdict == "fail"))
+    return with_fields(result, message=message, **more)
 
 
 def text_of(result: Any, kind: str = "node") -> str:
@@ -93,7 +93,7 @@ def test_failure_text_differs_for_different_words(one: str, other: str) -> None:
 
 def test_failure_text_without_message_is_the_first_violation() -> None:
     output = {"data_set": 0, "name": "X_new", "check": "exact", "violation": "has shape [3] instead of [2, 1]"}
-    check = {"name": "interface", "run": "once", "violation": "an input is gone"}
+    check = {"name": "interface", "run": "once", "level": "must", "violation": "an input is gone"}
     assert text_of(failing_result("", outputs=[output])) == "X_new has another shape"
     assert text_of(failing_result("", outputs=[], checks=[check])) == "interface: an input is gone"
     assert text_of(failing_result("", outputs=[])) == ""
@@ -109,9 +109,7 @@ def test_failure_text_of_invalid_model_is_constant() -> None:
 def test_failure_kind_of_pass_is_none() -> None:
     run = small_run()
     assert (
-        failure_kind(
-            run.cases["test_adam"], next(result for result in list_results(run) if result["verdict"] == "pass")
-        )
+        failure_kind(run.cases["test_adam"], next(result for result in list_results(run) if result.verdict == "pass"))
         is None
     )
 
@@ -138,7 +136,7 @@ def test_strip_tensor_number_of_output_names(name: str, free: str) -> None:
 def test_error_distribution_counts_tenths_of_the_bound(error: float, bar: int) -> None:
     run = small_run()
     output = {"data_set": 0, "name": "X_new", "check": "bound", "error_over_bound": error}
-    result: Any = {**list_results(run)[0], "outputs": [output]}
+    result: Any = with_fields(list_results(run)[0], outputs=[output])
     found = ErrorDistributions()
     found.add(run.cases["test_adam"], result)
     assert found.rows == [["X_new", "float", [int(at == bar) for at in range(BAR_COUNT)]]]
@@ -185,10 +183,10 @@ def test_subject_page_has_issue_and_location_of_expectation() -> None:
 
 def test_subject_page_margins_are_sorted_accepted_outputs() -> None:
     run = small_run()
-    for number, result in enumerate(one for one in list_results(run) if one["subject"] == "onnxruntime"):
-        for output in result["outputs"]:
-            if "violation" not in output and "error_over_bound" in output:
-                output["error_over_bound"] = 0.1 * (number + 1)
+    for number, result in enumerate(one for one in list_results(run) if one.subject == "onnxruntime"):
+        for output in result.outputs:
+            if output.violation is None and output.error_over_bound is not None:
+                output.error_over_bound = 0.1 * (number + 1)
     errors = [row[3] for row in subject_page("onnxruntime", run)["margins"]]
     assert errors == sorted(errors, reverse=True)
     assert errors
@@ -198,7 +196,7 @@ def test_subject_page_margins_are_sorted_accepted_outputs() -> None:
 def test_subject_page_lists_slowest_cases_first() -> None:
     run = small_run()
     for number, result in enumerate(list_results(run)):
-        result["seconds"] = number / 1000
+        result.seconds = number / 1000
     seconds = [row[1] for row in subject_page("reference", run)["slowest"]]
     assert seconds == sorted(seconds, reverse=True)
     assert len(seconds) == 6

@@ -55,7 +55,7 @@ def group_rows(*runs: Any) -> list[tuple[str, str, str, tuple[str, ...]]]:
 
 def test_causes_have_the_unexpected_results() -> None:
     found = {(subject, case) for _, subject, _, cases in group_rows(small_run()) for case in cases}
-    assert found == {(one["subject"], one["case"]) for one in list_results(small_run()) if one["unexpected"]}
+    assert found == {(one.subject, one.case) for one in list_results(small_run()) if one.unexpected}
 
 
 def test_group_numbers_do_not_depend_on_result_order() -> None:

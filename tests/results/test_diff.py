@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from runs_in_memory import make_run
+from runs_in_memory import make_result, make_run
 
 from conformance.report.diff import compare_runs, to_text
 from conformance.results.file import Results
@@ -16,7 +16,7 @@ SUBJECT = {"id": "acme", "kind": "optimizer", "version": "1.0"}
 def run(verdict: str, level: str, case_level: str = "must") -> Results:
     """Return a run of one case."""
     header = {"corpus": {"version": "1.0.0", "digest": "0"}, "subjects": [SUBJECT], "criterion": {}}
-    result = {"subject": "acme", "case": "test_x", "level": level, "verdict": verdict, "message": "", "outputs": []}
+    result = make_result(level=level, verdict=verdict)
     return make_run("r.jsonl", header, [{"case": "test_x", "level": case_level}], [result], {})
 
 

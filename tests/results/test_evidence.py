@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from runs_in_memory import make_result
 
 from conformance.results.evidence import short_evidence
 
@@ -19,5 +18,5 @@ from conformance.results.evidence import short_evidence
 )
 def test_short_evidence_has_the_violated_check_and_its_run(check, line):
     violated = {**check, "level": "should", "violation": "it is wrong"}
-    result: Any = {"phase": "compare", "message": "it is wrong", "outputs": [], "checks": [violated]}
+    result = make_result(phase="compare", message="it is wrong", checks=[violated])
     assert list(short_evidence(result, None, {})) == [line]

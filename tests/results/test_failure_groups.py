@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from runs_in_memory import make_result
 
 from conformance.results.failure_groups import (
     EVIDENCE_CASES,
@@ -30,6 +31,9 @@ DIAGNOSIS: Any = {
     "jointly_explained": [],
 }
 
+BAD = {"index": [0], "expected": "1", "actual": "2"}
+PREVIEW = {"name": "X_new", "type": "float", "shape": [1], "values": ["1"], "elided": 0}
+
 
 def case(name: str, elements: int = 1, clauses: tuple[str, ...] = ("adam.x_new", "adam.v_new")) -> Any:
     data_set = {"inputs": [{"shape": [elements]}], "outputs": []}
@@ -42,16 +46,16 @@ def output(name: str, violation: str | None = None, **more: Any) -> Any:
 
 
 def failure(name: str, **more: Any) -> Any:
-    record = {"subject": "acme", "case": name, "level": "must", "verdict": "fail", "phase": "compare", "expected": None}
-    return record | {"message": "X_new is wrong", "outputs": [output("X_new", "is wrong"), output("V_new")]} | more
+    record = {"case": name, "verdict": "fail", "phase": "compare", "message": "X_new is wrong"}
+    return make_result(**record | {"outputs": [output("X_new", "is wrong"), output("V_new")]} | more)
 
 
 def found(*results: Any, diagnoses: Any = (), cases: Any = ()) -> list[Any]:
     known = {each["case"]: each for each in cases}
-    by_key = {(result["subject"], result["case"]): result for result in results}
+    by_key = {(result.subject, result.case): result for result in results}
     grouper = FailureGrouper(lambda subject, name: CaseResult(known.get(name, case(name)), by_key[subject, name]))
     for result in results:
-        grouper.add(known.get(result["case"], case(result["case"])), result)
+        grouper.add(known.get(result.case, case(result.case)), result)
     return grouper.groups(diagnoses)
 
 
@@ -77,19 +81,19 @@ class TestGroups:
         ]
 
     def test_number_of_wrong_elements_does_not_divide_a_group(self):
-        bad = [output("X1_new", f"has {n} wrong of 9 elements", first_bad={}, wrong=n) for n in (1, 2)]
+        bad = [output("X1_new", f"has {n} wrong of 9 elements", first_bad=BAD, wrong=n) for n in (1, 2)]
         (group,) = found(failure("test_a", outputs=[bad[0]]), failure("test_b", outputs=[bad[1]]))
         assert group.text == "X_new has wrong elements"
 
     def test_wrong_type_forms_one_group_over_all_clauses(self):
-        wrong = [output("X_new", "has type double instead of float", actual={})]
+        wrong = [output("X_new", "has type double instead of float", actual=PREVIEW)]
         other = case("test_b", clauses=("adam.elementwise",))
         (group,) = found(failure("test_a", outputs=wrong), failure("test_b", outputs=wrong), cases=[other])
         assert (group.text, group.clause, group.check) == ("an output has type double instead of float", None, None)
 
     def test_wrong_values_of_one_output_in_several_places_form_one_group(self):
         names = ("X_new", "X1_new", "X1_new_captured", "X_new_if_loop", "X2_new_later_if")
-        outputs = [[output(name, "has 1 wrong of 9 elements", first_bad={}, wrong=1)] for name in names]
+        outputs = [[output(name, "has 1 wrong of 9 elements", first_bad=BAD, wrong=1)] for name in names]
         (group,) = found(*(failure(f"test_{n}", outputs=wrong) for n, wrong in enumerate(outputs)))
         assert (group.text, len(group.cases)) == ("X_new has wrong elements", 5)
 
@@ -106,7 +110,7 @@ class TestGroups:
 
     def test_wrong_shape_of_outputs_that_pass_an_index_on_forms_one_group(self):
         outputs = [
-            {**output(name, f"has shape [{size}] instead of [1]", actual={}), "check": check}
+            {**output(name, f"has shape [{size}] instead of [1]", actual=PREVIEW), "check": check}
             for size, (name, check) in enumerate((("index", "exact"), ("index_if", "index"), ("index_same", "exact")))
         ]
         (group,) = found(*(failure(f"test_{n}", outputs=[one]) for n, one in enumerate(outputs)))
@@ -165,8 +169,8 @@ class TestGroups:
             {"name": name, "run": "once", "level": level, "violation": "x"}
             for name, level in (("answers", "must"), ("structure", "must"), ("preservation", "should"))
         ]
-        assert first_violation({"checks": checks})["name"] == "structure"
-        assert first_violation({"checks": checks[::2]})["name"] == "answers"
+        assert first_violation(make_result(checks=checks)).name == "structure"
+        assert first_violation(make_result(checks=checks[::2])).name == "answers"
 
     def test_long_message_keeps_its_end(self):
         start, end = "Fatal error", "Unsupported model IR version: N"

@@ -19,9 +19,11 @@ from conformance.expectations.rules import CriterionSettings
 from conformance.report.report_files import ReportFiles, write_reports
 from conformance.results import file as results
 from conformance.results.file import read_results, read_results_of_one_corpus
+from conformance.results.records import Expected
 from conformance.run.recorder import Recorder
 from conformance.serialization.json_schema import schema_violation
 from conformance.subjects.loading import Subject
+from conformance.verdicts import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +74,13 @@ class TestRoundTrip:
         ]
 
     def test_verdicts_are_preserved(self, file, lines):
-        verdicts = {(r["subject"], r["case"]): r["verdict"] for r in read_results(file(lines)).results.values()}
+        verdicts = {(r.subject, r.case): r.verdict for r in read_results(file(lines)).results.values()}
         assert {verdict for (subject, _), verdict in verdicts.items() if subject == "acme"} == {"fail"}
         assert {verdict for (subject, _), verdict in verdicts.items() if subject == "right"} == {"pass"}
 
     def test_expectation_is_preserved_with_its_reason(self, file, lines):
-        expected = {(r["subject"], r["case"]): r["expected"] for r in read_results(file(lines)).results.values()}
-        assert expected["acme", ADAM] == {
-            "verdict": "fail",
-            "reason": "known <script>",
-            "location": "acme.toml, entry 1",
-        }
+        expected = {(r.subject, r.case): r.expected for r in read_results(file(lines)).results.values()}
+        assert expected["acme", ADAM] == Expected(Verdict.FAIL, "known <script>", location="acme.toml, entry 1")
         assert expected["right", ADAM] is None
 
     def test_footer_counts_by_subject_level_and_verdict(self, file, lines):
@@ -112,17 +110,17 @@ class TestRoundTrip:
                 assert line["case"] in described
 
     def test_failing_result_has_the_actual_element(self, file, lines):
-        outputs = {(r["subject"], r["case"]): r["outputs"] for r in read_results(file(lines)).results.values()}
-        assert outputs["acme", ADAM][0]["first_bad"]["actual_hex"].startswith("0x")
+        outputs = {(r.subject, r.case): r.outputs for r in read_results(file(lines)).results.values()}
+        assert outputs["acme", ADAM][0].first_bad.actual_hex.startswith("0x")
 
     def test_passing_result_has_its_largest_error(self, file, lines):
-        outputs = {(r["subject"], r["case"]): r["outputs"] for r in read_results(file(lines)).results.values()}
-        assert all({"max_ulp", "error_over_bound"} <= set(output) for output in outputs["right", ADAM])
+        outputs = {(r.subject, r.case): r.outputs for r in read_results(file(lines)).results.values()}
+        assert all(None not in (output.max_ulp, output.error_over_bound) for output in outputs["right", ADAM])
 
     def test_message_of_any_text_is_preserved(self, tmp_path, opened):
         path = tmp_path / "results.jsonl"
         record_run(opened, path, {"acme": raising.RaisesStrangeText})
-        message = next(iter(read_results(path).results.values()))["message"]
+        message = next(iter(read_results(path).results.values())).message
         assert message.startswith("ValueError: one\u2028two\x85three\x0bfour\x00five")
         assert message.endswith("six\nseven<script>")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from runs_in_memory import make_result
 
 from conformance.results.known_faults import known_faults, known_faults_in
 from conformance.verdicts import Level, Verdict
@@ -56,7 +57,7 @@ def test_known_faults_of_a_provider_are_separate():
 
 
 def error(case, message, verdict="error"):
-    return {"case": case, "verdict": verdict, "message": message}
+    return make_result(case=case, verdict=verdict, message=message)
 
 
 @pytest.fixture

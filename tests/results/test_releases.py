@@ -55,7 +55,7 @@ def test_rename_changes_the_id_in_header_results_and_footer():
     assert [subject["id"] for subject in run.header["subjects"]] == list(run.header["options"]) == ["acme@1"]
     assert [entry["subject"] for entry in run.header["criterion"]["expectations"]] == ["acme@1"]
     assert list(run.rows) == list(run.results) == [("acme@1", "test_x")]
-    assert {row["subject"] for row in (*run.rows.values(), *run.results.values())} == {"acme@1"}
+    assert {row.subject for row in (*run.rows.values(), *run.results.values())} == {"acme@1"}
     assert list(run.footer["verdicts"]) == [one["subject"] for one in run.footer["diagnoses"]] == ["acme@1"]
     assert "undiagnosed" not in run.footer
 

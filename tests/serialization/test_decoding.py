@@ -12,9 +12,11 @@ from golden_files import GOLDEN
 from report_sample import small_run
 from report_sample_optimizers import optimizer_run
 from repository import ROOT
+from runs_in_memory import with_fields
 
 from conformance.corpus.case_json import CaseDocument
-from conformance.results.file import decode_record
+from conformance.results.file import decode_record, encode_record
+from conformance.results.records import Result
 from conformance.serialization.decoding import JsonDecoder, MalformedError, decode_json
 from conformance.serialization.json_schema import schema_violation
 
@@ -58,9 +60,9 @@ def sample_records() -> list[dict]:
     records = [record for run in runs for record in (run.header, run.footer)]
     records += [record for run in runs for found in (run.cases, run.results) for record in found.values()]
     records += [json.loads(line) for line in (GOLDEN / "after.jsonl").read_bytes().splitlines()]
-    records += [{**next(one for one in records if one["record"] == "result"), "recorded_outputs": OBSERVED}]
+    records += [with_fields(next(one for one in records if isinstance(one, Result)), recorded_outputs=OBSERVED)]
     records += [{"record": "archive", "case": "test_adam", "zip": "UEsFBg=="}]
-    return [json.loads(json.dumps(record)) for record in records]
+    return [json.loads(encode_record(record)) for record in records]
 
 
 def paths(value, at=()):

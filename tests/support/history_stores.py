@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from corpora import ADAM, EXACT, INDEX, rehash, write_part
 from fake_backends import AlwaysRight
+from msgspec.structs import replace
 from onnx import TensorProto, numpy_helper
 
 from conformance.corpus.corpus import MANIFEST, open_corpus
@@ -76,16 +77,7 @@ def run_release(
     recorder.begin(len(selected), {}, "onnx-conformance run", len(selected))
     for case in selected:
         outcome = judge_backend(backend, load_case(corpus, case), record=True)
-        result = {
-            "subject": subject,
-            "case": case.id,
-            "verdict": str(outcome.verdict),
-            "phase": outcome.phase,
-            "message": outcome.message,
-            "seconds": 0.0,
-            "outputs": list(outcome.outputs),
-        }
-        recorder.add(result | ({"returned": outcome.returned} if outcome.returned else {}))
+        recorder.add(replace(outcome.result(subject, case.id, case.level), seconds=0.0))
     recorder.end(criterion.reasons(partial=False))
 
 

@@ -9,6 +9,7 @@ from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import Expectation, Expectations
 from conformance.expectations.rules import CriterionSettings
 from conformance.judging.backend import judge_backend
+from conformance.results.records import Result
 from conformance.run.recorder import Recorder
 from conformance.subjects.loading import Subject
 from conformance.verdicts import Level, Verdict
@@ -16,18 +17,10 @@ from conformance.verdicts import Level, Verdict
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
 
 
-def make_result(subject: str, backend, corpus, case: str) -> dict:
+def make_result(subject: str, backend, corpus, case: str) -> Result:
     """Return the result of a case as a run passes it to the recorder."""
     outcome = judge_backend(backend, load_case(corpus, corpus.cases[case]))
-    return {
-        "subject": subject,
-        "case": case,
-        "verdict": str(outcome.verdict),
-        "phase": outcome.phase,
-        "message": outcome.message,
-        "seconds": outcome.seconds,
-        "outputs": list(outcome.outputs),
-    }
+    return outcome.result(subject, case, corpus.cases[case].level)
 
 
 def record_run(corpus, path, backends: dict, expectations=None) -> None:

@@ -11,8 +11,10 @@ import zlib
 from collections import Counter
 from typing import Any
 
+from msgspec import convert
 from runs_in_memory import make_run
 
+from conformance.results.records import Result
 from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import Level, Verdict
 
@@ -184,13 +186,13 @@ def _expected(name: str, index: bool) -> dict[str, Any]:
     return {**preview, "elided": 3, "check": "bound", "bounds": ["1.2e-07"] * 4}
 
 
-def make_result(subject: str, case: Any, told: str) -> Any:
+def make_result(subject: str, case: Any, told: str) -> Result:
     verdict = Verdict(told.lstrip("!?"))
     expected = None
     if told[0] in "!?":
         wanted = verdict if told[0] == "!" else Verdict.FAIL
         expected = {"verdict": wanted, "reason": "epsilon is added inside the square root; see the vendor's issue 12"}
-    return validated(
+    record = validated(
         {
             "record": "result",
             "subject": subject,
@@ -209,6 +211,7 @@ def make_result(subject: str, case: Any, told: str) -> Any:
             "unexpected": _is_surprise(case["level"], verdict, expected),
         }
     )
+    return convert(record, Result)
 
 
 def _is_surprise(level: str, verdict: Verdict, expected: Any) -> bool:
@@ -259,7 +262,7 @@ def _accepted(wanted: dict[str, Any]) -> dict[str, Any]:
 def assemble_run(subjects: tuple[str, ...], cases: list[Any], results: list[Any], selected: int, **header: Any) -> Any:
     counts: dict[str, Any] = {subject: {level: Counter() for level in Level} for subject in subjects}
     for result in results:
-        counts[result["subject"]][result["level"]][result["verdict"]] += 1
+        counts[result.subject][result.level][result.verdict] += 1
     top = {
         "record": "header",
         "format": 2,

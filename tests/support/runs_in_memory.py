@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, convert, to_builtins
+
 from conformance.results.file import LazyRecords, Results, result_row
+from conformance.results.records import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,16 +33,29 @@ def plain_case(name: str, clause: str = "adam.x_new") -> Any:
     }
 
 
-def plain_result(subject: str, case: str, verdict: str, **more: Any) -> Any:
-    """Return the record of a result at level must without evidence."""
+def make_result(**fields: Any) -> Result:
+    """Return a result with these fields; the other fields are those of a passed case without evidence."""
+    result = {"subject": "acme", "case": "test_x", "level": "must", "verdict": "pass", "phase": None, "message": ""}
+    return convert(
+        {**result, "seconds": 0.0, "outputs": [], "expected": None, "unexpected": False, **to_builtins(fields)}, Result
+    )
+
+
+def with_fields(record: Struct, **fields: Any) -> Any:
+    """Return a record with other values of some fields, which may be dicts in place of records."""
+    return convert({**to_builtins(record), **to_builtins(fields)}, type(record))
+
+
+def plain_result(subject: str, case: str, verdict: str, **more: Any) -> Result:
+    """Return a result at level must without evidence."""
     result = {"subject": subject, "case": case, "level": "must", "verdict": verdict, "phase": None, "message": verdict}
-    return {**result, "seconds": 0.0, "outputs": [], "expected": None, "unexpected": verdict != "pass", **more}
+    return make_result(**{**result, "unexpected": verdict != "pass", **more})
 
 
 def with_records(run: Results, cases: Iterable[Any], results: Iterable[Any], **news: Any) -> Results:
     """Return a run with other records."""
     by_case = {case["case"]: case for case in cases}
-    by_key = {(result["subject"], result["case"]): result for result in results}
+    by_key = {(result.subject, result.case): result for result in results}
     return replace(run, rows=LazyRecords(result_row, by_key), results=by_key, case_rows=by_case, cases=by_case, **news)
 
 

@@ -26,7 +26,6 @@ from conformance.pages.environment import render_text
 from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import first_violation, violated_clauses
 from conformance.results.known_faults import known_faults_in
-from conformance.results.levels import effective_level
 from conformance.serialization.text import escape_markdown, escape_unprintable, one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.judging.outcome import Outcome
     from conformance.results.known_faults import KnownFault
-    from conformance.results.records import CaseRecord, DiagnosisRecord, ResultRecord
+    from conformance.results.records import CaseRecord, DiagnosisRecord, Result
     from conformance.subjects.naming import SubjectName
 
 
@@ -130,7 +129,7 @@ _SOURCE_LOCATION = re.compile(r"(?<=: )/\S+:\d+:? ")
 
 def issue_text(
     case: CaseRecord,
-    result: ResultRecord,
+    result: Result,
     subject: str,
     kind: str,
     versions: Mapping[str, str],
@@ -154,14 +153,14 @@ def issue_text(
     """
     name = one_line(subject)
     check = first_violation(result)
-    expected = _expected(case, kind, check["name"] if check is not None else "")
-    ids: Sequence[str] = violated_clauses(case, result["outputs"])
+    expected = _expected(case, kind, check.name if check is not None else "")
+    ids: Sequence[str] = violated_clauses(case, result.outputs)
     if kind == SubjectKind.BACKEND:
         ids = _contradicted_clauses(case, result)
-        if result["verdict"] != Verdict.FAIL:
+        if result.verdict != Verdict.FAIL:
             expected = "The model runs, and gives the outputs in `test_data_set_*`."
-    if check is not None and check["name"] in _PLAIN_CHECKS:
-        ids = [_CHECK_CLAUSES[check["name"]]] if check["name"] in _CHECK_CLAUSES else []
+    if check is not None and check.name in _PLAIN_CHECKS:
+        ids = [_CHECK_CLAUSES[check.name]] if check.name in _CHECK_CLAUSES else []
     has_lead = False
     if fault is not None:
         ids = re.findall(r"`([a-z_0-9.]+)`", fault.lead)
@@ -175,7 +174,7 @@ def issue_text(
     else:
         title = escape_markdown(_headline(case, result, kind, model))
     named = [clauses()[id] for id in ids if id in clauses()]
-    if kind == SubjectKind.BACKEND and (has_lead or result["verdict"] != Verdict.FAIL):
+    if kind == SubjectKind.BACKEND and (has_lead or result.verdict != Verdict.FAIL):
         named = [one for one in named if not _is_of_a_rewrite(one.id)]  # what ArgMax gives is beside the point
     clause = next((one for one in named if kind == SubjectKind.OPTIMIZER or not _is_about_a_rewrite(one)), None)
     is_the_pass = name.startswith(PASS_DOCUMENT_PREFIX)
@@ -193,7 +192,7 @@ def issue_text(
         mistake=escape_markdown(_mistake(diagnosis)) if diagnosis is not None else "",
         evidence=[truncate_line(one_line(line).removeprefix("> ")) for line in short_evidence(result, None, {})],
         expected=expected,
-        level=Level.MUST if check is not None and check["name"] == _MUTATION else Level(result["level"]),
+        level=Level.MUST if check is not None and check.name == _MUTATION else result.level,
         authority=_authority(clause),
         clause=clause,
         demand=_demand(clause, is_the_pass=is_the_pass) if clause is not None else "",
@@ -206,18 +205,18 @@ def issue_text(
     )
 
 
-def _contradicted_clauses(case: CaseRecord, result: ResultRecord) -> list[str]:
+def _contradicted_clauses(case: CaseRecord, result: Result) -> list[str]:
     """Return the clauses that a backend's result contradicts.
 
     A wrong type or shape contradicts a clause about types or shapes alone, and no error contradicts a clause about
     values.
     """
-    if result["verdict"] != Verdict.FAIL:
+    if result.verdict != Verdict.FAIL:
         return []
-    wrong = next((output for output in result["outputs"] if "violation" in output), None)
-    found = re.match(r"has (type|shape) ", wrong["violation"]) if wrong is not None else None
+    wrong = next((output for output in result.outputs if output.violation is not None), None)
+    found = re.match(r"has (type|shape) ", wrong.violation or "") if wrong is not None else None
     if found is None:
-        return list(violated_clauses(case, result["outputs"]))
+        return list(violated_clauses(case, result.outputs))
     if found[1] == "shape":
         return [id for id in case["clauses"] if id in _SHAPE_CLAUSES]
     family = case["clauses"][0].partition(".")[0] if case["clauses"] else ""
@@ -237,10 +236,10 @@ def _authority(clause: Clause | None) -> str:
     return "The text of the ONNX specification does not demand this, but users can expect it."
 
 
-def _input_lines(case: CaseRecord, result: ResultRecord) -> list[str]:
+def _input_lines(case: CaseRecord, result: Result) -> list[str]:
     """Return the inputs of the data set that shows the failure; nothing if their values are too many to print."""
-    wrong = next((output for output in result["outputs"] if "violation" in output), None)
-    number = wrong["data_set"] if wrong is not None else 0
+    wrong = next((output for output in result.outputs if output.violation is not None), None)
+    number = wrong.data_set if wrong is not None else 0
     inputs = case["data_sets"][number]["inputs"] if number < len(case["data_sets"]) else []
     if any(tensor["elided"] for tensor in inputs) or sum(len(tensor["values"]) for tensor in inputs) > MOST_VALUES:
         return []
@@ -271,27 +270,27 @@ def _mentioned_issues(text: str) -> str:
     return " ".join(sentence for sentence in _SENTENCE.split(one_line(text)) if "#" in sentence)
 
 
-def _headline(case: CaseRecord, result: ResultRecord, kind: str, model: onnx.ModelProto) -> str:
+def _headline(case: CaseRecord, result: Result, kind: str, model: onnx.ModelProto) -> str:
     """Return the title of the issue: the operator at fault and the fault in a few words."""
-    verdict = Verdict(result["verdict"])
+    verdict = result.verdict
     if (check := first_violation(result)) is not None:
-        violation = one_line(check.get("violation", ""))
-        return _short(violation if check["name"] in _PLAIN_CHECKS else f"{check['name']}: {violation}")
+        violation = one_line(check.violation or "")
+        return _short(violation if check.name in _PLAIN_CHECKS else f"{check.name}: {violation}")
     if verdict is not Verdict.FAIL:
-        said = _NESTED_STATUS.sub(r"\1: ", result["message"]) if verdict is Verdict.ERROR else ""
+        said = _NESTED_STATUS.sub(r"\1: ", result.message) if verdict is Verdict.ERROR else ""
         said = one_line(_SOURCE_LOCATION.sub("", said))
-        operator = _mentioned_operator(result["message"], model)
+        operator = _mentioned_operator(result.message, model)
         if not operator and kind == SubjectKind.BACKEND:
             operator = _judged_operator(case, result, model)
         return _short(": ".join(part for part in (operator, said or verdict.meaning) if part))
     if case["kind"] == CaseKind.INVALID:
         return _short(f"accepts an invalid model: {one_line(case['title'])}")
-    wrong = {output["name"]: output["violation"] for output in result["outputs"] if "violation" in output}
-    what = _FURTHER_OUTPUTS.sub("", result["message"]) if _WRONG_FORM.search(result["message"]) else ""
+    wrong = {output.name: output.violation for output in result.outputs if output.violation is not None}
+    what = _FURTHER_OUTPUTS.sub("", result.message) if _WRONG_FORM.search(result.message) else ""
     if not what and wrong:
         more = len(wrong) - MOST_NAMED_OUTPUTS
         what = f"wrong {', '.join([*wrong][:MOST_NAMED_OUTPUTS])}{f' and {more} more' if more > 0 else ''}"
-    return _short(f"{_judged_operator(case, result, model)}: {one_line(what or result['message'])}")
+    return _short(f"{_judged_operator(case, result, model)}: {one_line(what or result.message)}")
 
 
 def _mentioned_operator(message: str, model: onnx.ModelProto) -> str:
@@ -304,13 +303,13 @@ def _mentioned_operator(message: str, model: onnx.ModelProto) -> str:
     return next((word for word in reversed(words) if word in types), "")
 
 
-def _judged_operator(case: CaseRecord, result: ResultRecord, model: onnx.ModelProto) -> str:
+def _judged_operator(case: CaseRecord, result: Result, model: onnx.ModelProto) -> str:
     """Return the operator that the violated clause is about, and the operator whose body it is in.
 
     Examples: `Adam`, `Adagrad in a Loop`, `ArgMax of Softmax`, `Adam as primitive operators`.
     """
     families = {family.lower(): family for family in FAMILIES} | {"monotone": "ArgMax"}
-    family = next(iter(violated_clauses(case, result["outputs"])), "").partition(".")[0]
+    family = next(iter(violated_clauses(case, result.outputs)), "").partition(".")[0]
     operator = families.get(family, "")
     nodes = list(all_nodes(model))
     if not any(node.op_type == operator for node in nodes):
@@ -395,16 +394,7 @@ def reproduction_files(
     """
     document = read_case_json(corpus, case)
     files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
-    result: Any = {
-        "case": case.id,
-        "verdict": str(outcome.verdict),
-        "phase": outcome.phase,
-        "message": outcome.message,
-        "level": str(outcome_level(case, outcome)),
-        "outputs": list(outcome.outputs),
-        "stderr": stderr,
-        **({"checks": list(outcome.checks)} if outcome.checks else {}),
-    }
+    result = outcome.result(named.text, case.id, case.level, stderr=stderr)
     known = known_faults_in(named.text, str(named.kind), case.id)
     record: Any = {"case": case.id, "kind": str(case.kind), **document}
     issue = issue_text(
@@ -418,20 +408,20 @@ def reproduction_files(
         _shown_fault(known, version, result),
         diagnosis,
     )
-    if any(check["name"] == _STRUCTURE and "violation" in check for check in outcome.checks):
+    if any(check.name == _STRUCTURE and check.violation is not None for check in outcome.checks):
         files["rewrite.json"] = json.dumps(document["rewrite"]["once"]).encode()
     files |= {name: source.encode() for name, source in subject_files(named, str(Path.cwd())).items()}
     script = resources.files(__package__).joinpath(f"show_{named.kind}.py")
     return {**files, "reproduce.py": script.read_bytes(), "ISSUE.md": issue.encode()}
 
 
-def _shown_fault(known: Sequence[KnownFault], version: str, result: ResultRecord) -> KnownFault | None:
+def _shown_fault(known: Sequence[KnownFault], version: str, result: Result) -> KnownFault | None:
     """Return the documented fault that a result shows; None if there is none, or if it may be one of several.
 
     A fault that ends one model in an error can make another model's outputs wrong, so the verdicts may differ.
     """
     fitting = [fault for fault in known if fault.fits(version, result)]
-    exact = [fault for fault in fitting if fault.case == result["case"]]
+    exact = [fault for fault in fitting if fault.case == result.case]
     named = fitting or [fault for fault in known if fault.version == version.partition(" ")[0]]
     return next(iter(exact), named[0] if len(named) == 1 else None)
 
@@ -445,8 +435,7 @@ def _described_subject(named: SubjectName, version: str) -> str:
 
 def outcome_level(case: CorpusCase, outcome: Outcome) -> Level:
     """Return the level of an outcome; it can be weaker than the level of the case."""
-    result = {"verdict": outcome.verdict, "phase": outcome.phase, "checks": outcome.checks}
-    return effective_level(result, case.level)
+    return outcome.result("", case.id, case.level).level
 
 
 def _model_text(model: onnx.ModelProto) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case_json import DataSetPreview
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, ResultRecord
+    from conformance.results.records import CaseRecord, Result
 
 
 _HEADS = {"backend": "index from backends", "optimizer": "exact index before → after graph optimizers"}
@@ -115,24 +115,24 @@ def smallest_samples(runs: Sequence[Results]) -> list[HazardSample]:
     return [smallest[key] for key in sorted(smallest)]
 
 
-def subject_answer(sample: HazardSample, result: ResultRecord | None) -> str:
+def subject_answer(sample: HazardSample, result: Result | None) -> str:
     """Return the output of a subject for a hazard sample as text, or its verdict if there is no output."""
     if result is None:
         return "-"
-    for change in result.get("hazards", []):
-        if change["data_set"] == sample.number:
-            return f"{', '.join(change['before'])} → {', '.join(change['after'])}"
-    if "checks" in result:
-        if any(check["name"] == "hazards" and "not_judged" in check for check in result["checks"]):
+    for change in result.hazards:
+        if change.data_set == sample.number:
+            return f"{', '.join(change.before)} → {', '.join(change.after)}"
+    if result.checks:
+        if any(check.name == "hazards" and check.not_judged is not None for check in result.checks):
             return "not judged"
-        return "unchanged" if result["verdict"] == "pass" else result["verdict"]
-    for output in result["outputs"]:
-        if output["data_set"] == sample.number:
-            came = output.get("actual")
-            if came is None and "violation" not in output:
-                came = next(o for o in sample.data_set["outputs"] if o["name"] == output["name"])
-            return ", ".join(came["values"]) if came else result["verdict"]
-    return result["verdict"]
+        return "unchanged" if result.verdict == "pass" else result.verdict
+    for output in result.outputs:
+        if output.data_set == sample.number:
+            came = output.actual
+            if came is None and output.violation is None:
+                came = next(o for o in sample.data_set["outputs"] if o["name"] == output.name)
+            return ", ".join(came["values"]) if came else result.verdict
+    return result.verdict
 
 
 def _hazard_samples(runs: Sequence[Results]) -> Iterator[HazardSample]:

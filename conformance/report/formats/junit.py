@@ -13,7 +13,6 @@ from xml.etree import ElementTree as ET
 
 from conformance.report.ci_status import CiResult, Status, ci_results_by_subject
 from conformance.serialization.text import escape_unprintable
-from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,7 +83,7 @@ def _suites(run: Results) -> Iterator[_Suite]:
         one["id"]: {"identity": one["identity"]["digest"]} for one in run.header["subjects"] if "identity" in one
     }
     for subject, own in ci_results_by_subject(run).items():
-        seconds = sum(one.result["seconds"] for one in own)
+        seconds = sum(one.result.seconds for one in own)
         attributes = {"name": escape_unprintable(subject), "time": f"{seconds:.6f}"}
         counts = Counter(_count_name(one) for one in own)
         yield _Suite(
@@ -110,21 +109,21 @@ def _count_name(one: CiResult) -> str:
 
 
 def _failure_element(one: CiResult) -> str:
-    return "error" if Verdict(one.result["verdict"]).lacks_answer else "failure"
+    return "error" if one.result.verdict.lacks_answer else "failure"
 
 
 def _test(one: CiResult) -> ET.Element:
     result, status = one.result, one.status
     names = {
-        "classname": f"{escape_unprintable(result['subject'])}.{one.case['level']}",
-        "name": escape_unprintable(result["case"]),
+        "classname": f"{escape_unprintable(result.subject)}.{one.case['level']}",
+        "name": escape_unprintable(result.case),
     }
-    test = ET.Element("testcase", {**names, "time": f"{result['seconds']:.6f}"})
+    test = ET.Element("testcase", {**names, "time": f"{result.seconds:.6f}"})
     if status is Status.SKIPPED:
         ET.SubElement(test, "skipped", {"message": escape_unprintable(one.reason)})
     elif status is Status.FAILED:
         element = ET.SubElement(test, _failure_element(one))
-        element.set("type", result["verdict"])
+        element.set("type", result.verdict)
         element.set("message", escape_unprintable(one.reason.partition("\n")[0]))
         element.text = escape_unprintable("\n".join([*one.details, one.case["title"], one.reason]))
     if stderr := one.stderr:

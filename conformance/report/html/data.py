@@ -12,6 +12,8 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from conformance.report.html.groups import mutant_texts, pack_groups, pack_known_faults
 from conformance.report.html.subjects import Column, SubjectPage, expectation_mark, largest_error
 from conformance.results.failure_groups import failure_kind, mutants_by_case
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from conformance.models.summaries import ModelSummary
     from conformance.report.html.groups import Group, KnownFaultCases
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, CaseRow, OutputEvidence, ResultRecord
+    from conformance.results.records import CaseRecord, CaseRow, OutputEvidence, Result
 
 
 CASE_PLACEHOLDER = "«case»"
@@ -136,7 +138,7 @@ class EvidencePool:
     def distinct(self) -> list[dict[str, Any]]:
         return [json.loads(text) for text in self._numbers]
 
-    def add(self, result: ResultRecord | None, mutants: Sequence[str] = ()) -> list[float] | None:
+    def add(self, result: Result | None, mutants: Sequence[str] = ()) -> list[float] | None:
         """Add the evidence of a result; return the number of the evidence and the seconds of the result.
 
         Return None if there is no result.
@@ -147,37 +149,34 @@ class EvidencePool:
         if result is None:
             return None
         evidence = {
-            "phase": result["phase"],
-            "message": result["message"],
-            "expected": result["expected"],
-            "outputs": [self._output(output) for output in result["outputs"]],
+            "phase": result.phase,
+            "message": result.message,
+            "expected": result.expected,
+            "outputs": [self._output(output) for output in result.outputs],
             "signature": self._signature(result),
-            "stderr": result.get("stderr"),
+            "stderr": result.stderr,
             "mutants": list(mutants),
-            "repeats": result.get("repeats"),
-            "baseline": result.get("baseline"),
+            "repeats": result.repeats,
+            "baseline": result.baseline,
             "level": level_if_different(result, Level(self._case["level"])),
             "checks": self._checks(result),
-            "accuracy": [[name, each["within"], each["elements"]] for name, each in result.get("accuracy", {}).items()],
+            "accuracy": [[name, each.within, each.elements] for name, each in result.accuracy.items()],
             "hazards": [
-                [change[key] for key in ("class", "data_set", "run", "before", "after")]
-                for change in result.get("hazards", ())
+                [change.hazard, change.data_set, change.run, change.before, change.after] for change in result.hazards
             ],
         }
-        text = json.dumps({key: value for key, value in evidence.items() if value not in (None, "", [])})
-        return [self._numbers.setdefault(text, len(self._numbers)), round(result["seconds"], 6)]
+        shown = {key: value for key, value in evidence.items() if value not in (None, "", [], {})}
+        text = json.dumps(to_builtins(shown))
+        return [self._numbers.setdefault(text, len(self._numbers)), round(result.seconds, 6)]
 
-    def _signature(self, result: ResultRecord) -> int | None:
+    def _signature(self, result: Result) -> int | None:
         """Add the failure text of a result, without the numbers in it, to the pool; return its index in the pool."""
         found = failure_kind(self._case, result)
         return None if found is None else self._pool.add(found.text)
 
-    def _checks(self, result: ResultRecord) -> int | None:
-        checks = result.get("checks")
-        rows = [
-            [check["name"], check.get("run", ""), check.get("violation"), check["level"], check.get("not_judged")]
-            for check in checks or ()
-        ]
+    def _checks(self, result: Result) -> int | None:
+        checks = result.checks
+        rows = [[check.name, check.run or "", check.violation, check.level, check.not_judged] for check in checks or ()]
         return self._pool.add(rows) if rows else None
 
     def _output(self, output: OutputEvidence) -> list[Any]:
@@ -187,26 +186,31 @@ class EvidencePool:
         worst element, and an object with the remaining keys.
         """
         place, wanted = self._wanted(output)
-        more: dict[str, Any] = {key: output[key] for key in ("violation", "first_bad", "wrong") if output.get(key)}
-        if wanted is None or wanted["check"] != output["check"]:
-            more |= {"name": output["name"], "check": output["check"]}
-        if "actual" in output and (more or self._case["level"] == Level.SILENT):
-            more["actual"] = "expected" if _same_preview(output["actual"], wanted) else pack_tensor(output["actual"])
+        more: dict[str, Any] = {
+            "violation": output.violation,
+            "first_bad": output.first_bad,
+            "wrong": output.wrong,
+        }
+        more = {key: value for key, value in more.items() if value}
+        if wanted is None or wanted["check"] != output.check:
+            more |= {"name": output.name, "check": output.check}
+        if output.actual is not None and (more or self._case["level"] == Level.SILENT):
+            more["actual"] = "expected" if _same_preview(output.actual, wanted) else pack_tensor(output.actual)
         errors = [
-            _four_digits(output.get("max_ulp")),
-            _four_digits(output.get("error_over_bound")),
-            output.get("worst_index"),
+            _four_digits(output.max_ulp),
+            _four_digits(output.error_over_bound),
+            output.worst_index,
         ]
-        row = [output["data_set"], place, *errors, more or None]
+        row = [output.data_set, place, *errors, more or None]
         while row[-1] is None:
             row.pop()
         return row
 
     def _wanted(self, output: OutputEvidence) -> tuple[int | None, Mapping[str, Any] | None]:
         """Return the index of an output in its data set and its expected tensor; None for an unknown output."""
-        for data_set in self._case["data_sets"][output["data_set"] : output["data_set"] + 1]:
+        for data_set in self._case["data_sets"][output.data_set : output.data_set + 1]:
             for place, wanted in enumerate(data_set["outputs"]):
-                if wanted["name"] == output["name"]:
+                if wanted["name"] == output.name:
                     return place, wanted
         return None, None
 
@@ -353,7 +357,7 @@ def case_records(runs: Sequence[Results]) -> Mapping[str, CaseRecord]:
 
 def _failure_text(case: CaseRow, column: Column, pool: ValuePool) -> int | None:
     row = column.rows.get(case["case"])
-    if row is None or row["verdict"] == Verdict.PASS:
+    if row is None or row.verdict == Verdict.PASS:
         return None
     found = failure_kind(case, column.results[case["case"]])
     return None if found is None else pool.add(found.text)
@@ -380,7 +384,7 @@ def _level_digits(case: CaseRow, shown: Sequence[Column]) -> list[str]:
 def _verdict_digits(case: str, shown: Sequence[Column]) -> tuple[str, str]:
     """Return two texts: the verdicts and the expectation marks of a case, with one character for each subject."""
     results = [column.rows.get(case) for column in shown]
-    verdicts = "".join(_CODES[result["verdict"]] if result else _NO_RESULT for result in results)
+    verdicts = "".join(_CODES[result.verdict] if result else _NO_RESULT for result in results)
     marks = "".join(expectation_mark(result) if result else _NO_RESULT for result in results)
     return verdicts, marks
 
@@ -413,8 +417,8 @@ def survey_results(runs: Sequence[Results], shown: Sequence[Column]) -> ResultSu
                 continue
             errors[at][number] = largest_error(result)
             hazards += [
-                [change["class"], number, at, change["data_set"], change["run"], change["before"], change["after"]]
-                for change in result.get("hazards", ())
+                [change.hazard, number, at, change.data_set, change.run, change.before, change.after]
+                for change in result.hazards
             ]
             pages[number].add(at, case, result)
     packed = [page.to_json(column, runs) for page, column in zip(pages, shown, strict=True)]

@@ -13,7 +13,6 @@ from urllib.parse import quote, urlencode
 
 from conformance.results.failure_groups import explained_sentence, group_failures, unexplained_sentence
 from conformance.results.known_faults import KnownFault, known_faults_in
-from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -183,7 +182,7 @@ def pack_known_faults(found: Sequence[KnownFaultCases], numbers: dict[str, int])
 
 
 def _column_faults(number: int, column: Column) -> list[KnownFaultCases]:
-    wrong = sorted(case for case, row in column.rows.items() if Verdict(row["verdict"]).is_defect)
+    wrong = sorted(case for case, row in column.rows.items() if row.verdict.is_defect)
     cases: dict[KnownFault, list[str]] = {}
     for case in wrong:
         for fault in known_faults_in(column.subject["id"], column.subject["kind"], case):

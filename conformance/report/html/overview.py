@@ -248,9 +248,9 @@ def _profile_facts(header: Header) -> Iterator[tuple[str, str]]:
 
 def _level_tally(column: Column, level: Level) -> LevelTally:
     counts = Counter(
-        (Verdict(result["verdict"]), expectation_mark(result) is Mark.KNOWN)
+        (result.verdict, expectation_mark(result) is Mark.KNOWN)
         for result in column.rows.values()
-        if result["level"] == level
+        if result.level == level
     )
     passed = sum(counts[Verdict.PASS, known] for known in (False, True))
     others = [_verdict_count(column, level, verdict, counts) for verdict in Verdict if verdict is not Verdict.PASS]

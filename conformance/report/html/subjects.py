@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from conformance.results.records import (
         CaseRecord,
         OutputEvidence,
-        ResultRecord,
+        Result,
         ResultRow,
         SubjectIdentity,
         SubjectRecord,
@@ -59,7 +59,7 @@ class Column:
     run: int
     subject: SubjectRecord
     rows: Mapping[str, ResultRow]
-    results: Mapping[str, ResultRecord]
+    results: Mapping[str, Result]
     command: str = ""
     options: str = "{}"
 
@@ -95,10 +95,10 @@ def run_name(runs: Sequence[Results], number: int) -> str:
 
 def expectation_mark(result: ResultRow) -> Mark:
     """Return whether a verdict is unexpected, a known failure or neither."""
-    if result["unexpected"]:
+    if result.unexpected:
         return Mark.UNEXPECTED
-    known = result["expected"] is not None and result["expected"]["verdict"] == result["verdict"]
-    return Mark.KNOWN if known and result["verdict"] != Verdict.PASS else Mark.PLAIN
+    known = result.expected is not None and result.expected.verdict == result.verdict
+    return Mark.KNOWN if known and result.verdict != Verdict.PASS else Mark.PLAIN
 
 
 def _keys_by_subject(run: Results) -> dict[str, dict[str, Key]]:
@@ -115,17 +115,17 @@ BAR_COUNT = TENTHS + 2
 """Bars of an error distribution: no error, one bar for each tenth of the bound, and errors above the bound."""
 
 
-def largest_error(result: ResultRecord) -> float | None:
+def largest_error(result: Result) -> float | None:
     """Return the largest error of a result as a fraction of the bound; None if no output has a bound."""
     error = max((error for _, error in bounded_outputs(result)), default=None)
     return None if error is None else float(f"{error:.4g}")
 
 
-def bounded_outputs(result: ResultRecord) -> Iterator[tuple[OutputEvidence, float]]:
+def bounded_outputs(result: Result) -> Iterator[tuple[OutputEvidence, float]]:
     """Yield the outputs that have a bound, each with its error as a fraction of the bound."""
-    for output in result["outputs"]:
-        if "error_over_bound" in output:
-            yield output, output["error_over_bound"]
+    for output in result.outputs:
+        if output.error_over_bound is not None:
+            yield output, output.error_over_bound
 
 
 class ErrorDistributions:
@@ -134,10 +134,10 @@ class ErrorDistributions:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], list[int]] = {}
 
-    def add(self, case: CaseRecord, result: ResultRecord) -> None:
+    def add(self, case: CaseRecord, result: Result) -> None:
         """Add the errors of the outputs of a result to the histograms."""
         for output, error in bounded_outputs(result):
-            key = strip_tensor_number(output["name"]), _output_type(case, output)
+            key = strip_tensor_number(output.name), _output_type(case, output)
             self._counts.setdefault(key, [0] * BAR_COUNT)[_bar_index(error)] += 1
 
     @property
@@ -153,9 +153,9 @@ def _bar_index(error: float) -> int:
 
 
 def _output_type(case: CaseRecord, output: OutputEvidence) -> str:
-    for data_set in case["data_sets"][output["data_set"] : output["data_set"] + 1]:
+    for data_set in case["data_sets"][output.data_set : output.data_set + 1]:
         for wanted in data_set["outputs"]:
-            if wanted["name"] == output["name"]:
+            if wanted["name"] == output.name:
                 return wanted["type"]
     return "unknown type"
 
@@ -174,16 +174,16 @@ class SubjectPage:
         self._seconds: list[tuple[float, int]] = []
         self._errors = ErrorDistributions()
 
-    def add(self, at: int, case: CaseRecord, result: ResultRecord) -> None:
+    def add(self, at: int, case: CaseRecord, result: Result) -> None:
         """Add a result; results must be added in the order of the cases."""
         if (kind := failure_kind(case, result)) is not None:
             self._kinds.setdefault(kind, []).append((at, expectation_mark(result) is Mark.UNEXPECTED))
-        if (expected := result["expected"]) is not None:
-            key = expected["verdict"], expected["reason"], expected.get("issue"), expected.get("location")
-            met = expected["verdict"] == result["verdict"]
+        if (expected := result.expected) is not None:
+            key = expected.verdict, expected.reason, expected.issue, expected.location
+            met = expected.verdict == result.verdict
             self._expectations.setdefault(key, ([], []))[0 if met else 1].append(at)
         self._margins += _narrowest_margin(at, result)
-        self._seconds.append((round(result["seconds"], 6), at))
+        self._seconds.append((round(result.seconds, 6), at))
         self._errors.add(case, result)
 
     def to_json(self, column: Column, runs: Sequence[Results]) -> dict[str, Any]:
@@ -212,15 +212,15 @@ class SubjectPage:
         return [[at, -seconds] for seconds, at in slowest[:MAX_LISTED]]
 
 
-def _narrowest_margin(at: int, result: ResultRecord) -> list[list[Any]]:
+def _narrowest_margin(at: int, result: Result) -> list[list[Any]]:
     """Return a row for the accepted output with the largest error relative to its bound, if there is one.
 
     The row has case, data set, output, error as a fraction of the bound, and error in ULP.
     """
     rows: list[list[Any]] = [
-        [at, output["data_set"], output["name"], float(f"{error:.4g}"), output.get("max_ulp")]
+        [at, output.data_set, output.name, float(f"{error:.4g}"), output.max_ulp]
         for output, error in bounded_outputs(result)
-        if "violation" not in output and error > 0
+        if output.violation is None and error > 0
     ]
     return [max(rows, key=lambda row: row[3])] if rows else []
 
