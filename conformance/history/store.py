@@ -203,6 +203,8 @@ class HistoryStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._headers: dict[tuple[Path, int, int], Header] = {}
+        """The headers that have been read, by the path, the size and the time of the file."""
         self.lock_descriptor: int | None = None
         """File descriptor of the lock while this object holds it; a process that inherits it holds the lock too."""
         if any(each.exists() and not each.is_dir() for each in (folder, *folder.parents)):
@@ -292,7 +294,11 @@ class HistoryStore:
         found = []
         for path in paths:
             with suppress(FileNotFoundError):
-                found.append(StoredRelease(path, _read_header(path)))
+                status = path.lstat()
+                key = path, status.st_size, status.st_mtime_ns
+                if key not in self._headers:
+                    self._headers[key] = _read_header(path)
+                found.append(StoredRelease(path, self._headers[key]))
         return sorted(
             (each for each in found if target is None or each.target == target),
             key=lambda each: (each.target.kind, each.target.text, each.version, each.path.name),

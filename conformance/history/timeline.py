@@ -7,7 +7,7 @@ per subject; `document` converts timelines to JSON, `text_table` to text.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -104,9 +104,12 @@ class Row:
         return self.fault.title if self.fault else self.cause
 
 
+_DEFECTS = frozenset(str(verdict) for verdict in Verdict if verdict.is_defect)
+
+
 def is_defect(verdict: str) -> bool:
     """Return whether a verdict is a failure of the subject; a missing verdict is none."""
-    return bool(verdict) and Verdict(verdict).is_defect
+    return verdict in _DEFECTS
 
 
 @dataclass(frozen=True)
@@ -225,42 +228,56 @@ def _timeline(
     files: Sequence[int],
     has_case: Callable[[str], bool],
 ) -> Timeline:
-    cells: dict[str, list[tuple[str, str, bool]]] = defaultdict(lambda: [("", "", False)] * len(files))
-    levels: dict[str, Level] = {}
+    cases: dict[str, _CaseCells] = defaultdict(lambda: _CaseCells([("", "")] * len(files)))
     causes: list[set[str]] = [set() for _ in files]
     failing = [0] * len(files)
-    query = (
-        "SELECT case_id, level, verdict, causes.text, varies FROM results LEFT JOIN causes ON causes.id = cause"
-        " WHERE file = ?"
-    )
+    texts = dict(index.execute("SELECT id, text FROM causes"))
+    query = "SELECT case_id, level, verdict, cause, varies FROM results WHERE file = ?"
     for number, file in enumerate(files):
         for case, level, verdict, cause, varies in index.execute(query, (file,)):
             if has_case(case):
-                cells[case][number] = (verdict, cause or "", bool(varies))
-                levels[case] = Level.strongest([Level(level), levels.get(case, Level(level))])
-                if is_defect(verdict):
-                    causes[number].add(cause)
+                found, text = cases[case], texts.get(cause, "")
+                found.cells[number] = verdict, text
+                found.levels.add(level)
+                if varies:
+                    found.varying.add(number)
+                if verdict in _DEFECTS:
+                    causes[number].add(text)
                     failing[number] += 1
     return Timeline(
         target,
         tuple(each.release for each in releases),
         tuple(tuple(each.history["packages"]) for each in releases),
         tuple(store.unavailable(target).values()),
-        tuple(_rows(target, cells, levels)),
+        tuple(_rows(target, cases)),
         tuple(map(len, causes)),
         tuple(failing),
     )
 
 
-def _rows(
-    target: Target, cells: Mapping[str, Sequence[tuple[str, str, bool]]], levels: Mapping[str, Level]
-) -> list[Row]:
+@dataclass
+class _CaseCells:
+    """The results of one case.
+
+    Attributes:
+        cells: verdict and cause for each release.
+        levels: the levels of the case in the results.
+        varying: the numbers of the releases whose verdict varied when the case was repeated.
+    """
+
+    cells: list[tuple[str, str]]
+    levels: set[str] = field(default_factory=set)
+    varying: set[int] = field(default_factory=set)
+
+
+def _rows(target: Target, found: Mapping[str, _CaseCells]) -> list[Row]:
     """Return the rows of a subject, regressions first, then those with the most cases."""
     groups: dict[tuple[tuple[str, ...], str, KnownFault | None], list[str]] = defaultdict(list)
-    for case, row in cells.items():
-        verdicts = tuple(verdict for verdict, _, _ in row)
-        last = next((cell for cell in reversed(row) if is_defect(cell[0])), None)
-        last = last or next((cell for cell in reversed(row) if cell[0] == Verdict.UNSUPPORTED), ("", "", False))
+    for case, results in found.items():
+        row = results.cells
+        verdicts = tuple(verdict for verdict, _ in row)
+        last = next((cell for cell in reversed(row) if cell[0] in _DEFECTS), None)
+        last = last or next((cell for cell in reversed(row) if cell[0] == Verdict.UNSUPPORTED), ("", ""))
         fault = _fault_of(target, case, last[0]) if is_defect(last[0]) else None
         groups[verdicts, "" if fault else last[1], fault].append(case)
     rows = [
@@ -268,9 +285,9 @@ def _rows(
             verdicts,
             cause,
             tuple(sorted(cases)),
-            Level.strongest([levels[case] for case in cases]),
+            Level.strongest(map(Level, set().union(*(found[case].levels for case in cases)))),
             fault,
-            sum(any(cells[case][number][2] for case in cases) for number in range(len(verdicts))),
+            len(set().union(*(found[case].varying for case in cases))),
         )
         for (verdicts, cause, fault), cases in groups.items()
     ]
