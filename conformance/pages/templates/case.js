@@ -139,7 +139,7 @@ function script(one, subject) {
 
 function caseDownload(one) {
   const archive = document.getElementById(`archive-${one.number}`);
-  if (!archive) return el("p", { class: "muted" }, "This report only contains the files of failing cases. The files of this case are in the corpus of the suite: ", el("code", {}, `${one.kind}/${one.id}`), ".");
+  if (!archive) return el("p", { class: "muted" }, "This report does not contain the files of this case: no subject failed it, or the archives of failing cases exceeded their limit. The corpus of the suite contains them: ", el("code", {}, `${one.kind}/${one.id}`), ".");
   const button = el("button", { type: "button", class: "chip download" }, `Download ${fileName(one)}`);
   button.addEventListener("click", () => download(fileName(one), decoded(archive.textContent)));
   return [
