@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from conformance.audit.cases import case_of_wrong_node
@@ -27,7 +28,7 @@ from conformance.models.external_data import initializer_arrays_in
 from conformance.models.graphs import graph_edges, names_taken_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     import onnx
 
@@ -142,7 +143,8 @@ def audit_subject(
         audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
     else:
         audit.nodes = workers.judge(key, recording, count, all_elements=all_elements)
-    confirmed = _confirm_wrong_nodes(audit.nodes, judged, recorded, subject, data_set, all_elements=all_elements)
+    confirmation = _Confirmation(judged, recorded, subject, data_set, all_elements)
+    confirmed = _confirm_wrong_nodes(audit.nodes, confirmation)
     if makes_cases:
         constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
         made = (
@@ -205,72 +207,133 @@ def _record(
     return model, recorded
 
 
-def _confirm_wrong_nodes(
-    nodes: list[JudgedNode],
-    model: onnx.ModelProto,
-    recorded: RecordedValues,
-    subject: Subject,
-    data_set: InputSet,
-    *,
-    all_elements: bool,
-) -> dict[int, Mapping[str, Array]]:
-    """Judge wrong nodes again, if their operands or results were exposed in groups.
-
-    A runtime that fuses nodes can compute an exposed operand twice: for the output, and inside of the fused kernel with
-    other last bits. The node is therefore judged on values of one run, and then together with more and more nodes
-    before it. It is wrong if it is wrong with composed bounds too; the smallest wrong segment is reported.
+def _confirm_wrong_nodes(nodes: list[JudgedNode], confirmation: _Confirmation) -> dict[int, Mapping[str, Array]]:
+    """Replace the judgements of wrong nodes by those of `confirmation`.
 
     Returns:
         the values on which nodes were judged again, by the number of the node and the name of the value.
     """
     used: dict[int, Mapping[str, Array]] = {}
-    producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
     for position, wrong in enumerate(nodes):
-        if wrong.verdict is not NodeVerdict.WRONG:
+        if wrong.verdict is not NodeVerdict.WRONG or not confirmation.is_needed(wrong.number):
             continue
-        results = set(model.graph.node[wrong.number].output)
-        hidden = {name for name, way in recorded.ways.items() if way is Exposure.HIDDEN}
-        found: JudgedNode | None = None
-        for step in range(MAX_WIDENING + 1):
-            numbers, names = _segment(model, wrong.number, hidden, producers)
-            grouped = [name for name in names if recorded.ways.get(name) is Exposure.GROUP]
-            if not grouped and not step:
-                found = wrong
-                break
-            recorded.runs += 1
-            values = expose_together(subject.target, model, data_set.arrays, grouped, recorded)
-            if values is None:
-                found = None
-            else:
-                known = {name: array for name, array in recorded.values.items() if name not in hidden}
-                segment = part_of(model, "segment", numbers)
-                again = judge_nodes(segment, replace(recorded, values=known | values), all_elements=all_elements)[-1]
-                is_wrong = again.verdict is NodeVerdict.WRONG
-                if not (found and is_wrong):
-                    found = replace(again, number=wrong.number, segment=tuple(numbers[i] for i in again.segment))
-                    used[wrong.number] = known | values
-                if not is_wrong:
-                    break
-            if not (operands := set(grouped) - results):
-                break
-            hidden |= operands
-        nodes[position] = found or replace(
-            wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
-        )
+        found = _decisive_judgement(confirmation.judge_wider_segments(wrong.number))
+        if found is None:
+            nodes[position] = replace(
+                wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
+            )
+        else:
+            nodes[position], used[wrong.number] = found.node, found.values
     return used
 
 
-def _segment(
-    model: onnx.ModelProto, number: int, hidden: set[str], producers: Mapping[str, int]
-) -> tuple[list[int], list[str]]:
-    """Return a node with the nodes of the hidden values before it, in order, and the known values around them."""
-    numbers, names, pending = {number}, [*model.graph.node[number].output], [number]
-    while pending:
-        node = model.graph.node[pending.pop()]
-        for name in names_taken_by(node):
-            if name not in hidden:
-                names.append(name)
-            elif producers[name] not in numbers:
-                numbers.add(producers[name])
-                pending.append(producers[name])
-    return sorted(numbers), list(dict.fromkeys(name for name in names if name))
+@dataclass(frozen=True)
+class _SegmentJudgement:
+    """The judgement of a node together with nodes before it.
+
+    Attributes:
+        node: the judgement.
+        values: the values on which it was judged, by name.
+    """
+
+    node: JudgedNode
+    values: Mapping[str, Array]
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.node.verdict is NodeVerdict.WRONG
+
+
+def _decisive_judgement(judgements: Iterable[_SegmentJudgement | None]) -> _SegmentJudgement | None:
+    """Return the judgement that counts: the first that is not wrong, or else that of the smallest wrong segment.
+
+    Segments before one that cannot be judged do not count. The result is None if the last cannot be judged.
+    """
+    smallest: _SegmentJudgement | None = None
+    for judgement in judgements:
+        if judgement is not None and not judgement.is_wrong:
+            return judgement
+        smallest = judgement and (smallest or judgement)
+    return smallest
+
+
+@dataclass(frozen=True)
+class _Confirmation:
+    """Judges wrong nodes again, if their operands or results were exposed in groups.
+
+    A runtime that fuses nodes can compute an exposed operand twice: for the output, and inside of the fused kernel with
+    other last bits. The node is therefore judged on values of one run, and then together with more and more nodes
+    before it. It is wrong if it is wrong with composed bounds too; the smallest wrong segment is reported.
+
+    Attributes:
+        model: the model.
+        recorded: its values; their number of runs is increased.
+        subject: the backend.
+        data_set: the inputs.
+        all_elements: whether every element of a large output is judged, and not a sample.
+    """
+
+    model: onnx.ModelProto
+    recorded: RecordedValues
+    subject: Subject
+    data_set: InputSet
+    all_elements: bool
+
+    @cached_property
+    def _producers(self) -> Mapping[str, int]:
+        return {name: number for number, node in enumerate(self.model.graph.node) for name in node.output if name}
+
+    @property
+    def _hidden(self) -> set[str]:
+        return {name for name, way in self.recorded.ways.items() if way is Exposure.HIDDEN}
+
+    def is_needed(self, number: int) -> bool:
+        """Return whether an operand or a result of a node was exposed in a group."""
+        _, names = self._segment(number, self._hidden)
+        return bool(self._grouped(names))
+
+    def judge_wider_segments(self, number: int) -> Iterator[_SegmentJudgement | None]:
+        """Yield the judgements of a node on values of one run, each with more nodes before it.
+
+        A judgement is None if the subject does not return the values around the segment in one run.
+        """
+        results = set(self.model.graph.node[number].output)
+        hidden = self._hidden
+        for _ in range(MAX_WIDENING + 1):
+            numbers, names = self._segment(number, hidden)
+            grouped = self._grouped(names)
+            yield self._judge(numbers, grouped, hidden)
+            operands = set(grouped) - results
+            if not operands:
+                return
+            hidden |= operands
+
+    def _grouped(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if self.recorded.ways.get(name) is Exposure.GROUP]
+
+    def _judge(
+        self, numbers: Sequence[int], grouped: Sequence[str], hidden: Container[str]
+    ) -> _SegmentJudgement | None:
+        """Judge the last of some nodes, with the values `grouped` exposed and the values `hidden` not used."""
+        self.recorded.runs += 1
+        exposed = expose_together(self.subject.target, self.model, self.data_set.arrays, grouped, self.recorded)
+        if exposed is None:
+            return None
+        known = {name: array for name, array in self.recorded.values.items() if name not in hidden}
+        recorded = replace(self.recorded, values=known | exposed)
+        judged = judge_nodes(part_of(self.model, "segment", numbers), recorded, all_elements=self.all_elements)[-1]
+        segment = tuple(numbers[place] for place in judged.segment)
+        return _SegmentJudgement(replace(judged, number=numbers[-1], segment=segment), recorded.values)
+
+    def _segment(self, number: int, hidden: Container[str]) -> tuple[list[int], list[str]]:
+        """Return a node with the nodes of the hidden values before it, in order, and the known values around them."""
+        numbers, names, pending = {number}, [*self.model.graph.node[number].output], [number]
+        while pending:
+            node = self.model.graph.node[pending.pop()]
+            for name in names_taken_by(node):
+                if name not in hidden:
+                    names.append(name)
+                elif self._producers[name] not in numbers:
+                    numbers.add(self._producers[name])
+                    pending.append(self._producers[name])
+        return sorted(numbers), list(dict.fromkeys(name for name in names if name))
