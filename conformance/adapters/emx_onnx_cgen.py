@@ -83,7 +83,9 @@ def _compile(model: bytes) -> Any:
     except UnsupportedOpError as error:
         raise Unsupported(str(error)) from None
     except ShapeInferenceError as error:
-        is_early = any(opset.domain == "" and opset.version < _TYPED_SINCE_OPSET for opset in proto.opset_import)
+        is_early = any(
+            opset.domain in {"", "ai.onnx"} and opset.version < _TYPED_SINCE_OPSET for opset in proto.opset_import
+        )
         texts = (*_UNSUPPORTED_TEXTS, *([_UNTYPED_TEXT] if is_early else []))
         if any(text in str(error) for text in texts):
             raise Unsupported(str(error)) from None

@@ -148,8 +148,12 @@ class _FunctionInliner:
         taken = [*call.input, *[""] * len(function.input)]
         names = dict(zip(function.input, taken, strict=False))
         suffix = f"__{self._calls}"
-        found = Renamer(self._fresh, suffix).rename_graph(
-            body, names, lambda name: results[name] if name in results else self._fresh.take(name + suffix)
+
+        def define(name: str) -> str:
+            return self._fresh.take(name + suffix)
+
+        found = Renamer(define).rename_graph(
+            body, names, lambda name: results[name] if name in results else define(name)
         )
         body.node.extend(helper.make_node("Identity", [found[inner]], [outer]) for inner, outer in repeated)
         for node in body.node:

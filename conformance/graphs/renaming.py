@@ -58,12 +58,12 @@ class Renamer:
     """Renames values of graphs in place.
 
     Args:
-        fresh: the source of names for inner values whose names clash.
-        suffix: the suffix of new names for all values of subgraphs; None to rename only those whose names clash.
+        define_inner: returns the new name of a value that a subgraph defines. `FreshNames` renames such a value only if
+            its name clashes with a new name.
     """
 
-    def __init__(self, fresh: FreshNames, suffix: str | None = None) -> None:
-        self._fresh, self._suffix = fresh, suffix
+    def __init__(self, define_inner: FreshNames | Callable[[str], str]) -> None:
+        self._define_inner = define_inner
 
     def rename_uses(self, node: onnx.NodeProto, names: Mapping[str, str]) -> None:
         """Rename the values that a node takes, also those that its subgraphs capture.
@@ -78,9 +78,9 @@ class Renamer:
 
     def _avoid(self, clashing: Container[str], name: str) -> str:
         """Return the name of a value of a subgraph: a new one if it clashes with the new name of an outer value."""
-        if self._suffix is not None:
-            return self._fresh.take(name + self._suffix)
-        return self._fresh.take(name) if name in clashing else name
+        if isinstance(self._define_inner, FreshNames):
+            return self._define_inner.take(name) if name in clashing else name
+        return self._define_inner(name)
 
     def rename_graph(
         self, graph: onnx.GraphProto, outer: Mapping[str, str], define: Callable[[str], str]

@@ -14,7 +14,7 @@ import onnx
 from conformance.models.arrays import type_name
 from conformance.models.graphs import subgraphs_of
 from conformance.models.inputs import initializer_arrays
-from conformance.models.types import MAIN_DOMAINS
+from conformance.models.types import MAIN_DOMAINS, normal_domain
 from conformance.reference.enclosures import enclose_node
 from conformance.reference.nodes import Node, attribute_values
 from conformance.reference.numbers.enclosure import Enclosure
@@ -40,7 +40,7 @@ class NodeScope:
     """What the evaluation of a node depends on besides its inputs.
 
     Attributes:
-        opsets: the version of each imported domain.
+        opsets: the version of each imported domain; the main domain has the empty name.
         model: the model.
     """
 
@@ -50,7 +50,7 @@ class NodeScope:
     @classmethod
     def of(cls, model: onnx.ModelProto) -> NodeScope:
         """Return the scope of the main graph's nodes."""
-        return cls({entry.domain: entry.version for entry in model.opset_import}, model)
+        return cls({normal_domain(entry.domain): entry.version for entry in model.opset_import}, model)
 
     def node(self, proto: onnx.NodeProto) -> Node:
         """Return a node in the form that the reference takes.
@@ -58,9 +58,7 @@ class NodeScope:
         Raises:
             Unsupported: the node's domain is not imported.
         """
-        version = self.opsets.get(proto.domain)
-        if version is None and proto.domain in MAIN_DOMAINS:
-            version = self.opsets.get("", self.opsets.get("ai.onnx"))
+        version = self.opsets.get(normal_domain(proto.domain))
         if version is None:
             raise Unsupported(f"the model does not import {proto.domain or 'ai.onnx'}")
         inputs, outputs = tuple(proto.input), tuple(proto.output)

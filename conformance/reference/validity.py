@@ -13,7 +13,8 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from conformance.models.types import ARGMAX_DEFAULTS
+from conformance.models.graphs import called_name, function_name, is_operator
+from conformance.models.types import ARGMAX_DEFAULTS, normal_domain
 from conformance.reference.nodes import attribute_values
 from conformance.reference.operators.training_optimizers import (
     TRAINING_DOMAINS,
@@ -70,7 +71,7 @@ class NodeContext:
 
     Attributes:
         node: the node.
-        opsets: the version of each imported domain.
+        opsets: the version of each imported domain; the main domain has the empty name.
         tensors: the declared type of each graph input and initializer.
     """
 
@@ -91,18 +92,18 @@ def check_model(model: onnx.ModelProto) -> None:
     """
     if problem := wiring_error(model):
         raise InvalidModelError(problem)
-    opsets = {opset.domain: opset.version for opset in model.opset_import}
+    opsets = {normal_domain(opset.domain): opset.version for opset in model.opset_import}
     tensors = _declared_types(model.graph)
-    functions = {(function.domain, function.name) for function in model.functions}
+    functions = set(map(function_name, model.functions))
     for node in model.graph.node:
         context = NodeContext(node, opsets, tensors)
-        if (node.domain, node.op_type) in functions:
+        if called_name(node) in functions:
             continue
         if node.domain in TRAINING_DOMAINS:
             _check_optimizer(context)
-        elif node.domain in {"", "ai.onnx"} and node.op_type == "ArgMax":
+        elif is_operator(node, "ArgMax"):
             _check_argmax(context)
-        elif node.domain in {"", "ai.onnx"} and node.op_type in MONOTONE_ATTRIBUTES:
+        elif is_operator(node, *MONOTONE_ATTRIBUTES):
             _check_attributes(context, _monotone_attributes(context))
             _check_arity(context)
 
@@ -215,7 +216,7 @@ def _can_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def _check_argmax(context: NodeContext) -> None:
-    node, opset = context.node, context.opsets.get(context.node.domain, context.opsets.get("ai.onnx", 0))
+    node, opset = context.node, context.opsets.get(normal_domain(context.node.domain), 0)
     known = [name for name in ARGMAX_DEFAULTS if opset >= 12 or name != "select_last_index"]
     _check_attributes(context, dict.fromkeys(known, AttributeProto.INT))
     _check_arity(context)
@@ -232,7 +233,7 @@ def _check_argmax(context: NodeContext) -> None:
 def _monotone_attributes(context: NodeContext) -> dict[str, int]:
     """Return the attribute types of a monotone operator by name, including `consumed_inputs` of old opsets."""
     types = dict.fromkeys(MONOTONE_ATTRIBUTES[context.node.op_type], int(AttributeProto.INT))
-    opset = context.opsets.get(context.node.domain, context.opsets.get("ai.onnx", 0))
+    opset = context.opsets.get(normal_domain(context.node.domain), 0)
     if context.node.op_type in ELEMENTWISE_FUNCTIONS and opset < OPSET_WITHOUT_CONSUMED_INPUTS:
         types["consumed_inputs"] = AttributeProto.INTS
     return types

@@ -28,8 +28,9 @@ from conformance.dimensions.field_parts import (
 )
 from conformance.dimensions.wrapping import BuiltModel
 from conformance.generation.models import make_value_info
-from conformance.models.graphs import attribute_graphs
+from conformance.graphs.renaming import Renamer
 from conformance.models.inputs import required_input_names
+from conformance.models.types import normal_domain
 from conformance.passes.fields import CASE_MESSAGES, IN_GRAPHS, MessageScope, iter_messages, snake_case
 
 if TYPE_CHECKING:
@@ -42,25 +43,16 @@ DISTRACTOR_SHAPE = (2, 3)
 
 def join(model: onnx.ModelProto, other: onnx.ModelProto, word: str) -> None:
     """Append the graph of `other` to the graph of `model`; its names get a prefix made of `word`."""
-    prefix_names(other.graph, f"{word}_")
+
+    def prefix(name: str) -> str:
+        return f"{word}_{name}"
+
+    Renamer(prefix).rename_graph(other.graph, {}, prefix)
     for field in ("node", "input", "output", "initializer", "sparse_initializer", "value_info"):
         getattr(model.graph, field).extend(getattr(other.graph, field))
     model.functions.extend(other.functions)
-    imported = {entry.domain for entry in model.opset_import}
-    model.opset_import.extend(entry for entry in other.opset_import if entry.domain not in imported and entry.domain)
-
-
-def prefix_names(graph: onnx.GraphProto, prefix: str) -> None:
-    """Put a prefix before every value name in a graph and its subgraphs."""
-    for named in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
-        named.name = prefix + named.name
-    for sparse in graph.sparse_initializer:
-        sparse.values.name = prefix + sparse.values.name
-    for node in graph.node:
-        for names in (node.input, node.output):
-            names[:] = [prefix + name if name else "" for name in names]
-        for _, held in attribute_graphs(node):
-            prefix_names(held, prefix)
+    imported = {"", *(normal_domain(entry.domain) for entry in model.opset_import)}
+    model.opset_import.extend(entry for entry in other.opset_import if entry.domain not in imported)
 
 
 X = "(float[2,3] X) => "

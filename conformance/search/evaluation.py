@@ -19,7 +19,7 @@ from conformance.corpus.loading import CaseInMemory
 from conformance.judging.backend import judge_backend
 from conformance.judging.optimizer import OptimizerTask, judge_rewrite
 from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets
-from conformance.models.graphs import all_nodes
+from conformance.models.graphs import all_nodes, is_operator, main_opset
 from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate
 from conformance.passes.expected import bypass_exhaustively, iter_produced_values
@@ -206,10 +206,7 @@ def _is_softmax_removal_optional(model: onnx.ModelProto) -> bool:
     Before opset 13, Softmax may normalize over more axes than the axis of ArgMax. The specification does not state
     whether the pass removes it then.
     """
-    opsets = {entry.domain: entry.version for entry in model.opset_import}
-    return opsets.get("", DEFAULT_OPSET) < DEFAULT_OPSET and any(
-        node.op_type in ALONG_AXIS for node in all_nodes(model)
-    )
+    return main_opset(model) < DEFAULT_OPSET and any(is_operator(node, *ALONG_AXIS) for node in all_nodes(model))
 
 
 def failure_signature(subject: Subject, example: Example, outcome: Outcome) -> FailureSignature | None:

@@ -17,6 +17,7 @@ from conformance.errors import ModelError
 from conformance.graphs.hashing import hash_values
 from conformance.graphs.reading import LoadedModel
 from conformance.models.graphs import subgraphs_of
+from conformance.reference.node_enclosures import NodeScope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,3 +128,12 @@ def test_hash_of_equal_bytes_of_another_type_or_shape_differs():
     array = np.zeros(4, np.float32)
     others = [array.view(np.int32), array.reshape(2, 2), array[:2]]
     assert len({hash_values([each]) for each in (array, *others)}) == 4
+
+
+@pytest.mark.parametrize("name", ["", "ai.onnx"])
+def test_node_scope_finds_the_version_by_either_name_of_the_main_domain(name):
+    model = parser.parse_model(HEADER + "(float[2] X) => (float[2] Y) { Y = Abs(X) }")
+    model.opset_import[0].domain = name
+    for domain in ("", "ai.onnx"):
+        model.graph.node[0].domain = domain
+        assert NodeScope.of(model).node(model.graph.node[0]).opset == 17
