@@ -122,6 +122,10 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("function", "(X - EX) / (Sqrt(E((X - EX)^2)) + 1e-9), the function body of the schema"),
         Form("root of moments", "the function body, with the variance E(X^2) - (EX)^2"),
     ),
+    "ReduceL2": (
+        Form("written", "Sqrt(ReduceSum(X * X))"),
+        Form("function", "the function body of the schema: the sum is cast to float before Sqrt", Level.MUST),
+    ),
     "LogSoftmax": (
         Form("shifted", "(X - largest) - Log(Sum(Exp(X - largest)))"),
         Form("collected", "X - (largest + Log(Sum(Exp(X - largest))))"),
@@ -134,8 +138,9 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
 """The admissible forms of each formula. An enclosure contains the results of all forms that its level admits."""
 
 NARROW = frozenset({"float16", "bfloat16"})
-"""Types whose sums are accumulated in float at level `should`, as all known runtimes do. At level `must` they may be
-accumulated in the type itself, unless the page has a `stash_type`."""
+"""Types whose sums are accumulated in float at level `should`, as the kernels of all known runtimes do; NumPy, with
+which onnx's reference evaluator computes, does not. At level `must` they may be accumulated in the type itself, unless
+the page has a `stash_type`."""
 
 WIDE_FORMULAS = frozenset(
     {"Mean", "Sum", "Gemm", "Conv", "ConvTranspose", "AveragePool", "GlobalAveragePool", "CumSum"}

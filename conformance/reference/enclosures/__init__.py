@@ -16,7 +16,7 @@ from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.reference.enclosures.exact import EXACT_OPERATORS, evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
-from conformance.reference.enclosures.linear import LINEAR_ENCLOSURES
+from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES
@@ -109,12 +109,9 @@ def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     narrow = next((tensor.dtype for tensor in operands if isinstance(tensor, Enclosure)), None)
     if narrow is None or not is_strict() or type_name(narrow) not in NARROW or node.op_type not in WIDE_FORMULAS:
         return ENCLOSURES[node.op_type](node, operands)
-    wide = [tensor.with_dtype(_FLOAT) if isinstance(tensor, Enclosure) else tensor for tensor in operands]
+    wide = [tensor.with_dtype(FLOAT) if isinstance(tensor, Enclosure) else tensor for tensor in operands]
     results = ENCLOSURES[node.op_type](node, wide)
     return [result.as_type(narrow) if isinstance(result, Enclosure) else result for result in results]
-
-
-_FLOAT = np.dtype(np.float32)
 
 
 def _as_enclosure(tensor: Tensor) -> Tensor:

@@ -84,10 +84,16 @@ def _without_overflow(X: Enclosure) -> Enclosure:
 
 
 def softplus(X: Enclosure) -> Enclosure:
-    """Return Log(Exp(X) + 1), or the equal form Max(X, 0) + Log(1 + Exp(-Abs(X))), which does not overflow."""
+    """Return Log(Exp(X) + 1), or the equal form Max(X, 0) + Log(1 + Exp(-Abs(X))), where the first overflows."""
     safe = X.apply(lambda x: np.maximum(x, 0)) + exp(-abs(X)).named("log1p", np.log1p)
     direct = log(exp(X) + 1.0)
     return Enclosure(safe.value, np.where(np.isfinite(direct.error), hull(safe, direct).error, safe.error), X.dtype)
+
+
+def _softplus(X: Enclosure) -> Enclosure:
+    """Return Log(Exp(X) + 1), which is infinite at level `must` where the exponential overflows."""
+    result = softplus(X)
+    return result if is_strict() else replace(result, error=np.where(exp(X).error == np.inf, np.inf, result.error))
 
 
 def relu(X: Enclosure) -> Enclosure:
@@ -362,7 +368,7 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Reciprocal": _unary(lambda X: 1.0 / X),
     "Tanh": _unary(tanh),
     "Sigmoid": _unary(sigmoid),
-    "Softplus": _unary(softplus),
+    "Softplus": _unary(_softplus),
     "Softsign": _unary(lambda X: X / (1.0 + abs(X))),
     "Mish": _unary(lambda X: X * tanh(softplus(X))),
     "Erf": _unary(_erf),

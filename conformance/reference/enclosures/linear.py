@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.reference.enclosures.elementwise import exp, log, sqrt
-from conformance.reference.numbers.enclosure import Enclosure, add, add_up, divide, dot, is_strict, multiply
+from conformance.reference.numbers.enclosure import Enclosure, add, add_up, admit, divide, dot, is_strict, multiply
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from conformance.reference.enclosures.exact import NodeEnclosure
     from conformance.reference.nodes import Node
     from conformance.reference.numbers.enclosure import Tensor
+
+
+FLOAT = np.dtype(np.float32)
+
+DOUBLE_EXPONENTS = 700.0
+"""Magnitude from which the exponential of a number overflows or underflows in double."""
 
 
 def tensor(given: Tensor) -> Enclosure:
@@ -253,6 +259,13 @@ def mean(X: Enclosure, axes: Sequence[int], *, keepdims: bool = True) -> Enclosu
     return divide(add_up(X, axes, keepdims=keepdims), X.constant(prod(X.shape[axis] for axis in axes)))
 
 
+def _euclidean_norm(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
+    squares = (X * X).sum(axes, keepdims=keepdims)
+    return admit(
+        "ReduceL2", written=lambda: sqrt(squares), function=lambda: sqrt(squares.as_type(FLOAT)).with_dtype(X.dtype)
+    )
+
+
 def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
     largest = X.extreme(axes, largest=True, keepdims=True)
     is_infinite = np.isinf(largest.value)  # then the logarithm of the sum is this infinity, without a difference
@@ -260,10 +273,12 @@ def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
     with np.errstate(all="ignore"):
         shifted = log(exp(X - shift).sum(axes, keepdims=True)) + shift
         known = is_infinite & (largest.error == 0) & ~np.isnan(X.value).any(axis=tuple(axes), keepdims=True)
+    # the function body of the schema computes exponentials in double without a difference
+    is_extreme = (np.abs(largest.value) > DOUBLE_EXPONENTS) & (not is_strict())
     shifted = replace(
         shifted,
         value=np.where(known, largest.value, shifted.value),
-        error=np.where(known, 0.0, shifted.error),
+        error=np.where(known, 0.0, np.where(is_extreme, np.inf, shifted.error)),
         overflows=None,
     )
     return shifted if keepdims else shifted.moved(lambda x: np.squeeze(x, tuple(axes)))
@@ -299,7 +314,7 @@ LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "ReduceMean": _reduction(lambda X, axes, keep: mean(X, axes, keepdims=keep)),
     "ReduceSumSquare": _reduction(lambda X, axes, keep: add_up(multiply(X, X), axes, keepdims=keep)),
     "ReduceL1": _reduction(lambda X, axes, keep: abs(X).sum(axes, keepdims=keep)),
-    "ReduceL2": _reduction(lambda X, axes, keep: sqrt((X * X).sum(axes, keepdims=keep))),
+    "ReduceL2": _reduction(_euclidean_norm),
     "ReduceLogSum": _reduction(lambda X, axes, keep: log(X.sum(axes, keepdims=keep))),
     "ReduceLogSumExp": _reduction(_log_sum_exp),
     "CumSum": _cumsum,

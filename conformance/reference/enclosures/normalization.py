@@ -43,7 +43,8 @@ def _beside_infinity(X: Enclosure, Y: Enclosure, axes: Sequence[int]) -> Enclosu
 def log_softmax(X: Enclosure, axes: Sequence[int]) -> Enclosure:
     """Return Log(Softmax(X)): the shifted operand minus the logarithm of the sum, or the operand minus both.
 
-    The logarithm of Softmax is a third form. It is admissible, but has an infinite result where Softmax is 0.
+    The logarithm of Softmax is the form of the page. It has no accurate result where Softmax underflows, so it is
+    admissible only at level `must`.
     """
     largest = X.extreme(axes, largest=True, keepdims=True)
     shifted = X - largest
@@ -52,8 +53,7 @@ def log_softmax(X: Enclosure, axes: Sequence[int]) -> Enclosure:
     result = admit("LogSoftmax", shifted=lambda: shifted - logarithm, collected=lambda: X - (largest + logarithm))
     if is_strict():
         return result
-    error = np.where(np.isfinite(written.error), hull(result, written).error, result.error)
-    return _beside_infinity(X, replace(result, error=error), axes)
+    return _beside_infinity(X, hull(result, written), axes)
 
 
 def _softmax(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

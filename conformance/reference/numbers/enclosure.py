@@ -145,10 +145,14 @@ class Enclosure:
         return cls(value, np.zeros_like(value), np.asarray(array).dtype)
 
     def constant(self, number: float) -> Enclosure:
-        """Return a number of the formula, to combine with this tensor: itself, or rounded to float or to the type."""
+        """Return a number of the formula, to combine with this tensor: itself, or rounded to the type.
+
+        At level `must` it may also be rounded to float, as functions of schemas and many kernels have it.
+        """
         value = np.array(float(number))
         with np.errstate(all="ignore"):
-            rounded = (float(value.astype(dtype)) for dtype in (np.float32, self.dtype))
+            types = (self.dtype,) if is_strict() else (self.dtype, np.dtype(np.float32))
+            rounded = (float(value.astype(dtype)) for dtype in types)
             error = max(0.0 if other == value else abs(other - float(value)) for other in rounded)
         return Enclosure(value, np.array(error), self.dtype)
 
