@@ -7,8 +7,6 @@ from importlib.metadata import EntryPoint, entry_points, metadata, version
 DISTRIBUTION = "onnx-conformance"
 
 _OWN_CODE = "conformance."
-_OPTIMIZER_ADAPTERS = "conformance.adapters.optimizers."
-"""Package of the suite's adapters of graph optimizers."""
 
 
 def suite_version() -> str:
@@ -29,13 +27,6 @@ def extra_for_adapter(group: str, name: str) -> str | None:
         return None
     extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     return next((extra for extra in extras if name == extra or name.startswith(f"{extra}-")), None)
-
-
-def server_arguments(group: str, name: str) -> list[str]:
-    """Return the arguments with which `adapters/server.py` serves an adapter of this suite, without its name."""
-    function = registered_entry_points(group)[name].value
-    is_optimizer = function.startswith(_OPTIMIZER_ADAPTERS)
-    return ["--optimizer", function.removeprefix(_OPTIMIZER_ADAPTERS)] if is_optimizer else []
 
 
 def _is_own(point: EntryPoint) -> bool:

@@ -25,6 +25,7 @@ AREAS = {
     if isinstance(member, type) and issubclass(member, ConformanceError)
 }
 """The area of each class of errors, by the name of the class."""
+AREAS["Refused"] = ""  # of the harness, with the area in the name
 
 PLACEHOLDER_NAMES = {
     "__name__": "error type",
@@ -125,7 +126,9 @@ def found_errors(source: str) -> list[tuple[str, str, str]]:
             if not isinstance(name, ast.Constant) or not isinstance(name.value, str) or " " in name.value:
                 continue
             words = [template(each) or texts.get(getattr(each, "id", ""), "…") for each in rest]
-            found.append((f"{AREAS[node.func.id]}.{name.value}", words[0], words[1] if len(words) > 1 else "…"))
+            found.append(
+                (f"{AREAS[node.func.id]}.{name.value}".removeprefix("."), words[0], words[1] if len(words) > 1 else "…")
+            )
     return found
 
 

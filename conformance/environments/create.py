@@ -16,7 +16,6 @@ from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass
 from fcntl import LOCK_SH, flock
-from importlib import resources
 from subprocess import CompletedProcess, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +33,9 @@ from conformance.environments.registry import (
 from conformance.environments.requirements import smoke_test_subject
 from conformance.errors import StorageError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
-from conformance.plugins import server_arguments
 from conformance.processes.start import run_program
-from conformance.subjects.naming import SubjectKind
+from conformance.subjects.naming import Interpreter, SubjectKind
+from conformance.subjects.request import harness_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,7 +238,7 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
     Raises:
         SubjectError: the subject does not start, or its adapter does not support the release.
     """
-    done = _run_adapter_server(requirements, python, scratch)
+    done = _run_harness(requirements, python, scratch)
     answers = done.stdout.splitlines()
     if not answers:
         why = signal.Signals(-done.returncode).name if done.returncode < 0 else last_error_line(done.stderr)
@@ -257,8 +256,8 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
     return str(started["runtime_version"])
 
 
-def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path) -> CompletedProcess[bytes]:
-    """Run the harness of the adapter (`adapters/server.py`) in the environment.
+def _run_harness(requirements: Requirements, python: Path, scratch: Path) -> CompletedProcess[bytes]:
+    """Run the harness with the adapter in the environment.
 
     A backend receives the commands `start`, `load`, `run` and `stop`, a graph optimizer receives `optimize`.
     """
@@ -273,19 +272,17 @@ def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path)
     if named.kind is SubjectKind.OPTIMIZER:
         uses = [{"cmd": "optimize", "model": str(path), "output": f"{path}.optimized", "fixed_point": False}]
     commands: list[dict[str, Any]] = [{"cmd": "start", "version": 1}, *uses, {"cmd": "stop"}]
-    arguments = [*server_arguments(named.kind.group, named.name), named.text]
     lines = "".join(json.dumps({"seq": number, **command}) + "\n" for number, command in enumerate(commands, 1))
-    with resources.as_file(resources.files("conformance.adapters") / "server.py") as server:
-        try:
-            return run_program(
-                [str(python), "-I", str(server), *arguments],
-                input=lines.encode(),
-                timeout=_START_TIMEOUT_SECONDS,
-                env={**os.environ, "HOME": str(scratch), **_START_VARIABLES},
-                cwd=scratch,
-            )
-        except TimeoutExpired:
-            raise _does_not_start(requirements, f"no answer within {_START_TIMEOUT_SECONDS:g} s") from None
+    try:
+        return run_program(
+            harness_command(named, Interpreter(python, is_adapter_only=True)),
+            input=lines.encode(),
+            timeout=_START_TIMEOUT_SECONDS,
+            env={**os.environ, "HOME": str(scratch), **_START_VARIABLES},
+            cwd=scratch,
+        )
+    except TimeoutExpired:
+        raise _does_not_start(requirements, f"no answer within {_START_TIMEOUT_SECONDS:g} s") from None
 
 
 def _argmax_model() -> bytes:

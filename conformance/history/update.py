@@ -501,7 +501,11 @@ def adapter_hash(target: Target) -> str:
         folder = folder.joinpath("optimizers")
     module = target.name.removesuffix("-defaults").replace("-", "_")
     content = b""
-    for file in (folder.joinpath(f"{module}.py"), resources.files("conformance.adapters").joinpath("server.py")):
+    common = (
+        resources.files("conformance.adapters") / "server.py",
+        resources.files("conformance.subjects") / "harness.py",
+    )
+    for file in (folder.joinpath(f"{module}.py"), *common):
         content += file.read_bytes() if file.is_file() else b""
     return sha256(content).hexdigest()[:12]
 

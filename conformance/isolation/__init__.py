@@ -1,8 +1,8 @@
 """Subjects in child processes: a subject can crash, hang or return malformed data, and the run continues.
 
-Modules, from the child process to the suite:
+The program in the child process is `conformance/subjects/harness.py` for a subject written in Python. Modules, from the
+child process to the suite:
 
-- `harness`: program in the child process that runs a subject written in Python and speaks the harness protocol.
 - `child_process`: object with which the suite controls one harness process: its pipes and time limits.
 - `protocol`: encoding of the messages, and the exceptions for failures of a subject.
 - `subject_client`: sends commands to a subject and restarts its process after a failure.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import site
-import sys
-import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import UnknownName
 from conformance.files.atomic_write import storage_errors
-from conformance.plugins import server_arguments
-from conformance.subjects.naming import EXEC_PREFIX, Interpreter, SubjectKind, SubjectName
+from conformance.subjects.naming import EXEC_PREFIX, Interpreter, SubjectName
+from conformance.subjects.request import harness_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,16 +24,6 @@ _TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 
 _INSTALLERS_OFF = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "UV_OFFLINE": "1"}
 """Environment variables with which pip and uv download nothing: some releases call pip when they are imported."""
-
-_MAIN = "from conformance.isolation.harness import main; sys.exit(main(sys.argv[1:]))"
-_BOOT = f"import json, sys; sys.path[:] = json.loads(sys.argv.pop(1))\n{_MAIN}"
-"""Python code that starts the harness with the import path of this process, independent of the working directory."""
-
-_BOOT_OTHER_PYTHON = f"import json, sys; sys.path += json.loads(sys.argv.pop(1))\n{_MAIN}"
-"""Python code that starts the harness in another Python: its own modules first, then those of this process."""
-
-_ADAPTER_SERVER = str(Path(__file__).parent.with_name("adapters") / "server.py")
-"""Program that serves one adapter in a Python where the rest of this suite is not installed."""
 
 
 @dataclass(frozen=True)
@@ -92,23 +79,7 @@ def subject_command(named: SubjectName, interpreter: Interpreter | None = None) 
         UnknownName: an `exec:` command does not name an executable program.
     """
     if not named.is_command:
-        text = named.with_options({option: _absolute_if_file(value, "/") for option, value in named.options.items()})
-        if interpreter is not None and interpreter.is_adapter_only:
-            return (
-                str(interpreter.program),
-                "-I",
-                _ADAPTER_SERVER,
-                *server_arguments(named.kind.group, named.name),
-                text,
-            )
-        here = str(Path.cwd())
-        kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
-        paths = _import_paths(here)
-        boot = (sys.executable, "-P", "-c", _BOOT, json.dumps(paths))
-        if interpreter is not None:
-            installed = json.dumps([*filter(_is_package_path, paths)])
-            boot = (str(interpreter.program), "-P", "-c", _BOOT_OTHER_PYTHON, installed)
-        return (*boot, "--directory", here, *kind, text)
+        return harness_command(named, interpreter)
     try:
         words = shlex.split(named.name.removeprefix(EXEC_PREFIX))
     except ValueError as error:
@@ -125,24 +96,7 @@ def subject_command(named: SubjectName, interpreter: Interpreter | None = None) 
     return (str(Path(program).absolute()), *(_absolute_if_file(word) for word in words[1:]))
 
 
-def _import_paths(here: str) -> list[str]:
-    """Return the import path of this process with absolute paths, and the current directory last.
-
-    Because the current directory is last, its files cannot hide modules of Python, of a library or of this suite. If
-    PYTHONPATH names the directory, its position is kept. Only the module of the subject is searched in the current
-    directory first, see `subjects.loading`.
-    """
-    paths = [str(Path(path).absolute()) for path in sys.path if path]
-    return paths if here in paths else [*paths, here]
-
-
-def _is_package_path(path: str) -> bool:
-    """Return whether an import path is a folder of installed packages, and not of the standard library."""
-    own = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
-    return path not in own and Path(path).name != "lib-dynload" and not path.endswith(".zip")
-
-
-def _absolute_if_file(word: str, part: str = "") -> str:
-    """Return `word`, as an absolute path if it contains `part` and names an existing file."""
-    is_file = word and part in word and not word.startswith("-") and Path(word).exists()
+def _absolute_if_file(word: str) -> str:
+    """Return `word`, as an absolute path if it names an existing file."""
+    is_file = word and not word.startswith("-") and Path(word).exists()
     return str(Path(word).absolute()) if is_file else word

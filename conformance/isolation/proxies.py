@@ -25,8 +25,9 @@ from conformance.isolation.protocol import (
     max_output_bytes,
     placeholder_for_type,
 )
-from conformance.isolation.tensor_files import FILE_THRESHOLD_BYTES, take_tensor, write_tensor
+from conformance.isolation.tensor_files import take_tensor, write_tensor
 from conformance.models.inputs import fed_input_names
+from conformance.subjects.harness import FILE_THRESHOLD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

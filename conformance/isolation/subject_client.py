@@ -27,7 +27,9 @@ from conformance.isolation.protocol import (
     encode_command,
     parse_answer,
 )
-from conformance.subjects.failures import MESSAGE_LIMIT, SubjectFailure
+from conformance.subjects.failures import SubjectFailure
+from conformance.subjects.harness import MESSAGE_LIMIT
+from conformance.subjects.request import hint_for_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -292,10 +294,12 @@ class SubjectClient:
                 f"{self.named.text} is a {kind}, not a {self.named.kind.prose}.",
                 "Name backends with -b and graph optimizers with -o.",
             )
-        hint = answer.get("hint", "The subject's harness reports this error; start the harness by hand for details.")
         problem = answer.get("error") or answer["unsupported"]
+        hint = answer.get("hint", "The subject's harness reports this error; start the harness by hand for details.")
         error = SubjectError("start-refused", problem[:MESSAGE_LIMIT], hint[:MESSAGE_LIMIT])
         error.code = answer.get("code", error.code)
+        if not self.named.is_command:
+            error.hint = hint_for_refusal(self.named, error.code, error.problem, error.hint)
         raise error
 
 

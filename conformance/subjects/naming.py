@@ -35,8 +35,8 @@ class Interpreter:
 
     Attributes:
         program: path of the interpreter.
-        is_adapter_only: whether the subject runs with only the adapter and `adapters/server.py`, because this suite is
-            not installed for this interpreter.
+        is_adapter_only: whether the interpreter runs an adapter of this suite with nothing but its own packages; other
+            subjects may also import packages of the Python of this process.
     """
 
     program: Path

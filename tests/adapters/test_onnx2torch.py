@@ -11,8 +11,8 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
+from conformance.adapters.server import Unsupported
 from conformance.judging.backend import placement_violation
-from conformance.verdicts import Unsupported
 
 NAME = "conformance.adapters.onnx2torch"
 

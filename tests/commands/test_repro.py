@@ -121,8 +121,9 @@ class TestBackends:
         assert not [path for path in (sys.executable, str(here)) if path in text]
 
     def test_repro_of_harness_needs_no_suite(self, reproduced):
-        host = DATA.parent / "conformance" / "adapters" / "server.py"
-        ended = reproduced(OF_TYPE, "-b", f"exec:{sys.executable} {host} onnx-reference", alone=True)
+        suite = DATA.parent / "conformance"
+        harness = f"{suite}/subjects/harness.py {suite}/adapters/onnx_reference.py:OnnxReferenceBackend"
+        ended = reproduced(OF_TYPE, "-b", f"exec:{sys.executable} {harness}", alone=True)
         assert "X_new: got float64[4], expected float32[4]" in ended.out, ended
 
     def test_repro_of_accepted_invalid_model_prints_outputs(self, reproduced, here):

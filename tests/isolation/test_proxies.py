@@ -271,6 +271,6 @@ def test_run_on_crashing_and_hanging_subjects_has_every_verdict(process, here, s
 
 
 def test_run_without_isolation_still_isolates_commands(process, small_corpus):
-    harness = f"exec:{sys.executable} -m conformance.isolation.harness fake_backends:AlwaysRight"
+    harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_backends:AlwaysRight"
     arguments = ("--no-isolation", "-b", harness, "-b", "fake_backends:AlwaysRight", "--data", small_corpus)
     assert process("onnx-conformance", "run", *arguments).status == 0

@@ -96,7 +96,7 @@ def test_harness_error_at_start_has_hint_and_code(module):
 
 
 def test_harness_of_other_kind_is_refused(module):
-    harness = f"exec:{sys.executable} -m conformance.isolation.harness reference"
+    harness = f"exec:{sys.executable} -m conformance.subjects.harness conformance.adapters.reference:ReferenceBackend"
     with assert_raises("subject.wrong-kind", harness):
         isolated_subject(harness, kind=SubjectKind.OPTIMIZER)
 
@@ -164,7 +164,7 @@ def test_exec_subject_is_not_run_by_shell(here):
 
 
 def test_results_of_exec_subject_have_language(process, here, small_corpus):
-    harness = f"exec:{sys.executable} -m conformance.isolation.harness fake_backends:AlwaysRight"
+    harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_backends:AlwaysRight"
     ended = process("onnx-conformance", "run", "-b", harness, "--data", small_corpus, "--results", "out.jsonl")
     assert ended.status == 0
     (subject,) = read_results(here / "out.jsonl").header["subjects"]

@@ -7,12 +7,15 @@ import os
 import re
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from conformance.isolation.tensor_files import READ_SUFFIX, overwrite_tensor, take_tensor
+from conformance.isolation.tensor_files import take_tensor
+from conformance.models.arrays import dtype_of, type_name
+from conformance.subjects.harness import NUMPY_TYPES, READ_SUFFIX, numpy_type, write_output
 
 LIMIT_BYTES = 2**20
 
@@ -20,8 +23,9 @@ tensors = of_numpy.arrays(st.sampled_from(["float32", "float64", "int64", "bool"
 
 
 def write_and_take(path, array):
-    message = overwrite_tensor(str(path), "", array)
-    return take_tensor({**message, "shape": list(array.shape)}, str(path), LIMIT_BYTES)
+    write_output(str(path), array)
+    message = {"name": "", "dtype": type_name(array.dtype), "shape": list(array.shape), "file": str(path)}
+    return take_tensor(message, str(path), LIMIT_BYTES)
 
 
 @settings(max_examples=30, deadline=None)
@@ -41,9 +45,17 @@ def test_take_tensor_second_time_is_refused(tmp_path):
         take_tensor(message, str(path), LIMIT_BYTES)
 
 
-def test_overwrite_tensor_reuses_read_file(tmp_path):
+def test_write_output_reuses_read_file(tmp_path):
     path = tmp_path / "output_0"
     write_and_take(path, np.arange(4.0))
     inode = (tmp_path / f"output_0{READ_SUFFIX}").stat().st_ino
-    overwrite_tensor(str(path), "", np.arange(2.0))
+    write_output(str(path), np.arange(2.0))
     assert (path.stat().st_ino, path.stat().st_size) == (inode, 16)
+
+
+def test_numpy_types_of_harness_equal_those_of_onnx():
+    known = {name.lower(): number for name, number in onnx.TensorProto.DataType.items()}
+    named = {name for name in known if name not in {"undefined", "string"}}
+    assert named <= set(NUMPY_TYPES)
+    for name in named:
+        assert numpy_type(name) == dtype_of(known[name])

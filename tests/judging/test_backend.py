@@ -10,7 +10,7 @@ import raising_backends as raising
 from corpora import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
 
 from conformance.judging.backend import judge_backend
-from conformance.subjects.failures import MESSAGE_LIMIT
+from conformance.subjects.harness import MESSAGE_LIMIT
 from conformance.verdicts import Verdict
 
 FAIL, ERROR, UNSUPPORTED = Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED

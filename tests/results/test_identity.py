@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.adapters import server
 from conformance.results.environment import processor
 from conformance.results.identity import identity_changes, join_identities, subject_identity
-from conformance.subjects.identity import adapter_digest, installed_packages
+from conformance.subjects.harness import installed_packages
+from conformance.subjects.identity import adapter_digest
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 OLD = subject_identity("x86_64: avx2", "3.11.7", ["numpy==1.26.4", "onnx==1.14.1"], "0123456789ab")
@@ -40,8 +40,7 @@ def test_join_identities_keeps_all_values():
     assert join_identities([OLD, OLD]) == OLD
 
 
-def test_installed_packages_are_the_same_in_the_server():
-    assert installed_packages() == server.installed_packages()
+def test_installed_packages_have_numpy_and_onnx():
     names = {each.partition("==")[0] for each in installed_packages()}
     assert {"numpy", "onnx", "ml-dtypes"} <= names
 

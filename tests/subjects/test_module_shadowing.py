@@ -1,11 +1,11 @@
-"""Modules in the user's folder hide no other module, except the one that a subject names."""
+"""Modules in the user's folder hide no other module, except those of the subject and its own package `conformance`."""
 
 from __future__ import annotations
 
 import pytest
 
-SHADOWED = ("conformance/__init__.py", "numpy.py", "json.py", "onnx/__init__.py", "generators/__init__.py")
-"""Files with the names of modules of Python, of libraries and of this suite."""
+SHADOWED = ("numpy.py", "json.py", "onnx/__init__.py", "generators/__init__.py")
+"""Files with the names of modules of Python, of libraries and of this suite's checkout."""
 
 SUBJECT = """\
 import json
@@ -17,6 +17,28 @@ from acme_kernels import WHERE
 
 __version__ = WHERE + json.__name__ + numpy.__name__
 prepare = ReferenceBackend.prepare
+"""
+
+OWN_PACKAGE = """\
+from conformance.kernels import ARGMAX
+
+import onnx.reference
+
+
+class Prepared:
+    def __init__(self, model):
+        self.evaluator = onnx.reference.ReferenceEvaluator(model)
+
+    def run(self, inputs):
+        return self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs)))
+
+
+class Backend:
+    __version__ = ARGMAX
+
+    @staticmethod
+    def prepare(model, device):
+        return Prepared(model)
 """
 
 
@@ -46,3 +68,44 @@ def test_run_named_module_in_folder_shadows_installed_one(here, process, small_c
 def test_run_named_module_in_folder_does_not_shadow_standard_library(shadowing_folder, process, small_corpus):
     ended = process("onnx-conformance", "run", "-b", "json", "--data", small_corpus)
     assert (ended.status, "Backend json" in ended.err) == (2, True), ended.err
+
+
+@pytest.fixture
+def own_package(here):
+    """Folder of a project that has a package with the name of the suite's package."""
+    (here / "conformance").mkdir()
+    (here / "conformance" / "__init__.py").write_text("")
+    (here / "conformance" / "kernels.py").write_text("ARGMAX = 'own package'\n")
+    (here / "acme.py").write_text(OWN_PACKAGE)
+    return here
+
+
+@pytest.mark.parametrize("how", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_run_subject_imports_its_own_package_conformance(own_package, process, small_corpus, how):
+    ended = process("onnx-conformance", "run", "-b", "acme:Backend", "--data", small_corpus, *how)
+    assert (ended.status, "own package" in ended.out) == (0, True), ended.out + ended.err
+
+
+def test_run_subject_inside_a_package_conformance(own_package, process, small_corpus):
+    (own_package / "conformance" / "backend.py").write_text(OWN_PACKAGE)
+    ended = process("onnx-conformance", "run", "-b", "conformance.backend:Backend", "--data", small_corpus)
+    assert (ended.status, "own package" in ended.out) == (0, True), ended.out + ended.err
+
+
+@pytest.mark.parametrize("name", ["reference", "onnxruntime", "onnx-reference"])
+def test_run_registered_subject_beside_a_package_conformance(own_package, process, small_corpus, name):
+    (own_package / "conformance" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (own_package / "adapters").mkdir()
+    (own_package / "adapters" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    ended = process("onnx-conformance", "run", "-b", name, "--data", small_corpus)
+    assert (ended.status in {0, 1}, ended.err) == (True, ""), ended.out
+
+
+def test_run_subject_that_imports_adapters_of_the_suite(here, process, small_corpus):
+    (here / "acme.py").write_text(
+        "from conformance.adapters.onnx_reference import OnnxReferenceBackend\n"
+        "from conformance.adapters.server import Adapter, Unsupported\n"
+        "class Acme(OnnxReferenceBackend):\n    __version__ = f'derives from {Adapter.__module__}'\n"
+    )
+    ended = process("onnx-conformance", "run", "-b", "acme:Acme", "--data", small_corpus)
+    assert (ended.status, "derives from conformance.adapters.server" in ended.out) == (0, True), ended.err

@@ -1,0 +1,723 @@
+"""Harness for subjects written in Python: it loads a backend or a graph optimizer, and speaks the harness protocol.
+
+Usage: python harness.py REQUEST
+       python harness.py [--optimizer] MODULE[:ATTRIBUTE][option=value,…]
+
+REQUEST is a JSON object with the keys of `Request`; the suite writes it. By hand, the subject is a module, which is
+searched in the current directory too, or the file of an adapter: `harness.py …/adapters/tract.py:TractBackend`.
+
+The file stands by itself: it needs NumPy and the subject, and onnx only if the subject takes or returns a ModelProto.
+It imports nothing of this suite, so it runs in every environment, and a subject can have a package of its own with the
+name of the suite. Standard output carries only the protocol. The subject's own output, from C too, goes to standard
+error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import mmap
+import os
+import platform
+import re
+import sys
+import time
+from binascii import a2b_base64, b2a_base64
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from importlib.machinery import ModuleSpec
+
+    Array = Any
+
+
+class Request(TypedDict, total=False):
+    """Description of a subject.
+
+    Attributes:
+        kind: `backend` or `optimizer`.
+        text: name with options, as in messages.
+        name: name without options, as in messages.
+        module: module of the subject; in the folder `adapters` if that is given.
+        attribute: attribute of the module, with dots between nested names; empty for the module itself.
+        adapters: folder of the adapter files of the suite, if the subject is one of them.
+        options: options of the subject.
+        directory: folder that is searched for the module first, and for other modules last; empty if the module is of
+            the suite.
+        path: import path; missing for that of the interpreter.
+        is_path_appended: whether `path` follows the import path of the interpreter instead of replacing it.
+        group: entry-point group that is searched for the name, because the interpreter is not that of the suite.
+        suite: folder of the suite's package. A package of the subject with the same name hides it. Missing if the
+            subject is part of the suite.
+    """
+
+    kind: str
+    text: str
+    name: str
+    module: str
+    attribute: str
+    adapters: str
+    options: dict[str, str]
+    directory: str
+    path: list[str]
+    is_path_appended: bool
+    group: str
+    suite: str
+
+
+def read_request(arguments: Sequence[str]) -> Request:
+    """Return the request in the arguments of the program, after the import path was set as it says."""
+    own = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.curdir) != own]  # noqa: PTH100
+    if not arguments or not arguments[-1].startswith("{"):
+        return _request_by_hand(arguments)
+    request: Request = json.loads(arguments[-1])
+    if "path" in request:
+        kept = sys.path if request.get("is_path_appended") else []
+        sys.path[:] = [*kept, *request["path"]]
+    return request
+
+
+def _request_by_hand(arguments: Sequence[str]) -> Request:
+    """Return the request for the arguments of a user.
+
+    Raises:
+        SystemExit: the arguments are wrong.
+    """
+    *flags, text = arguments or ["-"]
+    match = re.fullmatch(r"([^\[\]]*?)(?:\[([^\[\]]*)\])?", text)
+    if flags not in ([], ["--optimizer"]) or text.startswith("-") or match is None:
+        sys.exit(__doc__)
+    module, _, attribute = match[1].partition(":")
+    options = dict(part.split("=", 1) for part in (match[2] or "").split(",") if "=" in part)
+    request: Request = {
+        "kind": "optimizer" if flags else "backend",
+        "text": text,
+        "name": match[1],
+        "module": module,
+        "attribute": attribute,
+        "options": options,
+        "directory": os.getcwd(),  # noqa: PTH109
+    }
+    if module.endswith(".py"):
+        request["adapters"], file = os.path.split(os.path.abspath(module))  # noqa: PTH100
+        request["module"] = file.removesuffix(".py")
+    return request
+
+
+_REQUEST: Request = read_request(sys.argv[1:]) if __name__ == "__main__" else {}
+
+import numpy as np  # noqa: E402 - the request can have the path of NumPy
+
+PROTOCOL_VERSION = 1
+
+MESSAGE_LIMIT = 2000
+"""Characters of a subject's message that results keep."""
+
+FILE_THRESHOLD_BYTES = 2**20
+"""Size from which a tensor goes to a file instead of into the message."""
+
+READ_SUFFIX = ".read"
+"""Suffix that the suite appends to the name of an output file after reading it."""
+
+UNSUPPORTED_CLASSES = {"BackendIsNotSupposedToImplementIt", "NotImplemented", "NotImplementedError", "Unsupported"}
+"""Names of exceptions by which a subject reports that it does not support a model."""
+
+_NOT_REGISTERED_TEXT = "is not a registered function/op"
+"""Text of an error of `onnxruntime.backend` for an unsupported operator; that module needs no adapter."""
+
+NUMPY_TYPES = {
+    **{name: name for name in ("bool", "float16", "bfloat16", "complex64", "complex128")},
+    **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (2, 4, 8, 16, 32, 64)},
+    "float": "float32",
+    "double": "float64",
+    "float4e2m1": "float4_e2m1fn",
+    "float8e8m0": "float8_e8m0fnu",
+    **{f"float6{short}": f"float6_{short}fn" for short in ("e2m3", "e3m2")},
+    **{f"float8{short}": f"float8_{short}" for short in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")},
+}
+"""NumPy's names of the element types, by the names in the protocol."""
+
+_ONNX_TYPES = {numpy: onnx for onnx, numpy in NUMPY_TYPES.items()}
+
+_ADAPTERS = "onnx_conformance_adapters"
+"""Name of the package that has the adapter files of the suite in this process."""
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
+class Unsupported(Exception):
+    """The subject does not support an operator, type or opset."""
+
+
+class Refused(Exception):
+    """The subject cannot be started.
+
+    Attributes:
+        code: code of the error.
+        problem: the problem, as a sentence.
+        hint: the next step of the user.
+    """
+
+    def __init__(self, code: str, problem: str, hint: str) -> None:
+        super().__init__(problem)
+        self.code, self.problem, self.hint = code, problem, hint
+
+
+def load_target(request: Request) -> tuple[Any, str]:
+    """Import a subject, check it and its options; return the object that the request names, and its version.
+
+    Raises:
+        Refused: the module or attribute does not exist, is not of the kind, or has no such option.
+    """
+    module, is_backend = _import_module(request), request["kind"] == "backend"
+    found: Any = module
+    prose = _prose(request)
+    for part in request["attribute"].split(".") if request["attribute"] else ():
+        if not hasattr(found, part):
+            what = "an object with `prepare`" if is_backend else "a function"
+            raise Refused(
+                "subject.attribute-missing",
+                f"{prose}: module {request['module']} has no attribute {request['attribute']}.",
+                f"Name {what} in the module.",
+            )
+        found = getattr(found, part)
+    if is_backend and not callable(getattr(found, "prepare", None)):
+        raise Refused(
+            "subject.not-a-backend",
+            f"{prose} has no function `prepare`.",
+            "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
+        )
+    if not is_backend and not callable(found):
+        raise Refused(
+            "subject.not-callable",
+            f"{prose} cannot be called.",
+            "Name a function that takes a model and returns another: package.module:function.",
+        )
+    check_options(request, found)
+    package = sys.modules.get(request["module"].partition(".")[0])
+    version = getattr(found, "__version__", None) or getattr(package, "__version__", None)
+    return found, str(version) if version else "unknown"
+
+
+def _prose(request: Request) -> str:
+    return f"{'Backend' if request['kind'] == 'backend' else 'Graph optimizer'} {request['name']}"
+
+
+def _import_module(request: Request) -> ModuleType:
+    """Import the module of a subject; it is searched in the directory first, as with `python -m`.
+
+    All other modules are searched in the directory last, so that its files (a `numpy.py`) cannot hide installed
+    modules.
+    """
+    if "adapters" in request:
+        return _import_adapter(request)
+    _resolve_entry_point(request)
+    name, directory = request["module"], request["directory"]
+    if not all(name.split(".")):
+        raise _unknown(request)
+    if directory and directory not in sys.path:
+        sys.path.append(directory)
+    try:
+        if directory:
+            _import_from_directory(directory, name.partition(".")[0], request.get("suite", ""))
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise _unknown(request) from None
+        raise _import_failed(request, error) from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        raise _import_failed(request, error) from None
+
+
+def _import_adapter(request: Request) -> ModuleType:
+    """Import a file of the folder `adapters` as part of a package, so that `tract.py` does not hide the runtime."""
+    package = ModuleType(_ADAPTERS)
+    package.__path__ = [request["adapters"]]
+    sys.modules[_ADAPTERS] = package
+    sys.meta_path.insert(0, _OwnPackageFinder("", request.get("suite", "")))
+    try:
+        return importlib.import_module(f"{_ADAPTERS}.{request['module']}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        raise _import_failed(request, error) from None
+
+
+def _resolve_entry_point(request: Request) -> None:
+    """Set module and attribute to those of an entry point of this interpreter, if it has one with the name."""
+    if "group" in request:
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=request["group"], name=request["name"]):
+            request["module"], _, request["attribute"] = point.value.partition(":")
+
+
+def _import_from_directory(directory: str, name: str, suite: str) -> None:
+    """Import a module or package from a folder, if the folder has it and no module of this name is imported yet."""
+    spec = PathFinder.find_spec(name, [directory])
+    is_here = spec is not None and spec.loader is not None and name not in sys.stdlib_module_names
+    if suite:
+        sys.meta_path.insert(0, _OwnPackageFinder(directory if is_here else "", suite))
+    if spec is None or spec.loader is None or not is_here or name in sys.modules:
+        return
+    sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(sys.modules[name])
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+
+
+class _OwnPackageFinder:
+    """Finds a package of the subject that has the name of the suite's package, before that of the suite.
+
+    Args:
+        directory: folder of the subject's module, if it is not installed.
+        suite: folder of the suite's package.
+    """
+
+    def __init__(self, directory: str, suite: str) -> None:
+        self._directory, self._suite = directory, suite
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        """Return the module of the name if it is not of the suite; None makes Python search as usual."""
+        if not self._suite or name != os.path.basename(self._suite):  # noqa: PTH119
+            return None
+        for entry in [self._directory, *sys.path] if self._directory else sys.path:
+            spec = PathFinder.find_spec(name, [entry])
+            if spec is not None and spec.loader is not None and not self._is_of_suite(spec.origin or ""):
+                return spec
+        return None
+
+    def _is_of_suite(self, origin: str) -> bool:
+        return os.path.realpath(os.path.dirname(origin)) == os.path.realpath(self._suite)  # noqa: PTH120
+
+
+def _unknown(request: Request) -> Refused:
+    prose = "backend" if request["kind"] == "backend" else "graph optimizer"
+    return Refused(
+        "name.unknown-subject",
+        f"There is no {prose} {request['name']}.",
+        "Use a registered name, or a Python name: package.module or package.module:Attribute.",
+    )
+
+
+def _import_failed(request: Request, error: BaseException) -> Refused:
+    return Refused(
+        "subject.import-failed",
+        f"{_prose(request)} fails to import: {type(error).__name__}: {error}.",
+        "Install what it needs, or correct its code; `python -c 'import …'` prints the whole traceback.",
+    )
+
+
+_SUITE_PARAMETERS = {"fixed_point"}
+"""Parameters of a graph optimizer that the suite sets itself; they are not options."""
+
+
+def check_options(request: Request, target: Any) -> None:
+    """Check a subject's options before any case runs.
+
+    Raises:
+        Refused: the subject has no such option, or this machine lacks what an option requests.
+    """
+    options = request["options"]
+    known = _option_names(getattr(target, "prepare", target))
+    if unknown := sorted(set(options) - known) if known is not None else []:
+        hint = f"The options are {', '.join(sorted(known or ()))}." if known else "The subject has no options."
+        from difflib import get_close_matches
+
+        close = get_close_matches(unknown[0], sorted(known or ()), n=1)
+        raise Refused(
+            "usage.unknown-option",
+            f"{_prose(request)} has no option {unknown[0]}.",
+            f"Did you mean {close[0]}?" if close else hint,
+        )
+    supports = getattr(target, "supports_device", None)
+    if supports is not None and "device" in options and not supports(options["device"]):
+        raise Refused(
+            "subject.unsupported-device",
+            f"{_prose(request)} does not support the device {options['device']}.",
+            "Name another device, or leave the option out for the CPU.",
+        )
+    check = getattr(target, "check_options", None)
+    try:
+        if check is not None:
+            check(**{name: value for name, value in options.items() if name != "device"})
+    except ValueError as error:
+        problem, hint = (*map(str, error.args), "", "")[:2]
+        raise Refused(
+            "subject.unusable-option", problem, hint or "Leave the option out, or give it another value."
+        ) from None
+
+
+def _option_names(function: Any) -> set[str] | None:
+    """Return the names of the options of a function; None if it accepts any option or has no readable signature."""
+    try:
+        _, *parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(each.kind is each.VAR_KEYWORD and not each.name.startswith("_") for each in parameters):
+        return None
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {each.name for each in parameters if each.kind in kinds} - _SUITE_PARAMETERS
+
+
+def takes_fixed_point(optimize: Any) -> bool:
+    """Return whether a graph optimizer has the parameter `fixed_point`."""
+    try:
+        return "fixed_point" in inspect.signature(optimize).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def required_provider(target: Any, options: Mapping[str, str]) -> str | None:
+    """Return the execution provider or device that must run every node; None for no requirement."""
+    required = getattr(target, "required_provider", None)
+    provider: str | None = required(**options) if callable(required) else None
+    return provider
+
+
+def prepare_model(target: Any, options: Mapping[str, str], content: bytes, model: Any = None) -> Any:
+    """Load a model into a backend with its options.
+
+    Args:
+        target: the backend. An adapter of the suite receives bytes, every other backend receives a ModelProto.
+        options: options of the subject.
+        content: the encoded model.
+        model: the model, if it is decoded already.
+    """
+    device = options.get("device", "CPU")
+    others = {name: value for name, value in options.items() if name != "device"}
+    if getattr(target, "is_adapter", False):
+        return target.prepare(content, device, **others)
+    return target.prepare(decode_model(content) if model is None else model, device, **others)
+
+
+def run_prepared(target: Any, prepared: Any, feeds: Mapping[str, Array]) -> Any:
+    """Run a prepared model; outputs that are arrays of another library become NumPy arrays, as ONNX's interface allows.
+
+    Args:
+        target: the backend. An adapter of the suite receives inputs by name, every other backend receives a list.
+        prepared: what the backend returned for the model.
+        feeds: the inputs by name, in the order of the graph.
+    """
+    is_adapter = getattr(target, "is_adapter", False)
+    outputs = prepared.run(feeds if is_adapter else list(feeds.values()))
+    return [_as_array(output) for output in outputs] if isinstance(outputs, (list, tuple)) else outputs
+
+
+def _as_array(output: Any) -> Any:
+    return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
+
+
+def decode_model(content: bytes) -> Any:
+    """Return the ModelProto of an encoded model."""
+    import onnx
+
+    return onnx.ModelProto.FromString(content)
+
+
+def is_unsupported(error: BaseException) -> bool:
+    """Return whether an exception of a subject means that the subject does not support the model.
+
+    Classes are compared by name, so that no runtime or test module has to be imported.
+    """
+    is_known = any(cls.__name__ in UNSUPPORTED_CLASSES for cls in type(error).__mro__)
+    return is_known or (type(error).__name__ == "Fail" and _NOT_REGISTERED_TEXT in message_of(error))
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of a subject's exception."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001
+        return "(its message cannot be read)"
+
+
+def shorten(text: str) -> str:
+    """Return a message as text of limited length that can be encoded as UTF-8."""
+    return text[:MESSAGE_LIMIT].encode(errors="backslashreplace").decode()[:MESSAGE_LIMIT]
+
+
+def installed_packages() -> list[str]:
+    """Return the packages on the import path of this process, as `name==version`, sorted by name.
+
+    The names are those of their metadata folders, because reading the metadata of all packages takes longer.
+    """
+    found: dict[str, str] = {}
+    for folder in map(Path, sys.path):
+        for path in folder.glob("*.*-info") if folder.is_dir() else ():
+            name, _, version = path.name.rpartition(".")[0].partition("-")
+            if version:
+                found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version.partition("-py")[0])
+    return sorted(f"{name}=={version}" for name, version in found.items())
+
+
+class Harness:
+    """Runs one subject and answers the commands about it.
+
+    Args:
+        request: the subject.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._target: Any = None
+        self._prepared: dict[int, Any] = {}
+        self._returned: list[list[tuple[Any, bytes] | None]] = []
+        self._commands: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "start": self._start,
+            "load": self._load,
+            "run": self._run,
+            "optimize": self._optimize,
+        }
+
+    def answer(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Execute a command, and return its answer without the number."""
+        execute = self._commands.get(command["cmd"])
+        if execute is None:
+            return {"error": f"unknown command {command['cmd']}"}
+        try:
+            return execute(command)
+        except Refused as error:
+            return {"error": shorten(error.problem), "hint": shorten(error.hint), "code": error.code}
+        except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
+            text = shorten(f"{type(error).__name__}: {message_of(error)}")
+            if is_unsupported(error):
+                return {"unsupported": text}
+            return {"error": text} | ({} if isinstance(error, Exception) else {"fatal": True})
+
+    def _start(self, _: dict[str, Any]) -> dict[str, Any]:
+        kind, options = self._request["kind"], self._request["options"]
+        self._target, version = load_target(self._request)
+        started: dict[str, Any] = {
+            "version": PROTOCOL_VERSION,
+            "name": self._request["text"][:200],
+            "runtime_version": version[:200],
+            "language": "Python",
+            "kind": kind,
+            "python": platform.python_version(),
+            "packages": installed_packages(),
+        }
+        if kind == "backend":
+            provider = required_provider(self._target, options)
+            return started | {"models": 2, "files": True, "next": True} | ({"provider": provider} if provider else {})
+        passes = getattr(self._target, "passes", None)
+        self._target = partial(self._target, **options) if options else self._target
+        started["fixed_point"] = takes_fixed_point(self._target)
+        return started | ({"passes": [str(name) for name in passes]} if passes is not None else {})
+
+    def _load(self, command: dict[str, Any]) -> dict[str, Any]:
+        slot = command.get("slot", 0)
+        if slot == 0:
+            self._prepared.clear()
+            self._returned.clear()
+        content = Path(command["model"]).read_bytes()
+        model = None if getattr(self._target, "is_adapter", False) else decode_model(content)
+        with _working_directory(command.get("data", "")):  # runtimes look there for external data
+            began = time.perf_counter()
+            self._prepared[slot] = prepare_model(self._target, self._request["options"], content, model)
+        return {"loaded": True, "seconds": time.perf_counter() - began, **self._placement(slot)}
+
+    def _placement(self, slot: int) -> dict[str, Any]:
+        """Return the field `placement` of an answer; no field if the prepared model does not report it (yet)."""
+        placement = getattr(self._prepared[slot], "placement", None)
+        return {"placement": placement} if isinstance(placement, dict) else {}
+
+    def _run(self, command: dict[str, Any]) -> dict[str, Any]:
+        messages, slot = command["inputs"], command.get("slot", 0)
+        feeds = {message["name"]: read_tensor(message) for message in messages}
+        inputs = list(feeds.values())
+        before = [
+            b"" if "file" in message else array.tobytes() for message, array in zip(messages, inputs, strict=True)
+        ]
+        began = time.perf_counter()
+        outputs = run_prepared(self._target, self._prepared[slot], feeds)
+        seconds = time.perf_counter() - began
+        if not isinstance(outputs, (list, tuple)):
+            return {"invalid_return": _type_name(outputs)}
+        prefix = command.get("files", "")
+        answer: dict[str, Any] = {
+            "outputs": [
+                _output_message(output, f"{prefix}{number}" if prefix else "") for number, output in enumerate(outputs)
+            ],
+            "seconds": seconds,
+        }
+        changed = [
+            number
+            for number, (message, array, old) in enumerate(zip(messages, inputs, before, strict=True))
+            if not (_is_unchanged(message, array) if "file" in message else array.tobytes() == old)
+        ]
+        overwritten = self._overwritten()
+        self._returned.append([_snapshot(output) for output in outputs])
+        answer |= {"changed": changed} if changed else {}
+        answer |= {"overwritten": overwritten} if overwritten else {}
+        return answer | self._placement(slot)
+
+    def _overwritten(self) -> list[tuple[int, int]]:
+        """Return the outputs of earlier runs that have changed since, as pairs of run and index of the output.
+
+        Each output is reported once.
+        """
+        found = []
+        for run, outputs in enumerate(self._returned):
+            for number, snapshot in enumerate(outputs):
+                if snapshot is not None and snapshot[0].tobytes() != snapshot[1]:
+                    found.append((run, number))
+                    outputs[number] = None
+        return found
+
+    def _optimize(self, command: dict[str, Any]) -> dict[str, Any]:
+        model = decode_model(Path(command["model"]).read_bytes())
+        before = model.SerializeToString(deterministic=True)
+        modes = {"fixed_point": command["fixed_point"]} if takes_fixed_point(self._target) else {}
+        rewritten = self._target(model, **modes)
+        if not isinstance(rewritten, type(model)):
+            return {"invalid_return": _type_name(rewritten)}
+        Path(command["output"]).write_bytes(rewritten.SerializeToString())
+        if model.SerializeToString(deterministic=True) == before:
+            return {"optimized": True}
+        Path(f"{command['output']}.given").write_bytes(model.SerializeToString())
+        return {"optimized": True, "changed_input": True}
+
+
+@contextmanager
+def _working_directory(folder: str) -> Iterator[None]:
+    """Change the working directory for the block; an empty name changes nothing."""
+    before = os.getcwd()  # noqa: PTH109
+    os.chdir(folder or before)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def numpy_type(name: str) -> Any:
+    """Return NumPy's type for a type of the protocol; some types come from ml_dtypes, a dependency of onnx.
+
+    Raises:
+        Unsupported: ml_dtypes is not installed.
+    """
+    if not hasattr(np, NUMPY_TYPES[name]) and name != "bool":
+        try:
+            importlib.import_module("ml_dtypes")  # registers its names with NumPy
+        except ModuleNotFoundError:
+            raise Unsupported(f"{name} needs the package ml_dtypes, which is not installed in this Python") from None
+    return np.dtype(NUMPY_TYPES[name])
+
+
+def read_tensor(message: Mapping[str, Any]) -> Array:
+    """Return the tensor of a message, as a writable array; changes of it are not written to a file."""
+    dtype = numpy_type(message["dtype"])
+    if "file" not in message:
+        return np.frombuffer(a2b_base64(message["data"]), dtype).reshape(message["shape"]).copy()
+    with open(message["file"], "rb") as stream:  # noqa: PTH123
+        content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+    return np.frombuffer(content, dtype).reshape(message["shape"])
+
+
+def _is_unchanged(message: Mapping[str, Any], array: Array) -> bool:
+    """Return whether a mapped array still has the elements of its file."""
+    given, seen = (each.reshape(-1).view(np.uint8) for each in (read_tensor(message), array))
+    word = np.uint64 if given.size % 8 == 0 else np.uint8
+    return bool(np.array_equal(given.view(word), seen.view(word)))
+
+
+def _output_message(output: Any, file: str) -> dict[str, Any]:
+    """Return the message of an output; if the output is not a tensor, the message names its type.
+
+    Args:
+        output: one element of what the subject returned.
+        file: file for a large tensor; empty if the tensor must be in the message.
+    """
+    if not isinstance(output, (np.ndarray, np.generic)):
+        return {"invalid_return": _type_name(output)}
+    array = np.asarray(output)
+    if array.dtype.name not in _ONNX_TYPES or not array.dtype.isnative:
+        return {"invalid_return": f"ndarray of {output.dtype}"[:200]}
+    message = {"name": "", "dtype": _ONNX_TYPES[array.dtype.name], "shape": array.shape}
+    if file and array.nbytes >= FILE_THRESHOLD_BYTES:
+        with suppress(OSError):  # without space for the file, the message has the tensor
+            write_output(file, array)
+            return message | {"file": file}
+    return message | {"data": b2a_base64(array.tobytes(), newline=False).decode("ascii")}
+
+
+def write_output(path: str, array: Array) -> None:
+    """Write the elements of an output to a file.
+
+    If the suite has renamed an earlier output file, that file is overwritten and renamed back, because its memory is
+    already allocated.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with suppress(FileNotFoundError):
+        os.rename(f"{path}{READ_SUFFIX}", path)  # noqa: PTH104
+    write_elements(path, 0, array)
+
+
+def write_elements(path: str, flags: int, array: Array) -> None:
+    """Write the elements of an array to a file: little-endian, in row-major order."""
+    rest = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    size = len(rest)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o644)
+    with os.fdopen(descriptor, "wb", buffering=0) as stream:
+        while rest:
+            rest = rest[stream.write(rest) :]
+        stream.truncate(size)
+
+
+def _snapshot(output: Any) -> tuple[Any, bytes] | None:
+    """Return an output with a copy of its bytes, to detect later changes; None for large outputs and for non-arrays."""
+    is_small = isinstance(output, np.ndarray) and output.nbytes < FILE_THRESHOLD_BYTES
+    return (output, output.tobytes()) if is_small else None
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__[:200]
+
+
+def serve(harness: Harness, commands: BinaryIO, answers: BinaryIO) -> None:
+    """Read commands and write answers, one per line.
+
+    If a `load` command succeeds, the command in its field `next` is executed too.
+    """
+    for line in iter(commands.readline, b""):
+        command = json.loads(line)
+        if command["cmd"] == "stop":
+            break
+        while command is not None:
+            answer = {"seq": command["seq"], **harness.answer(command)}
+            sys.stdout.flush()
+            answers.write(_ENCODER.encode(answer).encode() + b"\n")
+            command = command.get("next") if "loaded" in answer else None
+
+
+def _protocol_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Move the protocol's streams to new descriptors, so that the subject cannot read or write them by accident."""
+    commands, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return os.fdopen(commands, "rb"), os.fdopen(answers, "wb", buffering=0)
+
+
+def main(request: Request) -> None:
+    """Execute commands until `stop` or the end of the input."""
+    serve(Harness(request), *_protocol_streams())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # the shutdown of a runtime is not tested, and can take long
+
+
+if __name__ == "__main__":
+    main(_REQUEST)
