@@ -186,7 +186,11 @@ JOBS = {
     "fuzz": ("Corrupt the inputs of every reader and verb; `-- --seconds 600`.", SCRIPT, "python tests/fuzz/fuzz.py"),
     "interruptions": ("Interrupt verbs that write; `-- --times 200`.", SCRIPT, "python tests/fuzz/interruptions.py"),
     "docs": ("Make the site of the documentation in dist/site/.", GROUPS["docs"], SITE),
-    "release": ("Make wheel, sdist, corpus archive and checksums in dist/.", RELEASE, "python scripts/release.py"),
+    "release": (
+        "Make wheel, sdist, corpus archive and checksums in dist/release/.",
+        RELEASE,
+        "python scripts/release.py",
+    ),
 }
 for NAME, JOB in JOBS.items():
     add_command_session(NAME, *JOB)
@@ -254,6 +258,28 @@ def resolutions(session: nox.Session, resolution: str) -> None:
     session.run("onnx-conformance", "run", "-b", "reference", "--operator", "Momentum", "--fail-level", "should")
     session.run("onnx-conformance", "run", "-o", "reference-pass", *passes)
     session.run("onnx-conformance", "search", "-b", "reference", "--examples", "20" if is_quick else "200")
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Install wheel and sdist of dist/release/ in fresh environments, and use them; `-- python3.13` chooses."""
+    files = sorted(Path("dist/release").glob("onnx_conformance-*"))
+    if len(files) != 2:
+        session.error("dist/release/ does not have a wheel and an sdist: run the session release first.")
+    require_programs(session, {"cc": "gcc libc6-dev"})
+    for python in session.posargs or ["python3"]:
+        for file in files:
+            folder = Path(session.create_tmp()).resolve() / f"{Path(python).name}{file.suffix}"
+            shutil.rmtree(folder, ignore_errors=True)
+            session.run(python, "-m", "venv", str(folder), external=True)
+            session.run(f"{folder}/bin/python", "-m", "pip", "install", "--quiet", str(file.resolve()), external=True)
+            program = f"{folder}/bin/onnx-conformance"
+            with session.chdir(folder):
+                session.run(program, "verify", external=True)
+                session.run(program, "run", "-b", "reference", "--operator", "Momentum", "-n", "2", external=True)
+                session.run(program, "export", "corpus", "--operator", "Adagrad", external=True)
+                session.run("cc", "-std=c99", "corpus/judge/judge.c", "-o", "judge", "-lm", external=True)
+                session.run("./judge", "--corpus", "corpus", "corpus", external=True)
 
 
 def install_public_models(session: nox.Session) -> None:

@@ -27,12 +27,19 @@ def test_workflows_are_board_ci_history_and_release():
 
 @pytest.mark.parametrize("step", [step for step in STEPS if "uses" in step], ids=lambda step: step["uses"])
 def test_actions_are_pinned_by_commit(step):
-    assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", step["uses"])
+    assert re.fullmatch(r"(actions/[\w-]+|pypa/gh-action-pypi-publish)@[0-9a-f]{40}", step["uses"])
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
 def test_workflows_have_read_permission_only(file):
     assert yaml.safe_load(file.read_text())["permissions"] == {"contents": "read"}
+
+
+def test_only_the_job_that_publishes_has_a_further_permission():
+    further = [job for job in JOBS if "permissions" in job]
+    assert [job["permissions"] for job in further] == [{"contents": "read", "id-token": "write"}]
+    assert further[0]["needs"] == "release"  # which runs all checks first
+    assert not any("secrets." in str(job) for job in JOBS)
 
 
 @pytest.mark.parametrize("script", SHELL)
