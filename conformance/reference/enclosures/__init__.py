@@ -7,6 +7,7 @@ oracle of the corpus (`conformance.reference.oracle`) is tighter, but handles on
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,18 +68,25 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         raise Unsupported(f"no reference for {node.domain or 'ai.onnx'}.{node.op_type}")
     with np.errstate(all="ignore"):
         results = _enclose_at(Level.MUST, node, inputs)
-        if all(not isinstance(result, Enclosure) or result.is_exact for result in results):
-            return results
-        strict = [tensor.should or tensor if isinstance(tensor, Enclosure) else tensor for tensor in inputs]
+    if all(not isinstance(result, Enclosure) or result.is_exact for result in results):
+        return results
+
+    @cache
+    def strict() -> list[Tensor]:
+        given = [tensor.should or tensor if isinstance(tensor, Enclosure) else tensor for tensor in inputs]
         try:
-            bounds = _enclose_at(Level.SHOULD, node, strict)
+            with np.errstate(all="ignore"):
+                return _enclose_at(Level.SHOULD, node, given)
         except Unsupported:
             return results
+
+    def bound(position: int) -> Enclosure | None:
+        tensor = strict()[position]
+        return Enclosure.exact(tensor) if isinstance(tensor, np.ndarray) else tensor
+
     return [
-        replace(result, should=bound if isinstance(bound, Enclosure) else Enclosure.exact(bound))
-        if isinstance(result, Enclosure) and bound is not None
-        else result
-        for result, bound in zip(results, bounds, strict=True)
+        replace(result, compute_should=partial(bound, position)) if isinstance(result, Enclosure) else result
+        for position, result in enumerate(results)
     ]
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -127,7 +127,7 @@ class Enclosure:
             A node that returns such an element returns an infinity. An operation on it may have a wider operand.
         unspecified: where the specification leaves the element open; None for nowhere. The bound is infinite there, or
             contains all elements that have a meaning, such as all indices of an axis.
-        should: the same tensor with the bounds of level `should`; None if they are those of level `must`.
+        compute_should: computes the same tensor with the bounds of level `should`; None if they are those of `must`.
     """
 
     value: Array
@@ -136,7 +136,7 @@ class Enclosure:
     terms: SumOfProducts | None = None
     overflows: Array | None = None
     unspecified: Array | None = None
-    should: Enclosure | None = None
+    compute_should: Callable[[], Enclosure | None] | None = None
 
     @classmethod
     def exact(cls, array: Array) -> Enclosure:
@@ -156,6 +156,11 @@ class Enclosure:
             error = max(0.0 if other == value else abs(other - float(value)) for other in rounded)
         return Enclosure(value, np.array(error), self.dtype)
 
+    @cached_property
+    def should(self) -> Enclosure | None:
+        """The same tensor with the bounds of level `should`; None if they are those of level `must`."""
+        return None if self.compute_should is None else self.compute_should()
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The tensor's shape."""
@@ -174,7 +179,7 @@ class Enclosure:
     def moved(self, movement: Callable[[Array], Array]) -> Enclosure:
         """Return the elements, with their bounds, in other positions."""
         terms = None if self.terms is None else self.terms.moved(movement)
-        should = None if self.should is None else self.should.moved(movement)
+        should = None if self.compute_should is None else lambda: self.should and self.should.moved(movement)
         overflows, unspecified = (
             None if mask is None else np.asarray(movement(mask)) for mask in (self.overflows, self.unspecified)
         )
@@ -459,10 +464,13 @@ def admissible_mask(actual: Array, expected: Tensor, *, has_signed_zeros: bool =
 
 def _ulp(magnitude: Array, limits: FloatFormat) -> Array:
     """Return the unit in the last place of each number in a format; that of subnormal numbers is the smallest one."""
-    finite = np.where(np.isfinite(magnitude), magnitude, 0.0)
-    _, lowest = np.frexp(float(limits.smallest_normal))
-    _, exponent = np.frexp(finite)
-    return np.asarray(np.ldexp(1.0, np.where(finite > 0, np.maximum(exponent, lowest), lowest) - limits.precision))
+    bits = np.ascontiguousarray(magnitude, dtype=np.float64).view(np.int64) & _EXPONENT_BITS
+    power = bits.view(np.float64).reshape(np.shape(magnitude))
+    return np.asarray(np.maximum(power, float(limits.smallest_normal)) * 2.0 ** (1 - limits.precision))
+
+
+_EXPONENT_BITS = np.int64(0x7FF0_0000_0000_0000)
+"""Of the bits of a double, those of its exponent. Alone they are the largest power of two up to the number."""
 
 
 def hull(first: Enclosure, *others: Enclosure) -> Enclosure:
