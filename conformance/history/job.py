@@ -6,15 +6,16 @@ records. The calling process adds complete releases to the store. A second job r
 
 from __future__ import annotations
 
-import base64
 import gzip
 import zlib
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 from msgspec import structs
 
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus
@@ -31,24 +32,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
-    from conformance.history.store import StoredRelease
+    from conformance.history.store import StoredRelease, Target
     from conformance.history.update import RunSettings
     from conformance.jobs.job import ChunkResult, Workers
     from conformance.results.records import Header
 
 
-class ReleaseChunkResult(TypedDict):
+class ReleaseChunkResult(msgspec.Struct, forbid_unknown_fields=True):
     """Result of one chunk: the packed records, or the code and the text of the error of the release.
 
     Attributes:
-        records: base64 of the packed header and results; empty after an error.
+        records: the header and the results, packed by gzip; empty after an error.
         code: code of the error; empty without an error.
         reason: text of the error.
     """
 
-    records: str
-    code: str
-    reason: str
+    records: bytes = b""
+    code: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,9 @@ class ReleaseJob:
     def check_result(self, chunk: ChunkResult) -> None:
         """See `conformance.jobs.job.Job`."""
         require_number(chunk.number, len(self.tasks))
-        if chunk.result["code"]:
+        if chunk.result.code:
             return
-        task, (header, *_) = self.tasks[chunk.number], _unpack_records(chunk.result["records"])
+        task, (header, *_) = self.tasks[chunk.number], _unpack_records(chunk.result.records)
         found = header["history"]["subject"], header["history"]["release"]
         if found != (task.target.text, task.release):
             raise MalformedError(f"it has results of {'@'.join(found)}, not of {task.subject}")
@@ -112,9 +113,9 @@ class ReleaseJob:
                 finally:
                     run.clean()
             except (SubjectError, ResultsError) as error:
-                return {"records": "", "code": error.code, "reason": error.problem}
+                return ReleaseChunkResult(code=error.code, reason=error.problem)
         packed = gzip.compress(b"".join(map(encode_record, [header, *records])), mtime=0)
-        return {"records": base64.b64encode(packed).decode(), "code": "", "reason": ""}
+        return ReleaseChunkResult(packed)
 
 
 def update_store_on_workers(
@@ -168,44 +169,37 @@ def _run_tasks(
     counts: UpdateCounts,
 ) -> Iterator[StoredRelease]:
     """Run tasks on workers, and yield each release when all its shards are in the store."""
-    parts: dict[ReleaseTask, list[tuple[Any, list[Any]]]] = {}
-    wanted = {
-        replace(task, shard="", cases=()): sum(_is_same_release(task, other) for other in tasks) for task in tasks
-    }
+    parts: dict[tuple[Target, str], list[list[Any]]] = defaultdict(list)
+    missing = Counter((task.target, task.release) for task in tasks)
     for number, chunk in enumerate(run_job(ReleaseJob(tuple(tasks), settings, corpus.digest), workers), 1):
         task, result = tasks[chunk.number], chunk.result
-        release = replace(task, shard="", cases=())
+        release = task.target, task.release
         line = f"[{number}/{len(tasks)}] {task.subject}{f' shard {task.shard}' if task.shard else ''}"
-        if result["code"]:
+        if result.code:
             _record_error(store, task, result, counts)
-            report(f"{line}: {result['reason']}")
+            report(f"{line}: {result.reason}")
             continue
-        header, *records = _unpack_records(result["records"])
-        parts.setdefault(release, []).append((header, records))
-        report(f"{line}: {len(records)} results")
-        if len(parts[release]) == wanted[release]:
+        records = _unpack_records(result.records)
+        parts[release].append(records)
+        report(f"{line}: {len(records) - 1} results")
+        missing[release] -= 1
+        if not missing[release]:
             yield _add_parts(store, corpus, task, parts.pop(release))
             counts.done += 1
 
 
-def _is_same_release(one: ReleaseTask, other: ReleaseTask) -> bool:
-    return (one.target, one.release) == (other.target, other.release)
-
-
 def _record_error(store: HistoryStore, task: ReleaseTask, result: ReleaseChunkResult, counts: UpdateCounts) -> None:
-    area, _, name = result["code"].partition(".")
+    area, _, name = result.code.partition(".")
     if area == SubjectError.area and not task.cases:  # a release whose cases are repeated has results
-        record_error(store, task, SubjectError(name, result["reason"], ""), counts)
+        record_error(store, task, SubjectError(name, result.reason, ""), counts)
     else:
         counts.failed += 1
 
 
-def _add_parts(
-    store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Sequence[tuple[Any, list[Any]]]
-) -> StoredRelease:
+def _add_parts(store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Sequence[list[Any]]) -> StoredRelease:
     """Add the results of the shards of a release to the store, or replace the results of repeated cases."""
     header = parts[0][0]
-    results: dict[str, Result] = {record.case: record for _, records in parts for record in records}
+    results: dict[str, Result] = {record.case: record for _, *records in parts for record in records}
     if task.cases:
         stored = [each for each in store.releases(task.target) if each.release == task.release]
         earlier = next(each for each in stored if each.digest == corpus.digest)
@@ -223,15 +217,15 @@ def _add_parts(
 _MAX_UNPACKED_BYTES = 2**28
 
 
-def _unpack_records(text: str) -> list[Any]:
+def _unpack_records(packed: bytes) -> list[Any]:
     """Return the header and the result records of a chunk.
 
     Raises:
         MalformedError: the worker returned something else.
     """
     try:
-        content = zlib.decompressobj(31).decompress(base64.b64decode(text, validate=True), _MAX_UNPACKED_BYTES)
-    except (ValueError, zlib.error) as error:
+        content = zlib.decompressobj(31).decompress(packed, _MAX_UNPACKED_BYTES)
+    except zlib.error as error:
         raise MalformedError(f"it is not packed records ({error})") from None
     records: list[Any] = [decode_record(line) for line in content.splitlines(keepends=True)]
     header, *results = records or [{}]

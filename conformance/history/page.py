@@ -89,7 +89,7 @@ def _data(found: Sequence[Timeline]) -> dict[str, Any]:
                 "releases": list(timeline.releases),
                 "commands": [timeline.target.subject(release).text for release in timeline.releases],
                 "changes": _package_changes(timeline),
-                "unavailable": [[each["release"], each["reason"]] for each in timeline.unavailable],
+                "unavailable": [[each.release, each.reason] for each in timeline.unavailable],
                 "unfailing": sum(len(row.cases) for row in timeline.rows if row.course is Course.NO_FAILURE),
                 "rows": [_row_data(timeline, row) for row in timeline.rows if row.course is not Course.NO_FAILURE],
             }

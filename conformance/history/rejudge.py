@@ -65,13 +65,13 @@ def judge_again(store: HistoryStore, stored: StoredRelease, corpus: Corpus) -> J
     missing, judged = list[str](), 0
     for id in applicable_cases(corpus, kind):
         result = earlier.get(id)
-        if result is None or id not in old or old[id]["question"] != new[id]["question"]:
+        if result is None or id not in old or old[id].question != new[id].question:
             missing.append(id)
-        elif old[id]["whole"] == new[id]["whole"]:
+        elif old[id].whole == new[id].whole:
             results[id] = result
         elif result.returned is None:
             results[id] = _with_level(result, corpus.cases[id].level)
-        elif result.returned == EQUAL and kind is SubjectKind.BACKEND and old[id]["expected"] != new[id]["expected"]:
+        elif result.returned == EQUAL and kind is SubjectKind.BACKEND and old[id].expected != new[id].expected:
             missing.append(id)  # the expected value that the flag stands for is no longer known
         else:
             returned = EQUAL if result.returned == EQUAL else values.get(str(result.returned))

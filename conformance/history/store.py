@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -44,8 +44,9 @@ from conformance.files.journal import (
     state_errors,
 )
 from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
-from conformance.results.records import Result, ReturnedValues
-from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
+from conformance.results.records import Record, Result, ReturnedValues
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import Count, MalformedError, NonEmpty
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -70,13 +71,13 @@ DIGEST_LENGTH = 16
 """Hexadecimal digits of the digests of values and cases."""
 
 
-class StoreDocument(TypedDict):
+class StoreDocument(Record):
     """The file `store.json`."""
 
     format: Count
 
 
-class UnavailableDocument(TypedDict):
+class UnavailableDocument(Record):
     """A release that has no results, with the code and the text of the error."""
 
     subject: NonEmpty
@@ -85,14 +86,14 @@ class UnavailableDocument(TypedDict):
     reason: NonEmpty
 
 
-class ValuesRecord(TypedDict):
+class ValuesRecord(Record):
     """One line of a file of values."""
 
     digest: NonEmpty
     values: ReturnedValues
 
 
-class CaseHashes(TypedDict):
+class CaseHashes(Record):
     """Hashes of a case: of its model and inputs, of its expected outputs without their bounds, and of all files."""
 
     question: NonEmpty
@@ -100,16 +101,16 @@ class CaseHashes(TypedDict):
     whole: NonEmpty
 
 
-class HashesDocument(TypedDict):
+class HashesDocument(Record):
     """The hashes of all cases of a corpus."""
 
-    cases: dict[NonEmpty, CaseHashes]
+    cases: dict[str, CaseHashes]
 
 
-_decode_hashes = JsonDecoder(HashesDocument)
-_decode_store = JsonDecoder(StoreDocument)
-_decode_unavailable = JsonDecoder(UnavailableDocument)
-_decode_values = JsonDecoder(ValuesRecord)
+_decode_hashes = JsonReader(HashesDocument)
+_decode_store = JsonReader(StoreDocument)
+_decode_unavailable = JsonReader(UnavailableDocument)
+_decode_values = JsonReader(ValuesRecord)
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class HistoryStore:
     def _check_format(self) -> None:
         path = self.folder / _STORE_FILE
         try:
-            found = _decode_store(read_state(path, 2**16))["format"]
+            found = _decode_store(read_state(path, 2**16)).format
         except FileNotFoundError:
             if (self.folder / "backends").exists() or (self.folder / "optimizers").exists():
                 raise _damaged_error(path, "the file is missing") from None
@@ -251,7 +252,7 @@ class HistoryStore:
                     "Wait until it has ended.",
                 ) from None
             if not (self.folder / _STORE_FILE).exists():
-                self._write(self.folder / _STORE_FILE, encode_record({"format": FORMAT}))
+                self._write(self.folder / _STORE_FILE, encode_record(StoreDocument(FORMAT)))
             self.lock_descriptor = descriptor
             yield
         finally:
@@ -313,18 +314,18 @@ class HistoryStore:
         found = {}
         for path in sorted(self.subject_folder(target).glob(f"*{_UNAVAILABLE_SUFFIX}")):
             try:
-                document: UnavailableDocument = _decode_unavailable(read_state(path, 2**16))
+                document = _decode_unavailable(read_state(path, 2**16))
             except (OSError, MalformedError) as error:
                 raise _damaged_error(path, error_text(error)) from None
-            if not _is_version(document["release"]):
-                raise _damaged_error(path, f"{document['release']} is not a release")
-            if document["subject"] == target.text:
-                found[document["release"]] = document
+            if not _is_version(document.release):
+                raise _damaged_error(path, f"{document.release} is not a release")
+            if document.subject == target.text:
+                found[document.release] = document
         return found
 
     def record_unavailable(self, target: Target, release: str, code: str, reason: str) -> None:
         """Record why a release cannot be run."""
-        document = {"subject": target.text, "release": release, "code": code, "reason": reason}
+        document = UnavailableDocument(target.text, release, code, reason)
         self._write(self._unavailable_path(target, release), encode_record(document))
 
     def _unavailable_path(self, target: Target, release: str) -> Path:
@@ -357,7 +358,7 @@ class HistoryStore:
             level[record.verdict] = level.get(record.verdict, 0) + 1
         content = b"".join([encode_record(header), *lines, encode_record(_footer(header, counts, len(lines)))])
         if new:
-            text = b"".join(encode_record({"digest": digest, "values": new[digest]}) for digest in sorted(new))
+            text = b"".join(encode_record(ValuesRecord(digest, new[digest])) for digest in sorted(new))
             self._write(Path(f"{stem}{_VALUES_SUFFIX}"), lzma.compress(text, preset=9))
         path = Path(f"{stem}{_RESULTS_SUFFIX}")
         self._write(path, gzip.compress(content, mtime=0))
@@ -380,7 +381,7 @@ class HistoryStore:
                     record = _decode_values(line)
                 except MalformedError as error:
                     raise _damaged_error(path, str(error)) from None
-                found[record["digest"]] = record["values"]
+                found[record.digest] = record.values
         return found
 
     def add_cases(self, corpus: Corpus) -> None:
@@ -389,7 +390,7 @@ class HistoryStore:
         hashes = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
         if path.exists() and hashes.exists():
             return
-        self._write(hashes, gzip.compress(encode_record({"cases": case_hashes(corpus)}), mtime=0))
+        self._write(hashes, gzip.compress(encode_record(HashesDocument(case_hashes(corpus))), mtime=0))
         records = []
         for case in corpus.cases.values():
             document = read_case_json(corpus, case)
@@ -411,10 +412,9 @@ class HistoryStore:
         if not path.exists():
             return {}
         try:
-            found: dict[str, CaseHashes] = _decode_hashes(_unpack(path, gzip.open))["cases"]
+            return _decode_hashes(_unpack(path, gzip.open)).cases
         except MalformedError as error:
             raise _damaged_error(path, str(error)) from None
-        return found
 
     def _write(self, path: Path, content: bytes) -> None:
         try:
@@ -431,11 +431,11 @@ class HistoryStore:
 def case_hashes(corpus: Corpus) -> dict[str, CaseHashes]:
     """Return the hashes of each case of a corpus."""
     return {
-        id: {
-            "question": question_hash(corpus, case),
-            "expected": _short_hash(_hashes(case, (), "/output_")),
-            "whole": _short_hash([str(case.level), *sorted(case.files.items())]),
-        }
+        id: CaseHashes(
+            question=question_hash(corpus, case),
+            expected=_short_hash(_hashes(case, (), "/output_")),
+            whole=_short_hash([str(case.level), *sorted(case.files.items())]),
+        )
         for id, case in corpus.cases.items()
     }
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from conformance.results.known_faults import known_faults_in
 from conformance.serialization.text import shorten_middle
 from conformance.verdicts import Level, Verdict
@@ -316,7 +318,7 @@ def _subject_document(timeline: Timeline) -> dict[str, Any]:
         "subject": timeline.target.text,
         "kind": str(timeline.target.kind),
         "releases": list(timeline.releases),
-        "unavailable": [dict(each) for each in timeline.unavailable],
+        "unavailable": list(map(msgspec.structs.asdict, timeline.unavailable)),
         "faults": list(timeline.faults),
         "failing": list(timeline.failing),
         "rows": [_row_document(timeline, row) for row in timeline.rows],
@@ -369,7 +371,7 @@ def text_table(timeline: Timeline, *, with_cases: bool = False) -> Iterator[str]
         if with_cases:
             yield from (f"      {case}" for case in row.cases)
     for each in timeline.unavailable:
-        yield f"without results: {each['release']}: {each['reason']}"
+        yield f"without results: {each.release}: {each.reason}"
 
 
 def _row_text(timeline: Timeline, row: Row) -> str:

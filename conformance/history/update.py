@@ -14,11 +14,12 @@ import shutil
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import resources
+from itertools import zip_longest
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,8 @@ from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
@@ -163,36 +165,50 @@ def update_store(
         KeyboardInterrupt: the user interrupted the update; the run in progress can be continued.
     """
     counts, began = UpdateCounts(), time.monotonic()
-    with ThreadPoolExecutor(1) as pool:
-        following = ReleaseRun(store, corpus, tasks[0], settings) if tasks else None
-        prepared = pool.submit(following.prepare) if following else None
-        for number, task in enumerate(tasks, 1):
-            assert following is not None
-            assert prepared is not None
-            worker, current, started = following, prepared, time.monotonic()
-            try:
-                try:
-                    environment = current.result()
-                finally:
-                    if number < len(tasks):
-                        following = ReleaseRun(store, corpus, tasks[number], settings)
-                        prepared = pool.submit(following.prepare)
-                if environment is None and worker.known is not None and worker.known.missing:
-                    report(
-                        f"[{number}/{len(tasks)}] {task.subject}: {len(worker.known.missing)} cases must run; left out"
-                    )
-                    counts.failed += 1
-                    continue
-                stored = worker.run(environment)
-                line, counts.done = _summary(stored), counts.done + 1
-            except SubjectError as error:
-                line = record_error(store, task, error, counts)
-            except ResultsError as error:
-                line, counts.failed = f"not run: {error.problem}", counts.failed + 1
-            seconds, elapsed = time.monotonic() - started, time.monotonic() - began
-            left = elapsed / number * (len(tasks) - number)
-            report(f"[{number}/{len(tasks)}] {task.subject}: {line}; {seconds:.0f} s, about {_duration(left)} left")
+    runs = [ReleaseRun(store, corpus, task, settings) for task in tasks]
+    with closing(_prepare_ahead(runs)) as prepared_runs:
+        started = began
+        for number, (run, prepared) in enumerate(prepared_runs, 1):
+            line = _run_release(run, prepared, counts)
+            now = time.monotonic()
+            seconds, left = now - started, (now - began) / number * (len(runs) - number)
+            started = now
+            subject = run.task.subject
+            report(f"[{number}/{len(runs)}] {subject}: {line}; {seconds:.0f} s, about {_duration(left)} left")
     return counts
+
+
+def _prepare_ahead(runs: Sequence[ReleaseRun]) -> Generator[tuple[ReleaseRun, Future[Environment | None]]]:
+    """Yield each run with its environment or the error; the environment of the next run is created meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        prepared = [pool.submit(run.prepare) for run in runs[:1]]
+        for run, following in zip_longest(runs, runs[1:]):
+            current = prepared.pop()
+            wait([current])
+            if following is not None:
+                prepared.append(pool.submit(following.prepare))
+            yield run, current
+
+
+def _run_release(run: ReleaseRun, prepared: Future[Environment | None], counts: UpdateCounts) -> str:
+    """Run one release and count it; return a line on its results, or on the error.
+
+    Raises:
+        HistoryError: the package index cannot be reached, or the disk is full.
+    """
+    try:
+        environment = prepared.result()
+        if environment is None and run.known is not None and run.known.missing:
+            counts.failed += 1
+            return f"{len(run.known.missing)} cases must run; left out"
+        stored = run.run(environment)
+    except SubjectError as error:
+        return record_error(run.store, run.task, error, counts)
+    except ResultsError as error:
+        counts.failed += 1
+        return f"not run: {error.problem}"
+    counts.done += 1
+    return _summary(stored)
 
 
 def _summary(stored: StoredRelease) -> str:
@@ -225,10 +241,16 @@ def record_error(store: HistoryStore, task: ReleaseTask, error: SubjectError, co
 
 
 class ReleaseRun:
-    """The run of one release: its environment, its results files, and the packing of the results."""
+    """The run of one release: its environment, its results files, and the packing of the results.
+
+    Attributes:
+        store: the store to which the results are added.
+        task: the release.
+    """
 
     def __init__(self, store: HistoryStore, corpus: Corpus, task: ReleaseTask, settings: RunSettings) -> None:
-        self._store, self._corpus, self._task, self._settings = store, corpus, task, settings
+        self.store, self.task = store, task
+        self._corpus, self._settings = corpus, settings
         name = re.sub(r"[^\w.-]", "_", f"{task.target.kind}-{task.subject}-{corpus.digest[:8]}")
         self._work = store.plain_folder(WORK_FOLDER, name)
         self.known: JudgedAgain | None = None
@@ -243,10 +265,10 @@ class ReleaseRun:
             SubjectError: a package does not install, or the subject does not start.
             HistoryError: the disk is full, or a file of the store is damaged.
         """
-        stored = [each for each in self._store.releases(self._task.target) if each.release == self._task.release]
+        stored = [each for each in self.store.releases(self.task.target) if each.release == self.task.release]
         if stored:
             self._earlier = max(stored, key=lambda each: each.header["started"])
-            self.known = judge_again(self._store, self._earlier, self._corpus)
+            self.known = judge_again(self.store, self._earlier, self._corpus)
         if self._settings.offline or (self.known is not None and not self.known.missing):
             return None
         return self.create_environment()
@@ -261,12 +283,12 @@ class ReleaseRun:
         """
         try:
             self._work.mkdir(parents=True, exist_ok=True)
-            self._borrowed = borrow_environment(self._task.requirements, self._settings.sources)
+            self._borrowed = borrow_environment(self.task.requirements, self._settings.sources)
         except SubjectError:
             shutil.rmtree(self._work, ignore_errors=True)
             raise
         except OSError as error:
-            problem = f"The environment of {self._task.subject} cannot be written: {error.strerror}."
+            problem = f"The environment of {self.task.subject} cannot be written: {error.strerror}."
             if is_disk_error(str(error)):
                 raise full_disk_error(problem) from None
             raise HistoryError(
@@ -285,9 +307,9 @@ class ReleaseRun:
             HistoryError: the disk is full.
         """
         header, records = self.collect(environment)
-        stored = self._store.add(header, records, self._corpus)
+        stored = self.store.add(header, records, self._corpus)
         if self._earlier is not None and self._earlier.path != stored.path:
-            self._store.remove(self._earlier)
+            self.store.remove(self._earlier)
         self.clean()
         return stored
 
@@ -321,15 +343,15 @@ class ReleaseRun:
 
     def _run_missing(self) -> Iterator[Results]:
         """Yield the runs of all cases whose results are not known."""
-        if self._task.cases:
-            yield self._run_cases(self._task.cases, CONFIRMATIONS)
+        if self.task.cases:
+            yield self._run_cases(self.task.cases, CONFIRMATIONS)
         elif self.known is not None:
             if self.known.missing:
                 yield self._run_cases(self.known.missing, 1)
-        elif self._task.shard:
-            yield self._run_shard(*self._task.shard.split("/"))
+        elif self.task.shard:
+            yield self._run_shard(*self.task.shard.split("/"))
         else:
-            shards = SHARDS.get(self._task.target.name, 1)
+            shards = SHARDS.get(self.task.target.name, 1)
             for number in range(1, shards + 1):
                 yield self._run_shard(str(number), str(shards))
 
@@ -359,9 +381,9 @@ class ReleaseRun:
             with suppress(ResultsError):
                 if not (found := read_results(target)).footer.get("interrupted"):
                     return found
-        kind, environment, options = self._task.target.kind, *run_configuration(self._task.target)
+        kind, environment, options = self.task.target.kind, *run_configuration(self.task.target)
         command = [sys.executable, "-m", "conformance", "run", "-b" if kind is SubjectKind.BACKEND else "-o"]
-        command += [self._task.subject, *selection, *options, "--fail-level", "should", "--no-diagnosis"]
+        command += [self.task.subject, *selection, *options, "--fail-level", "should", "--no-diagnosis"]
         command += ["--record-outputs", "-q"]
         command += ["--data", str(self._settings.data)] if self._settings.data else []
         command += ["-n", str(self._settings.workers)] if self._settings.workers else []
@@ -379,24 +401,22 @@ class ReleaseRun:
         if status == 130:
             raise KeyboardInterrupt
         if is_disk_error(errors):
-            raise full_disk_error(f"The results of {self._task.subject} cannot be written.")
+            raise full_disk_error(f"The results of {self.task.subject} cannot be written.")
         if status not in {0, 1}:
             reason = " ".join(_without_paths(errors).split())[-500:]
-            raise ResultsError(
-                "no-results", f"The run of {self._task.subject} ended with status {status}: {reason}", ""
-            )
+            raise ResultsError("no-results", f"The run of {self.task.subject} ended with status {status}: {reason}", "")
         return self._complete(target)
 
     @property
     def _lock_descriptors(self) -> list[int]:
         """The locks of the store and of the environment, which a run holds even if this process is killed."""
         environment = self._borrowed.descriptor if self._borrowed is not None else None
-        return [each for each in (self._store.lock_descriptor, environment) if each is not None]
+        return [each for each in (self.store.lock_descriptor, environment) if each is not None]
 
     def _complete(self, target: Path) -> Results:
         found = read_results(target)
         if found.footer.get("interrupted") or found.footer["results"] < found.header["criterion"]["expected_results"]:
-            raise ResultsError("incomplete", f"The run of {self._task.subject} is incomplete.", "Update again.")
+            raise ResultsError("incomplete", f"The run of {self.task.subject} is incomplete.", "Update again.")
         return found
 
     def changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
@@ -412,10 +432,10 @@ class ReleaseRun:
 
         Unavailable releases are skipped. If a neighbour is not in the store yet, its own run finds the changed cases.
         """
-        version = Version(self._task.release)
-        stored = [each for each in self._store.releases(self._task.target) if each.digest == self._corpus.digest]
-        unavailable = set(map(Version, self._store.unavailable(self._task.target)))
-        pending = set(map(Version, self._task.known)) - unavailable - {each.version for each in stored}
+        version = Version(self.task.release)
+        stored = [each for each in self.store.releases(self.task.target) if each.digest == self._corpus.digest]
+        unavailable = set(map(Version, self.store.unavailable(self.task.target)))
+        pending = set(map(Version, self.task.known)) - unavailable - {each.version for each in stored}
         older = [each for each in stored if each.version < version][-1:]
         newer = [each for each in stored if each.version > version][:1]
         return [
@@ -431,7 +451,7 @@ class ReleaseRun:
             environment: the environment of the run, or None.
             number: number of results.
         """
-        task = self._task
+        task = self.task
         history: dict[str, Any] = {"subject": task.target.text, "release": task.release}
         if environment is not None and environment.document is not None:
             document = environment.document

@@ -24,7 +24,7 @@ def store(tmp_path):
 
 
 def verdicts(judged):
-    return {case: result["verdict"] for case, result in judged.results.items()}
+    return {case: result.verdict for case, result in judged.results.items()}
 
 
 def test_stored_outputs_fail_with_smaller_bound_and_pass_again_with_old_bound(store, corpus, tmp_path):
@@ -34,8 +34,8 @@ def test_stored_outputs_fail_with_smaller_bound_and_pass_again_with_old_bound(st
     judged = judge_again(store, stored, narrow)
     assert verdicts(judged) == {ADAM: "fail", EXACT: "pass", INDEX: "pass"}
     assert (judged.judged, judged.missing) == (1, [])
-    assert judged.results[ADAM]["outputs"][0]["wrong"] > 0
-    assert judged.results[ADAM]["unexpected"]
+    assert judged.results[ADAM].outputs[0].wrong > 0
+    assert judged.results[ADAM].unexpected
 
 
 def test_expected_flag_stands_only_for_expected_outputs_of_its_corpus(store, corpus, tmp_path):

@@ -35,7 +35,7 @@ def test_results_of_release_are_normal_results_file(store, corpus, command):
     wrong = add_release(store, corpus, "1.0", AlwaysWrong)
     right = add_release(store, corpus, "1.1", OneStepOff)
     run = read_results(wrong.path)
-    assert {case: row["verdict"] for (_, case), row in run.rows.items()} == dict.fromkeys(corpus.cases, "fail")
+    assert {case: row.verdict for (_, case), row in run.rows.items()} == dict.fromkeys(corpus.cases, "fail")
     assert run.cases[ADAM]["title"]
     assert command("report", right.path, "--json", "summary.json").status == 0
     ended = command("diff", wrong.path, right.path)
@@ -46,13 +46,13 @@ def test_results_of_release_are_normal_results_file(store, corpus, command):
 def test_equal_outputs_are_flag_and_others_are_stored_once(store, corpus):
     first = add_release(store, corpus, "1.0", OneStepOff)
     second = add_release(store, corpus, "1.1", OneStepOff)
-    returned = {record["case"]: record.get("returned") for record in first.read().results.values()}
+    returned = {record.case: record.returned for record in first.read().results.values()}
     assert returned[EXACT] == "="
     assert returned[ADAM] in store.values(TARGET)
     assert [path.name for path in first.path.parent.glob("*.values.xz")] == [
         first.path.name.replace(".jsonl.gz", ".values.xz")
     ]
-    assert {record["case"]: record.get("returned") for record in second.read().results.values()} == returned
+    assert {record.case: record.returned for record in second.read().results.values()} == returned
 
 
 def test_releases_are_sorted_as_versions(store, corpus):
@@ -65,7 +65,7 @@ def test_releases_are_sorted_as_versions(store, corpus):
 def test_unavailable_release_is_recorded_until_it_has_results(store, corpus):
     with store.lock():
         store.record_unavailable(TARGET, "1.0", "subject.not-installable", "no wheel")
-    assert store.unavailable(TARGET)["1.0"]["reason"] == "no wheel"
+    assert store.unavailable(TARGET)["1.0"].reason == "no wheel"
     add_release(store, corpus, "1.0", AlwaysRight)
     assert store.unavailable(TARGET) == {}
 

@@ -17,10 +17,11 @@ from refusals import assert_raises
 from conformance.environments.registry import Environment
 from conformance.errors import SubjectError
 from conformance.history import update
-from conformance.history.job import ReleaseJob, update_store_on_workers
+from conformance.history.job import ReleaseChunkResult, ReleaseJob, update_store_on_workers
 from conformance.history.store import HistoryStore
 from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
-from conformance.jobs.job import ChunkResult
+from conformance.jobs.job import ChunkResult, result_decoder
+from conformance.serialization.codec import encode_json
 from conformance.serialization.decoding import MalformedError
 
 
@@ -124,8 +125,8 @@ def test_changed_verdicts_run_three_times(store, corpus, fakes):
         ("1.1", set()),
         ("1.1", changed),
     ]
-    results = {result["case"]: result for result in store.releases()[1].read().results.values()}
-    assert {case for case, result in results.items() if result["verdict"] == "fail"} == changed
+    results = {result.case: result for result in store.releases()[1].read().results.values()}
+    assert {case for case, result in results.items() if result.verdict == "fail"} == changed
 
 
 def test_only_neighbours_are_compared(store, corpus, fakes):
@@ -143,7 +144,7 @@ def test_release_that_does_not_install_is_recorded_and_not_tried_again(store, co
     fakes.errors = {"1.0": SubjectError("not-installable", "onnxruntime@1.0 does not install: no wheel.", "-")}
     counts = run_update(store, corpus, "1.0", "1.1")
     assert (counts.done, counts.unavailable) == (1, 1)
-    assert store.unavailable(TARGET)["1.0"]["code"] == "subject.not-installable"
+    assert store.unavailable(TARGET)["1.0"].code == "subject.not-installable"
     assert missing_releases(store, TARGET, ["1.0", "1.1"], corpus) == []
     assert missing_releases(store, TARGET, ["1.0", "1.1"], corpus, retry=True) == ["1.0"]
 
@@ -205,7 +206,7 @@ def test_new_bound_is_judged_without_run_and_replaces_old_results(store, corpus,
     assert fakes.runs == []
     assert stored.digest == narrow.digest
     assert stored.history["judged"] == 1
-    assert {row["case"] for row in stored.read().rows.values() if row["verdict"] == "fail"} == {ADAM}
+    assert {row.case for row in stored.read().rows.values() if row.verdict == "fail"} == {ADAM}
 
 
 def test_only_case_with_new_inputs_runs(store, corpus, fakes, tmp_path):
@@ -215,8 +216,8 @@ def test_only_case_with_new_inputs_runs(store, corpus, fakes, tmp_path):
     run_update(store, other, "1.0")
     assert fakes.runs == [("1.0", (ADAM,))]
     (stored,) = store.releases()
-    assert {row["case"]: row["verdict"] for row in stored.read().rows.values()} | {ADAM: "fail", EXACT: "pass"} == {
-        row["case"]: row["verdict"] for row in stored.read().rows.values()
+    assert {row.case: row.verdict for row in stored.read().rows.values()} | {ADAM: "fail", EXACT: "pass"} == {
+        row.case: row.verdict for row in stored.read().rows.values()
     }
 
 
@@ -278,7 +279,7 @@ class DirectWorkers:
     def run(self, job, numbers):
         with job.open() as run_chunk:
             for number in numbers:
-                chunk = ChunkResult(number, json.loads(json.dumps(run_chunk(number))))
+                chunk = ChunkResult(number, result_decoder(job)(encode_json(run_chunk(number))))
                 job.check_result(chunk)
                 yield chunk
 
@@ -297,11 +298,11 @@ def test_update_on_workers_gives_results_of_local_update(store, corpus, fakes, t
     for one, other in zip(store.releases(), local.releases(), strict=True):
         assert one.path.name == other.path.name
         ours, theirs = one.read(), other.read()
-        assert {key: row["verdict"] for key, row in ours.rows.items()} == {
-            key: row["verdict"] for key, row in theirs.rows.items()
+        assert {key: row.verdict for key, row in ours.rows.items()} == {
+            key: row.verdict for key, row in theirs.rows.items()
         }
     assert store.values(TARGET) == local.values(TARGET)
-    assert sum("repeats" in row for each in store.releases() for row in each.read().rows.values()) == 0
+    assert sum(bool(row.repeats) for each in store.releases() for row in each.read().rows.values()) == 0
     assert fakes.removed
 
 
@@ -346,6 +347,6 @@ def test_results_of_another_release_or_damaged_ones_are_refused(store, corpus, f
     with job.open() as run_chunk:
         result = run_chunk(0)
     job.check_result(ChunkResult(0, result))
-    for number, records in [(1, result["records"]), (2, result["records"]), (0, ""), (0, "AAAA"), (0, "no base64")]:
+    for number, records in [(1, result.records), (2, result.records), (0, b""), (0, b"not packed")]:
         with pytest.raises(MalformedError):
-            job.check_result(ChunkResult(number, {**result, "records": records}))
+            job.check_result(ChunkResult(number, ReleaseChunkResult(records)))
