@@ -8,7 +8,11 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from conformance.results.file import encode_record, read_results
+from conformance.results.records import Result
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +56,7 @@ def _written(path: Path, board: Results, subjects: set[str], change: Callable[[A
                 file.write(encode_record(_copied(case, copy)))
             for key in keys:
                 result = change(_copied(board.results[key], copy))
-                counts[result["subject"]][result["level"]][result["verdict"]] += 1
+                counts[result.subject][result.level][result.verdict] += 1
                 file.write(encode_record(result))
         diagnoses = [one for one in board.footer["diagnoses"] if one["subject"] in subjects]
         total = sum(counter.total() for levels in counts.values() for counter in levels.values())
@@ -72,17 +76,20 @@ def _header(board: Results, subjects: set[str], copies: int, results: int) -> di
     }
 
 
-def _copied(record: Any, copy: int) -> dict[str, Any]:
+def _copied(record: Any, copy: int) -> Any:
+    if isinstance(record, Result):
+        return replace(record, case=f"{record.case}_copy_{copy}")
     return {**record, "case": f"{record['case']}_copy_{copy}"}
 
 
-def _worse() -> Callable[[Any], Any]:
+def _worse() -> Callable[[Result], Result]:
     passes = 0
 
-    def change(result: Any) -> Any:
+    def change(result: Result) -> Result:
         nonlocal passes
-        passes += result["verdict"] == "pass"
-        is_altered = result["verdict"] == "pass" and passes % ALTERED == 0
-        return {**result, "verdict": "fail", "phase": "compare", "message": "wrong"} if is_altered else result
+        is_pass = result.verdict is Verdict.PASS
+        passes += is_pass
+        is_altered = is_pass and passes % ALTERED == 0
+        return replace(result, verdict=Verdict.FAIL, phase="compare", message="wrong") if is_altered else result
 
     return change

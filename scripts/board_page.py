@@ -172,11 +172,11 @@ def standings(run: Results, known: Sequence[Fault], names: Mapping[str, str]) ->
     cells: dict[str, dict[str, Cell]] = defaultdict(lambda: {column: Cell() for column in COLUMNS})
     failed: dict[str, set[str]] = defaultdict(set)
     for (subject, case), row in run.rows.items():
-        if row["verdict"] not in {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}:
+        if row.verdict not in {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}:
             failed[subject].add(case)
         column = column_of(run.case_rows[case])
-        if row["level"] == Level.MUST and column:
-            cells[subject][column].add(row["verdict"])
+        if row.level == Level.MUST and column:
+            cells[subject][column].add(row.verdict)
     pages = {fault.page for fault in known}
     found = [
         Standing(

@@ -33,6 +33,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -152,14 +153,20 @@ def _outcome(outcome: Any) -> dict[str, Any]:
         "outputs": [
             {key: output[key] for key in OUTPUT_KEYS if key in output}
             | {"is_violation": bool(renamed(output).get("violation"))}
-            for output in outputs
+            for output in map(plain, outputs)
         ],
         "checks": [
             {key: str(check[key]) for key in CHECK_NAMES if key in check}
             | {"is_violation": bool(renamed(check).get("violation"))}
-            for check in getattr(outcome, "checks", ())
+            for check in map(plain, getattr(outcome, "checks", ()))
         ],
     }
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """Return a record as a dict; in older versions of the suite it is one."""
+    document: dict[str, Any] = msgspec.to_builtins(record)
+    return document
 
 
 def renamed(record: dict[str, Any]) -> dict[str, Any]:

@@ -33,18 +33,18 @@ def must_failures(run: Results) -> Counter[tuple[str, str]]:
     """Return the number of failing must cases, by subject and check."""
     counts: Counter[tuple[str, str]] = Counter()
     for (subject, case), row in run.rows.items():
-        if row["level"] == Level.MUST and row["verdict"] not in NOT_FAILURES:
+        if row.level == Level.MUST and row.verdict not in NOT_FAILURES:
             counts.update((subject, check) for check in {CASES, *_checks(run.results[subject, case])})
     return counts
 
 
 def _checks(result: Result) -> Iterator[str]:
-    violations = [check for check in result.get("checks", ()) if "violation" in check]
-    wrong = [output for output in result["outputs"] if "violation" in output]
-    yield from (check["name"] for check in violations if check["level"] == Level.MUST)
-    yield from (output["check"] for output in wrong)
+    violations = [check for check in result.checks if check.violation is not None]
+    wrong = [output for output in result.outputs if output.violation is not None]
+    yield from (check.name for check in violations if check.level == Level.MUST)
+    yield from (output.check for output in wrong)
     if not violations and not wrong:
-        yield f"{result['verdict']} at {result['phase']}"
+        yield f"{result.verdict} at {result.phase}"
 
 
 def table(runs: Sequence[Results], names: Sequence[str]) -> Iterator[str]:

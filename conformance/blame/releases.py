@@ -33,7 +33,7 @@ from conformance.history.releases import ReleaseRange
 from conformance.history.store import HistoryStore, Target
 from conformance.judging.backend import judge_backend
 from conformance.judging.optimizer import judge_optimizer
-from conformance.results.failure_groups import cause_text
+from conformance.results.failure_groups import find_cause
 from conformance.results.identity import package_changes
 from conformance.serialization.text import one_line, shorten_middle
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -306,7 +306,7 @@ def result_fault(kind: str, result: Result) -> Fault:
     """
     wrong = {one.name for one in result.outputs if one.violation is not None}
     wrong |= {one.name for one in result.checks if one.violation is not None}
-    return Fault(f"{result.verdict}: {cause_text(kind, result)}", frozenset(wrong))
+    return Fault(f"{result.verdict}: {find_cause(kind, result).line}", frozenset(wrong))
 
 
 class StoredAnswers:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from conformance.errors import HistoryError
 from conformance.files.journal import open_state, state_errors
 from conformance.history.store import INDEX_FILE, history_cases, malformed_release_error, read_lines
-from conformance.results.failure_groups import cause_text
+from conformance.results.failure_groups import find_cause
 from conformance.results.file import decode_record
 from conformance.results.records import Result
 from conformance.serialization.decoding import MalformedError
@@ -138,7 +138,7 @@ def _add_results(connection: sqlite3.Connection, file: int, stored: StoredReleas
     for result in results_of(stored):
         cause = None
         if result.verdict not in {Verdict.PASS, Verdict.SKIPPED}:
-            text = cause_text(kinds.get(result.case, "node"), result)
+            text = find_cause(kinds.get(result.case, "node"), result).line
             if text not in causes:
                 causes[text] = cast(
                     "int", connection.execute("INSERT INTO causes (text) VALUES (?)", (text,)).lastrowid

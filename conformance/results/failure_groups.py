@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -186,6 +187,91 @@ def _first_message(result: Result) -> str:
     return next(outputs, next(checks, ""))
 
 
+# ---- Causes
+
+
+class CauseKind(Enum):
+    """The kinds of causes."""
+
+    VARYING_VERDICT = auto()
+    UNEXPECTED_PASS = auto()
+    FAILED_START = auto()
+    MESSAGE = auto()
+    VIOLATED_CHECK = auto()
+    ACCEPTED_INVALID_MODEL = auto()
+    WRONG_RETURN = auto()
+    WRONG_TYPE_OR_SHAPE = auto()
+    WRONG_VALUES = auto()
+    MUTANT = auto()
+
+
+_CAUSE_TEXTS = {
+    CauseKind.VARYING_VERDICT: "the verdict varies from run to run",
+    CauseKind.UNEXPECTED_PASS: "{} is expected{}",
+    CauseKind.FAILED_START: f"{NEVER_STARTED}: {{}}",
+    CauseKind.ACCEPTED_INVALID_MODEL: INVALID_MODEL_SIGNATURE,
+    CauseKind.WRONG_TYPE_OR_SHAPE: "an output {}",
+}
+"""The text of a cause, with places for its details; without an entry, the text is the details."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The probable cause of a result; results with equal causes are in one group.
+
+    Attributes:
+        details: the parts of the cause without what varies between cases, such as the output and its violation.
+        check: how the wrong output is checked (`exact`, `bound`, `index`), the name of the violated check, or None.
+    """
+
+    kind: CauseKind
+    details: tuple[str, ...] = ()
+    check: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The cause in words."""
+        template = _CAUSE_TEXTS.get(self.kind)
+        return template.format(*self.details) if template else " ".join(self.details)
+
+    @property
+    def line(self) -> str:
+        """The cause in one line, with the name of a violated check."""
+        return f"{self.check}: {self.text}" if self.kind is CauseKind.VIOLATED_CHECK else self.text
+
+
+def find_cause(kind: str, result: Result) -> Cause:
+    """Return the probable cause of a result; results of several releases can have equal causes.
+
+    Args:
+        kind: the kind of the case.
+        result: a result that fails, or an unexpected pass.
+    """
+    if result.varies:
+        return Cause(CauseKind.VARYING_VERDICT)
+    if result.verdict is Verdict.PASS and result.expected is not None:
+        file = location_file(result.expected.location)
+        return Cause(CauseKind.UNEXPECTED_PASS, (result.expected.verdict, f" ({file})" if file else ""))
+    message = normalize_message(_COLLECTION.sub("[…]", result.message.replace(result.case, "CASE")))
+    if result.verdict is not Verdict.FAIL:
+        return Cause(CauseKind.FAILED_START if result.phase == "start" else CauseKind.MESSAGE, (message,))
+    if (check := first_violation(result)) is not None:
+        return Cause(CauseKind.VIOLATED_CHECK, (normalize_violation(check.violation or ""),), check.name)
+    if kind == CaseKind.INVALID:
+        return Cause(CauseKind.ACCEPTED_INVALID_MODEL)
+    wrong = next((output for output in result.outputs if output.violation is not None), None)
+    return Cause(CauseKind.WRONG_RETURN, (message,)) if wrong is None else _cause_of_output(wrong)
+
+
+def _cause_of_output(wrong: OutputEvidence) -> Cause:
+    violation = normalize_message(wrong.violation or "")
+    if wrong.first_bad is None and wrong.actual is not None:  # the check of the values does not matter
+        return Cause(CauseKind.WRONG_TYPE_OR_SHAPE, (violation,))
+    name = _NAME_OF_PLACE.sub(r"\1\2\3", strip_tensor_number(wrong.name))
+    details = name, violation if wrong.first_bad is None else "has wrong elements"
+    return Cause(CauseKind.WRONG_VALUES, details, wrong.check)
+
+
 # ---- Groups
 
 EVIDENCE_CASES = 3
@@ -308,8 +394,9 @@ class FailureGrouper:
 
     def add(self, case: CaseRecord, result: Result) -> None:
         """Add an unexpected result."""
-        key = _group_key(case["kind"], result)
-        clauses = violated_clauses(case, result.outputs) if _has_wrong_values(case["kind"], result) else ()
+        key = _GroupKey(result.subject, result.verdict, find_cause(case["kind"], result))
+        is_wrong_value = key.cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_RETURN}
+        clauses = violated_clauses(case, result.outputs) if is_wrong_value else ()
         self._groups[key, clauses].add(_case_size(case), result.case, _shown_message(result))
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
@@ -327,7 +414,8 @@ class FailureGrouper:
                 if diagnosis["subject"] == key.subject:
                     part, remaining = remaining.partition(set(diagnosis["cases"]))
                     if part.sizes:
-                        explained_key = _GroupKey(key.subject, key.verdict, mutant_sentence(diagnosis))
+                        mutant = Cause(CauseKind.MUTANT, (diagnosis["operator"], diagnosis["mutant"]))
+                        explained_key = _GroupKey(key.subject, key.verdict, mutant)
                         diagnosed[number, explained_key].join(part)
             if remaining.sizes:
                 rest[key][clauses].join(remaining)
@@ -344,13 +432,16 @@ class FailureGrouper:
     def _diagnosed_group(self, key: _GroupKey, cases: _CaseGroup, diagnosis: DiagnosisRecord) -> FailureGroup:
         unexpected = {id for (of, _), group in self._groups.items() if of.subject == key.subject for id in group.sizes}
         return replace(
-            self._group(key, cases), diagnosis=diagnosis, also_explained=len(set(diagnosis["cases"]) - unexpected)
+            self._group(key, cases),
+            text=mutant_sentence(diagnosis),
+            diagnosis=diagnosis,
+            also_explained=len(set(diagnosis["cases"]) - unexpected),
         )
 
     def _group(self, key: _GroupKey, group: _CaseGroup, clause: str | None = None) -> FailureGroup:
         cases = tuple(group.by_size())
         return FailureGroup(
-            *(key.subject, key.verdict, key.text, clause, key.check, None),
+            *(key.subject, key.verdict, key.cause.text, clause, key.cause.check, None),
             cases=cases,
             smallest=tuple(self._load(key.subject, case) for case in cases[:EVIDENCE_CASES]),
             message=group.common_message() if key.verdict != Verdict.FAIL else "",
@@ -362,9 +453,8 @@ class _GroupKey:
     """The values that all results of a group have in common, before diagnoses and clauses divide the group."""
 
     subject: str
-    verdict: str
-    text: str
-    check: str | None = None
+    verdict: Verdict
+    cause: Cause
 
 
 @dataclass
@@ -414,55 +504,6 @@ def _shown_message(result: Result) -> str:
 def location_file(location: str) -> str:
     """Return the file of a location such as `acme.toml:3` or `acme.toml, entry 2`."""
     return re.sub(r"(?::\d+|, entry \d+)$", "", location)
-
-
-def _group_key(kind: str, result: Result) -> _GroupKey:
-    subject, verdict = result.subject, result.verdict
-    message = normalize_message(_COLLECTION.sub("[…]", result.message.replace(result.case, "CASE")))
-    expected = result.expected
-    if result.varies:
-        return _GroupKey(subject, verdict, "the verdict varies from run to run")
-    if verdict == Verdict.PASS and expected is not None:
-        file = location_file(expected.location)
-        return _GroupKey(subject, verdict, f"{expected.verdict} is expected{f' ({file})' if file else ''}")
-    if verdict != Verdict.FAIL:
-        text = f"{NEVER_STARTED}: {message}" if result.phase == "start" else message
-        return _GroupKey(subject, verdict, text)
-    if (check := first_violation(result)) is not None:
-        return _GroupKey(subject, verdict, normalize_violation(check.violation or ""), check=check.name)
-    text = INVALID_MODEL_SIGNATURE if kind == CaseKind.INVALID else message
-    wrong = next((output for output in result.outputs if output.violation is not None), None)
-    if wrong is not None:
-        violation = normalize_message(wrong.violation or "")
-        if not _has_wrong_values(kind, result):  # the type or the shape is wrong, whatever the check of the values is
-            return _GroupKey(subject, verdict, f"an output {violation}")
-        name = _NAME_OF_PLACE.sub(r"\1\2\3", strip_tensor_number(wrong.name))
-        text = f"{name} {'has wrong elements' if wrong.first_bad is not None else violation}"
-    return _GroupKey(subject, verdict, text, wrong.check if wrong is not None else None)
-
-
-def cause_text(kind: str, result: Result) -> str:
-    """Return the cause of a result in one line; equal causes in several releases have equal texts.
-
-    Args:
-        kind: the kind of the case.
-        result: a result whose verdict is not pass.
-    """
-    key = _group_key(kind, result)
-    return f"{key.check}: {key.text}" if key.check and first_violation(result) is not None else key.text
-
-
-def _has_wrong_values(kind: str, result: Result) -> bool:
-    """Return whether a result of a valid model has outputs with wrong values, not only with a wrong type or shape."""
-    if (
-        kind == CaseKind.INVALID
-        or result.verdict != Verdict.FAIL
-        or result.varies
-        or first_violation(result) is not None
-    ):
-        return False
-    wrong = next((output for output in result.outputs if output.violation is not None), None)
-    return wrong is None or wrong.first_bad is not None or wrong.actual is None
 
 
 def _case_size(case: CaseRecord) -> tuple[int, int]:

@@ -179,7 +179,7 @@ class SubjectPage:
         if (kind := failure_kind(case, result)) is not None:
             self._kinds.setdefault(kind, []).append((at, expectation_mark(result) is Mark.UNEXPECTED))
         if (expected := result.expected) is not None:
-            key = expected.verdict, expected.reason, expected.issue, expected.location
+            key = expected.verdict, expected.reason, expected.issue or None, expected.location or None
             met = expected.verdict == result.verdict
             self._expectations.setdefault(key, ([], []))[0 if met else 1].append(at)
         self._margins += _narrowest_margin(at, result)
