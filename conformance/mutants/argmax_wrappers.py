@@ -167,6 +167,14 @@ def prefer_tie(function: Callable[[Array], Array]) -> KernelWrapper:
     return replace_outputs(answer)
 
 
+@named("mirrored_last_index", replace_outputs)
+def _mirror_last_index(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    """Return indices from the end of the axis for `select_last_index` along an inner axis."""
+    shape, axis = inputs[0].shape, node.attributes.get("axis", 0) % inputs[0].ndim
+    is_mirrored = node.attributes.get("select_last_index", 0) and 0 < axis < len(shape) - 1
+    return [shape[axis] - 1 - outputs[0]] if is_mirrored else outputs
+
+
 @named("last_of_subnormals", replace_outputs)
 def _select_last_subnormal(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
     """Return the last index of slices in which all elements are positive subnormals of a 16-bit type."""

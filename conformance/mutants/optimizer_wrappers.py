@@ -114,7 +114,9 @@ def _use_schema_defaults(kernel: Kernel) -> Kernel:
     """Use the default values of the schema, and ignore the attributes of the node."""
 
     def run(node: Node, inputs: list[Array]) -> list[Array]:
-        given = {**node.attributes, **TRAINING_OPTIMIZERS[node.op_type].defaults}
+        optimizer = TRAINING_OPTIMIZERS[node.op_type]
+        required = {name: node.attributes[name] for name in optimizer.required}
+        given = {**node.attributes, **optimizer.complete_attributes(required)}
         return kernel(dataclasses.replace(node, attributes=given), inputs)
 
     return run
