@@ -22,7 +22,7 @@ import msgspec
 from conformance.corpus import archive as archives
 from conformance.corpus.archive import CorpusArchive
 from conformance.corpus.case import CaseKind
-from conformance.errors import CorpusError, UnknownName, did_you_mean
+from conformance.errors import CorpusError, UnknownName, nearest_name
 from conformance.files.atomic_write import read_regular
 from conformance.serialization.decoding import MalformedError, decode_json
 from conformance.serialization.json_schema import schema_violation
@@ -379,7 +379,8 @@ def find_case(corpus: Corpus, id: str) -> CorpusCase:
     """
     if id in corpus.cases:
         return corpus.cases[id]
-    hint = did_you_mean(id, corpus.cases, "See `onnx-conformance list`.")
+    close = nearest_name(id.removeprefix("test_"), (name.removeprefix("test_") for name in corpus.cases))
+    hint = f"Did you mean test_{close}?" if close else "See `onnx-conformance list`."
     raise UnknownName("case-not-found", f"There is no case {id} in {corpus.path}.", hint)
 
 

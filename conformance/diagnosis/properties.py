@@ -222,7 +222,6 @@ def _model_properties(case: CaseInMemory, numbers: dict[str, list[float]]) -> It
     model = case.model
     numbers["runs of a prepared model"].append(len(case.held))
     numbers["nodes of the graph"].append(len(model.graph.node))
-    numbers["IR version"].append(model.ir_version)
     numbers["opset"].extend(one.version for one in model.opset_import if one.domain in MAIN_DOMAINS)
     if model.functions:
         yield "have a function"
@@ -242,7 +241,7 @@ def _model_properties(case: CaseInMemory, numbers: dict[str, list[float]]) -> It
 MAX_SHARE_OF_OTHERS = 0.1
 """Maximum share of the passing cases with a property that is reported as common to all failing cases."""
 
-MAX_SHARE_IF_NOTHING_BETTER = 0.5
+MAX_SHARE_IF_NOTHING_BETTER = 0.2
 """Maximum share of the passing cases with such a property if no property distinguishes the cases better."""
 
 MIN_SHARE_OF_CASES = 0.25
@@ -297,7 +296,7 @@ def common_properties(cases: Mapping[str, Properties], others: Mapping[str, Prop
 
     If one property, or two together, belong to all failing cases and to few passing cases, the result is that property
     or pair. Otherwise the result is properties that no passing case has, each of which a part of the failing cases has.
-    It then starts with a property of all failing cases that at most half of the passing cases have, if there is one.
+    It then starts with a property of all failing cases that at most a fifth of the passing cases have, if there is one.
 
     Args:
         cases: the properties of the failing cases, by case id.
@@ -325,7 +324,7 @@ MAX_CONDITION_CHANCE = 1e-3
 MAX_EXCEPTIONS_SHARE = 0.02
 """Maximum share of the unaffected cases that may satisfy a condition."""
 
-NO_CONDITIONS = {"nodes of the graph", "IR version", "runs of a prepared model"}
+NO_CONDITIONS = {"nodes of the graph", "runs of a prepared model"}
 """Numeric properties that are no condition of a kernel."""
 
 MAX_PAIRED_TRAITS = 40

@@ -314,7 +314,8 @@ def _name_of(pair: tuple[Any, Any]) -> str:
 def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
     """Return the text with one table for each cause: entries with one reason, issue and condition are joined.
 
-    Entries are not joined if another entry would then apply to a case of the run.
+    Patterns with an exception are then replaced by the ids of their cases. Entries are not joined if another entry
+    would then apply to a case of the run, or if a partial run lacks cases of such a pattern.
     """
     place = 0
     while True:
@@ -324,6 +325,13 @@ def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
         if place >= len(pairs):
             return text
         document = tomlkit.parse(text)
+        tables = [entry for entry in expectations.entries if entry.table in pairs[place]]
+        if any(entry.exceptions for entry in tables):
+            if not results.is_complete:
+                place += 1
+                continue
+            for entry in tables:
+                _write_out_exceptions(_tables(document)[entry.table], entry, results)
         _join_tables(document, *pairs[place])
         joined = tomlkit.dumps(document)
         if _applied_entries(parse_expectations(joined, name), results) == _applied_entries(expectations, results):
@@ -334,7 +342,20 @@ def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
 
 def _cause_of(entry: Expectation) -> tuple[object, ...]:
     condition = entry.condition and replace(entry.condition, location="")
-    return entry.reason, entry.issue, condition, entry.checks, entry.exceptions
+    return entry.reason, entry.issue, condition, entry.checks
+
+
+def _write_out_exceptions(table: Table, entry: Expectation, results: _SubjectResults) -> None:
+    """Replace each pattern that matches an excepted case by the ids of its other cases, and remove the key `except`."""
+    replacements = {}
+    for number in range(len(entry.cases)):
+        matched = {case for case in results.verdicts if number in entry.matching(case)}
+        kept = {case for case in matched if entry.matches(case)}
+        if kept != matched:
+            replacements[number] = _literal(kept)
+    _replace_strings(table, entry.key, replacements)
+    if "except" in table:
+        table.remove("except")
 
 
 def _applied_entries(expectations: Expectations, results: _SubjectResults) -> dict[str, tuple[object, ...]]:

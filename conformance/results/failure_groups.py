@@ -259,7 +259,7 @@ def find_cause(kind: str, result: Result) -> Cause:
         return Cause(CauseKind.VIOLATED_CHECK, (normalize_violation(check.violation or ""),), check.name)
     if kind == CaseKind.INVALID:
         return Cause(CauseKind.ACCEPTED_INVALID_MODEL)
-    wrong = next((output for output in result.outputs if output.violation is not None), None)
+    wrong = _first_wrong_output(result)
     return Cause(CauseKind.WRONG_RETURN, (message,)) if wrong is None else _cause_of_output(wrong)
 
 
@@ -276,6 +276,9 @@ def _cause_of_output(wrong: OutputEvidence) -> Cause:
 
 EVIDENCE_CASES = 3
 """Number of cases of a group, the smallest ones, whose evidence is shown."""
+
+_COMPUTED_LAST = "x_new"
+"""Name of the output that a training optimizer computes from its other outputs."""
 
 _NO_ELEMENTS_SIZE = 2**62
 """Size of a case with an empty input: it shows less than any other case."""
@@ -359,12 +362,24 @@ def violated_clause(group: FailureGroup, case: CaseRecord, result: Result) -> st
 def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tuple[str, ...]:
     """Return the clauses of a case that its wrong outputs can violate.
 
-    A clause that is named after a correct output is left out: `adam.v_new` if V_new is correct and X_new is wrong.
+    A clause that is named after another output is left out: `adam.v_new` if V_new is correct and X_new is wrong. X_new
+    is computed from the other outputs, so its clauses are left out if another output is wrong too.
     """
     wrong = {strip_tensor_number(output.name).lower() for output in outputs if output.violation is not None}
-    right = {strip_tensor_number(output.name).lower() for output in outputs} - wrong if wrong else set()
-    candidates = tuple(clause for clause in case["clauses"] if clause.rpartition(".")[2] not in right)
+    first = wrong - {_COMPUTED_LAST} or wrong
+    others = {strip_tensor_number(output.name).lower() for output in outputs} - first if first else set()
+    candidates = tuple(
+        clause
+        for clause in case["clauses"]
+        if not any(re.fullmatch(rf"{re.escape(name)}(_\w+)?", clause.rpartition(".")[2]) for name in others)
+    )
     return candidates or tuple(case["clauses"])
+
+
+def _first_wrong_output(result: Result) -> OutputEvidence | None:
+    """Return the first wrong output, but X_new only if no other output is wrong; None if all outputs are correct."""
+    wrong = [output for output in result.outputs if output.violation is not None]
+    return min(wrong, key=lambda output: strip_tensor_number(output.name).lower() == _COMPUTED_LAST, default=None)
 
 
 def first_violation(result: ResultRow) -> RewriteCheck | None:
@@ -572,8 +587,23 @@ def unexplained_sentence(record: UnexplainedRecord) -> str:
     shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(_first_cases(cases))}"
     return (
         f"{record['operator']} on {record['subject']}: no mutant explains {len(cases)} of the {failing} failing cases"
-        f" that diagnosis examined ({record['failure_mode']}). {shared[0].upper()}{shared[1:]}."
+        f" that diagnosis examined ({_without_exception(record['failure_mode'])}). {shared[0].upper()}{shared[1:]}."
     )
+
+
+_ERROR_PHASES = {
+    "load": "an error while the model is loaded",
+    "run": "an error while the model runs",
+    "optimize": "an error while the model is optimized",
+}
+
+
+def _without_exception(mode: str) -> str:
+    """Return a failure mode without the text of an exception, which group headings and results records contain."""
+    kind, separator, _ = mode.partition(": ")
+    if not separator or kind == Verdict.FAIL:
+        return mode
+    return _ERROR_PHASES.get(kind, kind)
 
 
 def _shared_properties(record: UnexplainedRecord) -> Iterator[str]:

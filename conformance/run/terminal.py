@@ -173,17 +173,12 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
 
 
 def _unexplained(session: ConformanceSession, detail: Detail) -> Iterator[str]:
-    """Yield lines on failures that no mutant explains, that diagnosis did not examine, or whose diagnosis failed.
-
-    Failures without a common property are counted only, because the causes above name them.
-    """
+    """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
     if session.recorder is None:
         return
     records = session.recorder.unexplained
-    shown = [record for record in records if record["shared"] or detail is Detail.CASES]
+    shown = records if detail is Detail.CASES else []
     yield from map(failure_groups.unexplained_sentence, shown)
-    if rest := sum(len(record["cases"]) for record in records) - sum(len(record["cases"]) for record in shown):
-        yield f"No mutant explains {count_cases(rest)} more, and no common property was found: -v prints them"
     failing = session.recorder.failing_cases()
     diagnosed: Any = {"diagnoses": session.recorder.diagnoses, "unexplained": records}
     left = failure_groups.not_examined(diagnosed, failing)
@@ -193,7 +188,7 @@ def _unexplained(session: ConformanceSession, detail: Detail) -> Iterator[str]:
     for one in undiagnosed:
         failures = f"failures of {one['operator']}" if "operator" in one else "failures"
         yield f"{one['subject']}: the {failures} were not diagnosed ({one['code']}): {one['problem']}"
-    yield from [""] if records or left or undiagnosed else []
+    yield from [""] if shown or left or undiagnosed else []
 
 
 def _verdict_table(session: ConformanceSession) -> Table:

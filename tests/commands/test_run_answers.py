@@ -17,7 +17,7 @@ class TestBackends:
         assert f"{ADAM}: {case_title(small_corpus, ADAM)}" in told
         assert re.search(r"X_new\[0\]: got \S+ \(0x\w+\), expected 1\.0250363 \(0x\w+\)", told)
         assert re.search(r"\d ULP apart, \S+ times its bound \(± \d\.\d+e-07\), 2 wrong in all", told)
-        assert "clause adam.x_new (ai.onnx.preview.training Adam-1, pseudo-code): X_new =" in told
+        assert "clause adam.v_new (ai.onnx.preview.training Adam-1, pseudo-code): V_new =" in told
 
     def test_causes_are_counted_before_cases(self, run):
         told = run("-b", WRONG, "--no-diagnosis").out
@@ -99,7 +99,7 @@ class TestExplainWithResults:
         assert f"\n{RIGHT} 0.0.7\n    pass: " in after
 
     def test_explain_with_results_shows_cause_and_command(self, explanation, small_corpus):
-        assert ": adam.x_new, bound: X_new " in explanation
+        assert ": adam.v_new, bound: V_new " in explanation
         again = f"run -b {WRONG} --data {small_corpus} --no-isolation --case {ADAM}"
         assert f" onnx-conformance {again}\n" in explanation
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from conformance.results.failure_groups import (
     explained_sentence,
     mutant_sentence,
@@ -55,6 +57,18 @@ def test_mutant_sentence_has_limits_and_no_count_of_cases():
 
 def test_mutant_sentence_has_the_condition():
     assert mutant_sentence(FOUND | {"condition": "have T = 0"}) == "Adam: forgets x (only in models that have T = 0)"
+
+
+@pytest.mark.parametrize("mode", ["load: ValueError: secret", "run: RuntimeError: secret", "crash: secret"])
+def test_unexplained_sentence_has_no_text_of_an_exception(mode):
+    sentence = unexplained_sentence(left(failure_mode=mode))
+    assert "secret" not in sentence
+    assert "Error:" not in sentence
+
+
+@pytest.mark.parametrize("mode", ["wrong values", "fail: answers: an output has other values"])
+def test_unexplained_sentence_has_the_failure_mode(mode):
+    assert mode in unexplained_sentence(left(failure_mode=mode))
 
 
 def test_unexplained_sentence_has_shared_properties():

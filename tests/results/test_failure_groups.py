@@ -68,6 +68,14 @@ class TestGroups:
         other = failure("test_b", outputs=[output("X_new"), output("V_new", "is wrong")])
         assert [group.clause for group in found(failure("test_a"), other)] == ["adam.x_new", "adam.v_new"]
 
+    def test_group_of_wrong_states_does_not_name_a_clause_of_x_new(self):
+        clauses = ("momentum.x_new_standard", "momentum.v_new")
+        both = [output("X_new", "is wrong"), output("V_new", "is wrong")]
+        one = [output("X_new"), output("V_new", "is wrong")]
+        results = [failure("test_a", outputs=both), failure("test_b", outputs=one)]
+        (group,) = found(*results, cases=[case("test_a", clauses=clauses), case("test_b", clauses=clauses)])
+        assert (group.clause, group.cases) == ("momentum.v_new", ("test_a", "test_b"))
+
     def test_groups_name_as_few_clauses_as_possible(self):
         cases = [
             case("test_a", clauses=("adam.x", "adam.y")),

@@ -1,0 +1,150 @@
+"""The gate of a run with expectations: new faults fail it, and entries apply only to the cases of their cause."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from repository import ROOT
+from runs_in_memory import make_result, make_run, plain_result
+
+from conformance.corpus.case_json import read_case_json
+from conformance.diagnosis.diagnosis import can_compose
+from conformance.expectations.criterion import PassCriterion, case_facts
+from conformance.expectations.file import Expectations, parse_expectations, read_expectations
+from conformance.expectations.rules import CriterionSettings
+from conformance.expectations.update import NewEntries, update_expectations
+from conformance.judging.backend import judge_backend
+from conformance.mutants import FAMILIES, catalogue
+from conformance.mutants.mutant import compose
+from conformance.results.file import Results, read_results
+from conformance.verdicts import Level, Verdict
+from mutation.operators import cases_by_family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.loading import CaseInMemory
+    from conformance.mutants import Mutant
+
+NUMBER_OF_MUTANTS = 50
+
+KNOWN_FAULTS: Mapping[str, tuple[str, ...]] = {
+    "Adam": ("adam.default_post", "adam.promotes_types"),
+    "Momentum": ("momentum.t_as_int16", "momentum.promotes_types"),
+    "Adagrad": ("adagrad.default_decay", "adagrad.promotes_types"),
+    "ArgMax": ("argmax.axis_default_1", "argmax.last_index_mirrored"),
+}
+"""Faults that the backend of the test has from the beginning, by family."""
+
+FILES = sorted((ROOT / "expectations").rglob("*.toml"))
+
+
+def verdict_of(backend: Any, case: CaseInMemory) -> Verdict:
+    return judge_backend(backend, case).verdict
+
+
+def recorded_run(corpus: Corpus, verdicts: Mapping[str, Verdict]) -> Results:
+    """Return a complete run of the subject `acme` with these verdicts."""
+    header = {
+        "corpus": {"version": corpus.version, "digest": corpus.digest, "cases": len(verdicts), "selected": 0},
+        "subjects": [{"id": "acme", "kind": "backend", "version": "1.0"}],
+        "selection": {},
+        "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
+        "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
+    }
+    cases = [
+        {"record": "case", "case": id, "kind": str(corpus.cases[id].kind), **read_case_json(corpus, corpus.cases[id])}
+        for id in verdicts
+    ]
+    results = [
+        plain_result("acme", id, str(verdict), level=str(corpus.cases[id].level)) for id, verdict in verdicts.items()
+    ]
+    return make_run("results.jsonl", header, cases, results, {"results": len(results), "diagnoses": []})
+
+
+def gate_fails(corpus: Corpus, expectations: Expectations, verdicts: Iterator[tuple[str, Verdict]]) -> bool:
+    """Return whether a result is unexpected; results are judged until one is."""
+    criterion = PassCriterion(CriterionSettings(Level.MUST, {"acme": expectations}), ["acme"])
+    for id, verdict in verdicts:
+        entry, case = expectations.entry_for(id), corpus.cases[id]
+        expected = entry and {"verdict": str(entry.verdict), "reason": "", "location": entry.location_of(id)}
+        result = make_result(case=id, level=str(case.level), verdict=str(verdict), expected=expected)
+        document = {"kind": str(case.kind), **read_case_json(corpus, case)}
+        if not criterion.judge(result, lambda record=document: case_facts(record)):
+            return True
+    return bool(criterion.reasons(partial=False))
+
+
+def chosen_mutants() -> dict[str, list[Mutant]]:
+    """Return mutants of all families that can be added to the known faults, the same ones each time."""
+    known = {family: known_faults(family) for family in FAMILIES}
+    possible = [
+        (family, mutant)
+        for family, mutants in catalogue().items()
+        for mutant in mutants
+        if mutant.level is Level.MUST and mutant not in known[family] and can_compose((*known[family], mutant))
+    ]
+    sample = random.Random(0).sample(possible, NUMBER_OF_MUTANTS)
+    return {family: [mutant for of, mutant in sample if of == family] for family in FAMILIES}
+
+
+def known_faults(family: str) -> tuple[Mutant, ...]:
+    return tuple(mutant for mutant in catalogue()[family] if mutant.id in KNOWN_FAULTS[family])
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, family):
+    cases, known = cases_by_family(whole_corpus)[family], known_faults(family)
+    verdicts = {case.id: verdict_of(compose(known), case) for case in cases}
+    run = recorded_run(whole_corpus, verdicts)
+    text = update_expectations('subject = "acme"\n', "acme.toml", run, NewEntries(by_cause=True)).text
+    expectations = parse_expectations(text, "acme.toml")
+    assert len(known) == len(KNOWN_FAULTS[family])
+    assert expectations.entries
+    assert not gate_fails(whole_corpus, expectations, iter(verdicts.items()))
+    mutants = chosen_mutants()[family]
+    backends = {mutant.id: compose((*known, mutant)) for mutant in mutants}
+    missed = [
+        id
+        for id, backend in backends.items()
+        if not gate_fails(whole_corpus, expectations, ((case.id, verdict_of(backend, case)) for case in cases))
+    ]
+    assert mutants
+    assert missed == []
+
+
+@pytest.fixture(scope="module")
+def scoreboard() -> Results:
+    return read_results(ROOT / "reports/scoreboard/results.jsonl.gz")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_pattern_of_the_project_matches_only_cases_of_its_cause(scoreboard, path):
+    """Each matched case fails with the verdict of the entry, and no other entry matches the case."""
+    expectations = read_expectations(path)
+    entries = [entry for entry in expectations.entries if entry.condition is None]
+    rows = {case: row for (subject, case), row in scoreboard.rows.items() if subject == expectations.subject}
+    found = Counter(case for entry in entries for case in rows if entry.matches(case))
+    assert rows
+    assert [case for case, count in found.items() if count > 1] == []
+    wrong = [
+        (entry.location_of(case), case)
+        for entry in entries
+        for case, row in rows.items()
+        if entry.matches(case) and row.level != Level.SILENT and row.verdict != entry.verdict
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_file_of_the_project_lists_a_cause_once_and_its_supports(path):
+    expectations = read_expectations(path)
+    causes = {entry.table: (entry.reason, entry.checks, entry.condition) for entry in expectations.entries}
+    assert len(set(causes.values())) == len(causes)
+    assert expectations.supports
+    assert not any(entry.verdict is Verdict.UNSUPPORTED for entry in expectations.entries)
