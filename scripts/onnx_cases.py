@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from conformance.audit.evaluation import NodeScope, enclose
 
 from conformance.models.arrays import array_of
 from conformance.models.inputs import initializer_arrays
 from conformance.reference.enclosures import has_signed_zeros
+from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.verdicts import Level, Unsupported
