@@ -6,8 +6,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from conformance.census import softmax
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from conformance.jobs.job import ChunkResult
 
 
-class CellChunkResult(TypedDict):
+class CellChunkResult(msgspec.Struct, forbid_unknown_fields=True):
     """Result of one chunk.
 
     Attributes:
@@ -38,10 +39,10 @@ class CellChunkResult(TypedDict):
     """
 
     cell: Count
-    failure: str
-    refused: bool
-    symmetric: bool
-    rows: list[BinadeCounters]
+    failure: str = ""
+    refused: bool = False
+    symmetric: bool = True
+    rows: list[BinadeCounters] = []
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ class CensusJob:
     def check_result(self, chunk: ChunkResult) -> None:
         """See `conformance.jobs.job.Job`."""
         require_number(chunk.number, len(self.chunk_numbers()))
-        if chunk.result["cell"] != self.locate_chunk(chunk.number)[0]:
-            raise MalformedError(f"cell {chunk.result['cell']} does not have chunk {chunk.number}")
-        possible = self.cells[chunk.result["cell"]].ordinals
-        for row in chunk.result["rows"]:
+        if chunk.result.cell != self.locate_chunk(chunk.number)[0]:
+            raise MalformedError(f"cell {chunk.result.cell} does not have chunk {chunk.number}")
+        possible = self.cells[chunk.result.cell].ordinals
+        for row in chunk.result.rows:
             check_ordinals(row, possible)
 
     @contextmanager
@@ -121,18 +122,18 @@ class _CensusWorker:
     def run_chunk(self, number: int) -> CellChunkResult:
         index, chunk = self._census.locate_chunk(number)
         cell = self._census.cells[index]
-        result: CellChunkResult = {"cell": index, "failure": "", "refused": False, "symmetric": True, "rows": []}
+        result = CellChunkResult(index)
         try:
             if index in self._failed:
                 raise self._failed[index]
             client = self._subject(cell.subject)
-            result["rows"] = count_chunk(client, cell, chunk)
+            result.rows = count_chunk(client, cell, chunk)
             if cell.operator in softmax.SOFTMAX_OPERATORS and chunk == 0:
-                result["symmetric"] = is_shift_symmetric(client, cell)
+                result.symmetric = is_shift_symmetric(client, cell)
         except QueryFailure as error:
             self._failed[index] = error
-            failure = str(error).partition("\n")[0]  # further lines are a traceback with paths of this machine
-            result |= {"failure": failure, "refused": error.is_refusal}
+            result.failure = str(error).partition("\n")[0]  # further lines are a traceback with paths of this machine
+            result.refused = error.is_refusal
         return result
 
     def _subject(self, name: str) -> QueryClient:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.census.correct_rounding import FUNCTIONS
@@ -94,24 +94,22 @@ class CellResult:
 
 
 def collect_cells(census: CensusJob, results: Iterable[CellChunkResult]) -> list[CellResult]:
-    """Return the results of all cells, in the order of the cells, from the results of the chunks."""
-    by_cell: dict[int, list[CellChunkResult]] = {}
+    """Return the results of all cells, in the order of the cells, from the results of the chunks in any order."""
+    found = [CellResult(cell, census.versions[cell.subject], {}) for cell in census.cells]
     for result in results:
-        by_cell.setdefault(result["cell"], []).append(result)
-    return [_collect_cell(census, i, by_cell.get(i, [])) for i in range(len(census.cells))]
+        found[result.cell] = _add_chunk(found[result.cell], result)
+    return found
 
 
-def _collect_cell(census: CensusJob, index: int, results: Sequence[CellChunkResult]) -> CellResult:
-    cell = census.cells[index]
-    failures = sorted((result["failure"], result["refused"]) for result in results if result["failure"])
-    failure, refused = failures[0] if failures else ("", False)
-    return CellResult(
-        cell,
-        census.versions[cell.subject],
-        merge_by_binade(row for result in results for row in result["rows"]),
-        failure,
-        refused,
-        all(result["symmetric"] for result in results),
+def _add_chunk(known: CellResult, result: CellChunkResult) -> CellResult:
+    failures = [each for each in ((known.failure, known.refused), (result.failure, result.refused)) if each[0]]
+    failure, refused = min(failures, default=("", False))
+    return replace(
+        known,
+        rows=merge_by_binade([*known.rows.values(), *result.rows]),
+        failure=failure,
+        refused=refused,
+        symmetric=known.symmetric and result.symmetric,
     )
 
 

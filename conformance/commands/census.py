@@ -22,7 +22,9 @@ from conformance.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from conformance.census.job import CensusJob
+    from collections.abc import Iterator
+
+    from conformance.census.job import CellChunkResult, CensusJob
 
 
 class Operator(StrEnum):
@@ -112,11 +114,13 @@ def census(
     with ExitStack() as stack:
         state = stack.enter_context(JobState(resume, job)) if resume else None
         advance = stack.enter_context(progress_counter("counting", len(list(job.chunk_numbers()))))
-        chunks = []
-        for chunk in run_job(job, team, state):
-            chunks.append(chunk.result)
-            advance("")
-    found = collect_cells(job, chunks)
+
+        def chunk_results() -> Iterator[CellChunkResult]:
+            for chunk in run_job(job, team, state):
+                yield chunk.result
+                advance("")
+
+        found = collect_cells(job, chunk_results())
     if results is not None:
         write_chunks_atomically(results, json_lines(found, environment_facts()))
     if html is not None:
