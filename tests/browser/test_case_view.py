@@ -80,10 +80,10 @@ def test_case_shows_errors_in_ulp_and_relative_to_bound(show: Show) -> None:
 
 def test_case_shows_expectation_message_and_command(show: Show) -> None:
     text = show(small_run(), address=FAILING).evidence("onnxruntime").text
-    known = [each for each in list_results(small_run()) if each["subject"] == "onnxruntime" and each["expected"]]
-    result = next(each for each in known if each["verdict"] == "fail")
-    assert result["expected"]["reason"] in text
-    assert result["message"] in text
+    known = [each for each in list_results(small_run()) if each.subject == "onnxruntime" and each.expected]
+    result = next(each for each in known if each.verdict == "fail")
+    assert result.expected["reason"] in text
+    assert result.message in text
     assert "onnx-conformance run -b onnxruntime --case test_adam_epsilon_float" in text
 
 

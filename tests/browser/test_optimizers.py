@@ -25,7 +25,7 @@ from report_sample_optimizers import (
     case_archive,
     optimizer_run,
 )
-from runs_in_memory import list_results, with_results
+from runs_in_memory import list_results, with_fields, with_results
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -188,9 +188,7 @@ def test_check_that_was_not_judged_shows_its_reason(show: Show) -> None:
     run, reason = optimizer_run(), "the reference <b>cannot</b> compute the models"
     added = {"name": "answers", "run": "once", "level": "must", "not_judged": reason}
     results = [
-        {**result, "checks": [*result["checks"], added]}
-        if result["subject"] == OPTIMIZER and "checks" in result
-        else result
+        with_fields(result, checks=[*result.checks, added]) if result.subject == OPTIMIZER and result.checks else result
         for result in list_results(run)
     ]
     page = show(with_results(run, results), address=case_address(APPLIES_CASE) + f"&subject={OPTIMIZER}")

@@ -16,7 +16,7 @@ from report_sample import (
     small_run,
 )
 from report_sample_optimizers import APPLIES_CASE, DOES_NOT_APPLY_CASE, optimizer_run
-from runs_in_memory import list_results, with_results
+from runs_in_memory import list_results, with_fields, with_results
 from selenium.webdriver.common.by import By
 
 from conformance.report.summary import format_date
@@ -53,7 +53,7 @@ def test_overview_counts_equal_the_results(show: Show) -> None:
         for tally, level in zip(
             box.find_elements(By.CSS_SELECTOR, ".tally"), ("must", "should", "silent"), strict=True
         ):
-            counts = Counter(r["verdict"] for r in list_results(run) if (r["subject"], r["level"]) == (subject, level))
+            counts = Counter(r.verdict for r in list_results(run) if (r.subject, r.level) == (subject, level))
             text = tally.find_element(By.CSS_SELECTOR, ".counts").text
             assert text.startswith(f"{counts.pop('pass', 0)} of {sum(r[1] == level for r in SMALL_CASES)} passed")
             assert {verdict: int(n) for n, verdict in re.findall(r", (\d+) (\w+)", text)} == counts
@@ -216,7 +216,7 @@ def test_overview_lists_failures_that_diagnosis_did_not_examine(show: Show) -> N
 def test_matrix_breaks_no_version(show: Show, label: str, parts: list[str]) -> None:
     run = small_run()
     header: Any = {**run.header, "subjects": [{**run.header["subjects"][0], "id": label}]}
-    results = [{**result, "subject": label} for result in list_results(run) if result["subject"] == SUBJECTS[0]]
+    results = [with_fields(result, subject=label) for result in list_results(run) if result.subject == SUBJECTS[0]]
     page = show(with_results(dataclasses.replace(run, header=header), results), address="#view=matrix")
     texts = "return [...arguments[0].childNodes].filter((n) => n.nodeType === 3).map((n) => n.data)"
     assert page.driver.execute_script(texts, page.one(".head .subject span")) == parts

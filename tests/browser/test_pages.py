@@ -45,7 +45,7 @@ def section(page: ReportPage, title: str) -> Any:
 def changed(subject: str, case: str, **news: Any) -> Any:
     """Return a later run of the same subjects with one changed result."""
     run = small_run()
-    is_it = lambda result: (result["subject"], result["case"]) == (subject, case)  # noqa: E731
+    is_it = lambda result: (result.subject, result.case) == (subject, case)  # noqa: E731
     results = tuple({**result, **news} if is_it(result) else result for result in list_results(run))
     return with_results(run, results, path="new.jsonl")
 
@@ -74,13 +74,13 @@ def test_scores_separate_wrong_from_unsupported(show: Show) -> None:
     run = small_run()
     scored = {name for name, case in run.cases.items() if case["level"] != "silent"}
     for number, subject in enumerate(SUBJECTS):
-        results = [result for result in list_results(run) if result["subject"] == subject and result["case"] in scored]
+        results = [result for result in list_results(run) if result.subject == subject and result.case in scored]
         row = rows_of(section(page, "By operator"))[number]
         cells = [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
         passed, given, wrong = (sum(counts) for counts in zip(*map(counts_of, cells), strict=True))
         assert given == len(results)
-        assert passed == sum(result["verdict"] == "pass" for result in results)
-        assert wrong == sum(result["verdict"] in {"fail", "error", "crash", "timeout"} for result in results)
+        assert passed == sum(result.verdict == "pass" for result in results)
+        assert wrong == sum(result.verdict in {"fail", "error", "crash", "timeout"} for result in results)
 
 
 def rows_of(box: Any) -> Any:

@@ -159,6 +159,6 @@ class TestMerge:
         found = read_results(here / "all.jsonl")
         first, second = (subject["id"] for subject in found.header["subjects"])
         assert second == f"{FAULTY}@9"
-        assert [found.rows[id, ADAM]["verdict"] for id in (first, second)] == ["fail", "pass"]
+        assert [found.rows[id, ADAM].verdict for id in (first, second)] == ["fail", "pass"]
         assert len(found.rows) == 2 * len(SMALL)
         assert not [line for line in read_records(here / "all.jsonl") if schema_violation("results", line)]

@@ -11,6 +11,8 @@ from corpora import ADAM, EXACT, SMALL
 
 from conformance.results.file import read_results
 from conformance.results.outcome_counts import OutcomeCounts
+from conformance.results.records import Expected
+from conformance.verdicts import Verdict
 
 RIGHT, WRONG, FAULTY, VARIES = (
     "fake_backends:AlwaysRight",
@@ -149,10 +151,5 @@ class TestCriterion:
         found = read_results(here / "out.jsonl")
         assert found.header["criterion"]["require"] == ["Adam"]
         assert found.header["criterion"]["expected_results"] == len(SMALL)
-        expected = next(result["expected"] for result in found.results.values() if result["case"] == ADAM)
-        assert expected == {
-            "verdict": "fail",
-            "reason": "known",
-            "location": "e.toml:5",
-            "issue": "https://example.org/1",
-        }
+        expected = next(result.expected for result in found.results.values() if result.case == ADAM)
+        assert expected == Expected(Verdict.FAIL, "known", "https://example.org/1", "e.toml:5")

@@ -62,8 +62,8 @@ def test_hostile_answer_is_a_verdict_and_memory_stays_below_a_gibibyte(process, 
     ended = process(sys.executable, "-c", PEAK, *told)
     (row,) = read_results(here / "out.jsonl").rows.values()
     peak = int(ended.err.rpartition("PEAK ")[2])
-    assert (row["verdict"], ended.status) == (verdict, 1)
-    assert message in row["message"]
+    assert (row.verdict, ended.status) == (verdict, 1)
+    assert message in row.message
     assert peak < MOST_MEBIBYTES
 
 

@@ -29,7 +29,7 @@ def test_closed_standard_stream_does_not_change_a_verdict(process, here, small_c
     command = f"{PROGRAM} run -b {RIGHT} --data {small_corpus} --results out.jsonl {workers} {closed}"
     ended = process("/bin/sh", "-c", command)
     assert ended.status == 0
-    assert {row["verdict"] for row in read_results(here / "out.jsonl").rows.values()} == {"pass"}
+    assert {row.verdict for row in read_results(here / "out.jsonl").rows.values()} == {"pass"}
 
 
 @pytest.mark.programs
@@ -152,7 +152,7 @@ def test_child_without_environment_does_not_survive_its_killed_supervisor(proces
         *workers,
     )
     ended = process("onnx-conformance", *told)
-    verdicts = [row["verdict"] for row in read_results(here / "out.jsonl").rows.values()]
+    verdicts = [row.verdict for row in read_results(here / "out.jsonl").rows.values()]
     assert (ended.status, sorted(set(verdicts))) == (1, ["crash", "pass"])
     assert wait_until(lambda: not Path(f"/proc/{mark.read_text()}").exists())
 
