@@ -167,7 +167,21 @@ UNSPECIFIED_NAN = frozenset(
 """Operators whose pages do not state which of two numbers is larger if one is NaN."""
 
 UNSPECIFIED_OVERFLOW = frozenset(
-    {"Add", "Sub", "Mul", "Pow", "Neg", "Abs", "Sum", "Mean", "ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1"}
+    {
+        "Add",
+        "Sub",
+        "Mul",
+        "Div",
+        "Pow",
+        "Neg",
+        "Abs",
+        "Sum",
+        "Mean",
+        "ReduceSum",
+        "ReduceMean",
+        "ReduceSumSquare",
+        "ReduceL1",
+    }
     | {"ReduceL2", "CumSum", "MatMul", "Gemm"}
 )
 """Operators of integers whose pages do not state the result of an overflow."""

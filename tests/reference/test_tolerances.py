@@ -220,6 +220,22 @@ def test_integer_overflow_is_unspecified(op_type: str, arrays: list[Any], mask: 
     assert np.ravel(tensor.error)[~np.array(mask)].tolist() == [0]
 
 
+def test_quotient_of_integers_is_rounded_toward_zero_and_its_overflow_is_unspecified() -> None:
+    A, B = np.array([-128, -128, -7, 7, -6], np.int8), np.array([-1, 3, 2, -2, 2], np.int8)
+    (tensor,) = enclose("Div", A, B)
+    assert unspecified(tensor) == [True, False, False, False, False]
+    assert tensor.value[1:].tolist() == [-42, -3, -3, -3]
+    (result,) = enclose("Div", np.array([2**63 - 1, -(2**63)]), np.array([2, 3]))
+    assert result.tolist() == [2**62 - 1, -((2**63) // 3)]
+
+
+def test_mean_of_large_integers_is_exact() -> None:
+    (result,) = enclose("ReduceMean", np.array([[2**60 + 1, 2**60 + 3]]), np.array([1]))
+    assert result.tolist() == [[2**60 + 2]]
+    (tensor,) = enclose("ReduceMean", np.array([[2**60 + 1, 2**60 + 2], [4, 4]]), np.array([1]))
+    assert (tensor.dtype, unspecified(tensor)) == (np.dtype(np.int64), [True, False])
+
+
 def test_mean_of_equal_integers_is_the_integer_and_its_overflow_is_unspecified() -> None:
     (tensor,) = enclose("ReduceMean", np.array([2**31 - 1, 2**31 - 1], np.int32), opset=13)
     assert (tensor.value.item(), unspecified(tensor)) == (2**31 - 1, [True])

@@ -100,6 +100,7 @@ LARGE = (
     "GlobalMaxPool",
 )
 TYPES = (np.dtype(np.float32), np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16))
+INTEGERS = tuple(map(np.dtype, (np.int8, np.int32, np.int64)))
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 1e-40, 3e38, -3e38, 60000.0, 2.5, -0.5)
 
 
@@ -147,7 +148,9 @@ class Generator:
         random = self.random
         dtype = TYPES[random.integers(len(TYPES))]
         special = float(random.choice([0.0, 0.0, 0.15]))
-        kind = random.integers(5)
+        kind = random.integers(6)
+        if kind == 5:
+            return self._of_integers()
         shape = tuple(int(size) for size in random.integers(1, 7, random.integers(1, 4)))
         if kind == 0:
             return self._make(str(random.choice(UNARY)), [self.numbers(dtype, *shape, special=special)])
@@ -173,6 +176,28 @@ class Generator:
                 return self._make(operator, [X, np.array(1)])
             return self._make(operator, [X], axis=1)
         return self._large(str(random.choice(LARGE)), dtype, special / 20)
+
+    def _of_integers(self) -> Drawn:
+        """Return a node of integers, or a cast to them."""
+        random = self.random
+        dtype = INTEGERS[random.integers(len(INTEGERS))]
+        limits, reach = np.iinfo(dtype), int(random.choice([5, 100, 2**31, 2**62]))
+        shape = tuple(int(size) for size in random.integers(1, 6, 2))
+        first, second = (
+            np.clip(random.integers(-reach, reach, shape), limits.min, limits.max).astype(dtype) for _ in range(2)
+        )
+        kind = random.integers(4)
+        if kind == 0:
+            return self._make(str(random.choice(["Abs", "Neg", "Sign", "Relu"])), [first])
+        if kind == 1:
+            return self._make(
+                str(random.choice(["Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Pow"])), [first, second]
+            )
+        if kind == 2:
+            operator = str(random.choice(["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"]))
+            return self._make(operator, [first, np.array([1])])
+        X = self.numbers(TYPES[random.integers(len(TYPES))], *shape, special=0.2)
+        return self._make("Cast", [X], to=helper.np_dtype_to_tensor_dtype(dtype))
 
     def _large(self, operator: str, dtype: np.dtype[Any], special: float) -> Drawn:
         random = self.random

@@ -7,6 +7,7 @@ own types. An operator that only moves elements is applied to the values and to 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -183,8 +184,19 @@ def _divide_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
     A, B = arrays
     if (B == 0).any():
         raise Unsupported("Div of integers divides by zero")
-    quotient = np.abs(A) // np.abs(B) if A.dtype.kind == "i" else A // B
-    return [np.asarray(np.where((A < 0) != (B < 0), -quotient, quotient) if A.dtype.kind == "i" else quotient, A.dtype)]
+    if A.dtype.kind == "f":
+        return [np.trunc(A / B)]
+    quotient = A // B
+    is_rounded_down = (quotient * B != A) & ((A < 0) != (B < 0))
+    return [np.asarray(quotient + is_rounded_down, A.dtype)]
+
+
+def _power_of_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return powers of integers in the type of the base; a negative exponent has no defined rounding."""
+    A, B = arrays
+    if (B < 0).any():
+        raise Unsupported("Pow of integers with a negative exponent")
+    return [np.asarray(np.power(A, B), dtype=A.dtype)]
 
 
 def _modulo(node: Node, arrays: Sequence[Any]) -> list[Array]:
@@ -263,13 +275,17 @@ def _mean_of_integers(node: Node, arrays: Sequence[Any]) -> list[Array]:
     """Return means of integers, without an overflow of their sum, as numbers in double if they are no integers."""
     dtype = arrays[0].dtype
     if node.op_type == "Mean":
-        mean = sum(array.astype(np.float64) for array in arrays) / len(arrays)
+        total, count = sum(array.astype(object) for array in arrays), len(arrays)
     else:
         axes = reduced_axes(node, arrays, arrays[0].ndim)
         if axes is None:
             return [arrays[0]]
-        mean = arrays[0].astype(np.float64).mean(axis=tuple(axes), keepdims=bool(node.attributes.get("keepdims", 1)))
-    return [np.asarray(mean if np.any(mean % 1) or not np.isfinite(mean).all() else mean.astype(dtype))]
+        total = arrays[0].astype(object).sum(axis=tuple(axes), keepdims=bool(node.attributes.get("keepdims", 1)))
+        count = prod(arrays[0].shape[axis] for axis in axes)
+    total = np.asarray(total, dtype=object)
+    if count and not np.any(total % count):
+        return [np.asarray(total // count, dtype=dtype)]
+    return [np.asarray(total.astype(np.float64) / count)]
 
 
 def _constant_of_shape(node: Node, arrays: Sequence[Any]) -> list[Array]:
@@ -308,13 +324,14 @@ _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "Add": _integer(np.add),
     "Sub": _integer(np.subtract),
     "Mul": _integer(np.multiply),
-    "Pow": _integer(np.power),
+    "Pow": _power_of_integers,
     "Pad": _pad,
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
     "DepthToSpace": _depth_to_space,
     "ConstantOfShape": _constant_of_shape,
     "Range": _range,
+    "Sign": _integer(np.sign),
     "Size": lambda _, arrays: [np.asarray(arrays[0].size, dtype=np.int64)],
     "NonZero": lambda _, arrays: [np.array(np.nonzero(arrays[0]), dtype=np.int64)],
     "IsNaN": lambda _, arrays: [np.isnan(arrays[0])],

@@ -142,8 +142,9 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
         arrays[1:] = given[1:]
     dtype = given[0].dtype
     limits = np.iinfo(dtype)
+    is_mean = node.op_type in ("Mean", "ReduceMean")
     try:
-        (wide,) = evaluate(node, arrays)
+        (wide,) = (result,) if is_mean else evaluate(node, arrays)
     except Unsupported:
         return results
     exact = np.asarray(wide, dtype=np.float64)
@@ -153,12 +154,12 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
     slack = 1 - 2.0**-50 if limits.bits == 64 else 1.0
     with np.errstate(all="ignore"):
         overflows = ~((total >= limits.min * slack) & (total <= limits.max * slack))
-    is_mean = node.op_type in ("Mean", "ReduceMean")
-    between = (exact % 1 != 0) if is_mean else np.zeros(exact.shape, dtype=bool)
-    if not overflows.any() and not between.any():
+    # a mean above 2^53 has no fraction in double
+    between = (exact % 1 != 0) | (np.abs(exact) > 2.0**53) if result.dtype != dtype else np.zeros(exact.shape, bool)
+    if not overflows.any() and result.dtype == dtype:
         return results
     value = exact if is_mean else result.astype(np.float64)
-    error = np.where(overflows, np.inf, np.where(between, 1.0, 0.0))
+    error = np.where(overflows, np.inf, np.where(between, 1.0, 0.0) + np.abs(value) * is_mean * 2.0**-52)
     return [Enclosure(value, error, dtype, unspecified=overflows | between)]
 
 
