@@ -302,9 +302,10 @@ class _OwnPackageFinder:
 
 def _unknown(request: Request) -> Refused:
     prose = "backend" if request["kind"] == "backend" else "graph optimizer"
+    folder = f"{request['directory']} and " if request["directory"] else ""
     return Refused(
         "name.unknown-subject",
-        f"There is no {prose} {request['name']}.",
+        f"There is no {prose} {request['name']} in {folder}the installed packages.",
         "Use a registered name, or a Python name: package.module or package.module:Attribute.",
     )
 

@@ -33,6 +33,10 @@ class TestExplain:
     def test_explain_shows_check_of_output(self, command, small_corpus, case, check):
         assert check in command("explain", case, "--data", small_corpus).out
 
+    def test_unknown_case_without_similar_id_has_no_suggestion(self, command, small_corpus):
+        ended = command("explain", "test_nope", "--data", small_corpus)
+        assert_bad_input(ended, "name.case-not-found", "onnx-conformance list")
+
     def test_explain_of_case_with_unknown_clause_is_refused(self, command, corpus_copy):
         change(corpus_copy, ADAM, lambda document: document.update(clauses=["adam.future"]))
         assert_bad_input(command("explain", ADAM, "--data", corpus_copy), "name.no-such-clause", "adam.future")

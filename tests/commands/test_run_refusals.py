@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +33,9 @@ class TestErrors:
 
     def test_misspelt_backend_is_rejected_with_the_nearest(self, run):
         assert_bad_input(run("-b", "onnxruntim"), "name.unknown-subject", "onnxruntim", "onnxruntime")
+
+    def test_unknown_backend_names_the_searched_folder(self, run):
+        assert_bad_input(run("-b", "nonsuch"), "name.unknown-subject", str(Path.cwd()))
 
     @pytest.mark.parametrize(("option", "name", "extra"), [("-b", "iree", "iree"), ("-o", "onnxscript", "onnxscript")])
     def test_missing_package_names_the_extra(self, run, monkeypatch, option, name, extra):
