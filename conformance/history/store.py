@@ -44,7 +44,7 @@ from conformance.files.journal import (
     state_errors,
 )
 from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
-from conformance.results.records import Record, Result, ReturnedValues
+from conformance.results.records import Result, ReturnedValues, StoredRecord
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError, NonEmpty
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -71,13 +71,13 @@ DIGEST_LENGTH = 16
 """Hexadecimal digits of the digests of values and cases."""
 
 
-class StoreDocument(Record):
+class StoreDocument(StoredRecord):
     """The file `store.json`."""
 
     format: Count
 
 
-class UnavailableDocument(Record):
+class UnavailableDocument(StoredRecord):
     """A release that has no results, with the code and the text of the error."""
 
     subject: NonEmpty
@@ -86,14 +86,14 @@ class UnavailableDocument(Record):
     reason: NonEmpty
 
 
-class ValuesRecord(Record):
+class ValuesRecord(StoredRecord):
     """One line of a file of values."""
 
     digest: NonEmpty
     values: ReturnedValues
 
 
-class CaseHashes(Record):
+class CaseHashes(StoredRecord):
     """Hashes of a case: of its model and inputs, of its expected outputs without their bounds, and of all files."""
 
     question: NonEmpty
@@ -101,7 +101,7 @@ class CaseHashes(Record):
     whole: NonEmpty
 
 
-class HashesDocument(Record):
+class HashesDocument(StoredRecord):
     """The hashes of all cases of a corpus."""
 
     cases: dict[str, CaseHashes]

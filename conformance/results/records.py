@@ -15,11 +15,11 @@ from conformance.serialization.decoding import Count, NonEmpty, Positive, Second
 from conformance.verdicts import CheckKind, Level, OptimizerRunName, Phase, Verdict
 
 
-class Record(Struct, omit_defaults=True, forbid_unknown_fields=True):
+class StoredRecord(Struct, omit_defaults=True, forbid_unknown_fields=True):
     """A part of a results file; a key with a default value is left out of the file."""
 
 
-class RecordedTensor(Record):
+class RecordedTensor(StoredRecord):
     """A tensor that a subject returned; `data` is base64 of its elements, little-endian, in row-major order."""
 
     dtype: NonEmpty
@@ -27,7 +27,7 @@ class RecordedTensor(Record):
     data: str
 
 
-class RecordedOutputs(Record):
+class RecordedOutputs(StoredRecord):
     """The outputs of one more run of a failing case, from which the diagnosis starts.
 
     `outputs` has the outputs of each data set, null for an output that is not a tensor. `changed` has, for each data
@@ -43,7 +43,7 @@ EQUAL = "="
 """Stands for an output that equals its expected value, and for a model that a graph optimizer returned unchanged."""
 
 
-class ReturnedValues(Record):
+class ReturnedValues(StoredRecord):
     """Return value of a subject for a case, with which the case can be judged again without a run.
 
     `outputs` has the outputs of each data set, `EQUAL` for an output that equals its expected value. `models` has the
@@ -152,7 +152,7 @@ class CaseRecord(CaseRow):
     rewrite: NotRequired[RewriteDocument]
 
 
-class BadElement(Record):
+class BadElement(StoredRecord):
     """The first element of an output that is not acceptable; `index` has one entry per axis."""
 
     index: list[Count]
@@ -168,7 +168,7 @@ Placement = dict[NonEmpty, dict[NonEmpty, Positive]]
 """Number of nodes of the optimized graph by execution provider or device, then by operator."""
 
 
-class OutputEvidence(Record):
+class OutputEvidence(StoredRecord):
     """Comparison of one output of one data set with its expected value.
 
     `max_ulp` is the largest error in ULP of the expected value. `error_over_bound` is the largest error divided by the
@@ -188,7 +188,7 @@ class OutputEvidence(Record):
     actual: TensorPreview | None = None
 
 
-class Expected(Record):
+class Expected(StoredRecord):
     """The verdict that an entry of an expectations file gives for a case, with its reason and its location."""
 
     verdict: Verdict
@@ -198,7 +198,7 @@ class Expected(Record):
     checks: list[str] = []
 
 
-class RewriteCheck(Record):
+class RewriteCheck(StoredRecord):
     """The result of a check other than the comparison of outputs; it is satisfied if there is no `violation`.
 
     `run` is present for a graph optimizer: `once` or `fixed_point`. `level` is the weaker of the levels of the check
@@ -217,7 +217,7 @@ class RewriteCheck(Record):
         return self.violation is None and self.not_judged is None
 
 
-class HazardChange(Record, rename={"hazard": "class"}):
+class HazardChange(StoredRecord, rename={"hazard": "class"}):
     """A data set on which an optimizer changed the answer in a documented way, with both answers."""
 
     hazard: str
@@ -227,14 +227,14 @@ class HazardChange(Record, rename={"hazard": "class"}):
     after: list[str]
 
 
-class Within(Record):
+class Within(StoredRecord):
     """Number of elements within the bound of an accuracy grade, and number of all compared elements."""
 
     elements: Count
     within: Count
 
 
-class ResultRow(Record, kw_only=True):
+class ResultRow(StoredRecord, kw_only=True):
     """The part of a result that is kept in memory: the verdict, and whether it was expected.
 
     `level` is the effective level of the verdict, see `levels`. `unexpected` is true if the result fails the run. If
