@@ -332,6 +332,13 @@ def test_square_by_power_function_is_admissible() -> None:
     assert not passes(X * X * F(1.0001), tensor)
 
 
+def test_power_of_minus_infinity_with_exponent_one_half_is_infinity() -> None:
+    (tensor,) = enclose("Pow", np.array([-INF, 4], F), np.array([0.5], F))
+    assert passes(np.array([INF, 2], F), tensor, Level.SHOULD)
+    assert not passes(np.array([NAN, 2], F), tensor, Level.SHOULD)
+    assert passes(np.array([NAN, 2], F), tensor)
+
+
 # Bounds
 
 

@@ -210,7 +210,13 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         square = replace(power, terms=square.terms)
         return [_broadcast(square, np.broadcast_shapes(X.shape, exponent.shape))]
     X = _broadcast(X, np.broadcast_shapes(X.shape, exponent.shape))
-    return [_power(X, exponent, X.apply(lambda x: x**exponent))]
+    exponent = np.broadcast_to(exponent, X.shape).copy()  # NumPy takes the root for a single exponent of 0.5
+    power = _power(X, exponent, X.apply(lambda x: np.power(x, exponent)))
+    if is_strict():
+        return [power]
+    # a kernel may take the root too, whose result for a negative infinity is NaN
+    is_open = (exponent == 0.5) & np.isneginf(X.value)
+    return [replace(power, error=np.where(is_open, np.inf, power.error))]
 
 
 def _power(X: Enclosure, exponent: Array, power: Enclosure) -> Enclosure:
