@@ -51,7 +51,6 @@ CONTENTS = {
         "docs/how-to/add-a-case",
         "docs/how-to/add-a-runtime",
         "docs/how-to/add-an-operator",
-        "docs/how-to/add-a-verb",
     ),
     "Reference": (
         "docs/reference/command-line",
@@ -86,7 +85,7 @@ CONTENTS = {
         "reports/providers",
         "reports/README",
     ),
-    "Project": ("CONTRIBUTING", "SECURITY", "CHANGELOG", "reports/wording"),
+    "Project": ("CONTRIBUTING", "SECURITY", "CHANGELOG"),
 }
 """Pages of the sidebar, by caption."""
 

@@ -77,8 +77,9 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
             assert heading in map(anchor, _HEADING.findall(text)), link
 
 
-def test_readme_links_to_all_pages():
-    linked = {link.partition("#")[0] for link in _LINK.findall(read("README.md"))}
+def test_readme_and_contributing_link_to_all_pages():
+    texts = read("README.md") + read("CONTRIBUTING.md")
+    linked = {link.partition("#")[0] for link in _LINK.findall(texts)}
     assert [page for page in WRITTEN if page not in linked] == []
 
 
