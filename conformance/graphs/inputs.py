@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import tokenize
 import zipfile
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -17,15 +19,18 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from conformance.errors import UsageError
 from conformance.files.atomic_write import read_input, write_bytes_atomically
 from conformance.generation.models import pseudo_random_array
-from conformance.models.arrays import Array, array_of, tensor_of, type_name
-from conformance.models.inputs import DeclaredInput, required_inputs
+from conformance.models.arrays import MAX_RANK, Array, array_of, check_shape, tensor_of, type_name
+from conformance.models.inputs import DeclaredInput, known_dtype, required_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 MAX_INPUT_BYTES = 2**31
 """Maximum size of a file of inputs."""
+
+MAX_HEADER_BYTES = 2**16
+"""Maximum size of the header of an array in a file of inputs."""
 
 MAX_ELEMENTS = 2**28
 """Maximum number of elements of a pseudo-random input."""
@@ -122,7 +127,7 @@ def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]
         problem = f"The input {value.name} is not a tensor of numbers."
         raise UsageError("cannot-make-input", problem, "Give the inputs with --inputs.")
     shape = _input_shape(value, declared, shapes)
-    if np.prod(shape, dtype=object) > MAX_ELEMENTS:
+    if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > MAX_ELEMENTS:
         problem = f"The input {value.name} of shape {list(shape)} is too large."
         raise UsageError("cannot-make-input", problem, "Give a smaller --shape, or the inputs with --inputs.")
     kind: Any = declared.dtype
@@ -169,23 +174,8 @@ def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
     if path.is_dir():
         numbered = {int(match[1]): each for each in path.iterdir() if (match := _DATA_SET.match(each.name))}
         folders = [numbered[number] for number in sorted(numbered) if numbered[number].is_dir()] or [path]
-        found = [InputSet(str(folder), _read_folder(folder, declared)) for folder in folders]
-    else:
-        found = [InputSet(str(path), _read_npz(path, declared))]
-    for data_set in found:
-        _check(data_set, declared)
-    return found
-
-
-def _check(data_set: InputSet, declared: Sequence[DeclaredInput]) -> None:
-    for value, array in zip(declared, data_set.arrays, strict=True):
-        try:
-            value.check(array)
-        except ValueError as error:
-            problem = f"{data_set.name}: {error}."
-            raise UsageError(
-                "input-differs", problem, "Give inputs of the types and shapes that the model declares."
-            ) from None
+        return [InputSet(str(folder), _read_folder(folder, declared)) for folder in folders]
+    return [InputSet(str(path), _read_npz(path, declared))]
 
 
 def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
@@ -194,28 +184,82 @@ def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array
     if missing:
         problem = f"{folder} has no input_{missing[0]}.pb and no input_{missing[0]}.npy."
         raise UsageError("input-missing", problem, f"The model has {len(declared)} inputs; give a file for each.")
-    return tuple(_read_array(files[number]) for number in range(len(declared)))
+    return tuple(_read_array(files[number], value) for number, value in enumerate(declared))
 
 
-def _read_array(file: Path) -> Array:
+def _read_array(file: Path, declared: DeclaredInput) -> Array:
     content = _read(file)
-    try:
+    with _input_errors(file):
         if file.suffix == ".npy":
-            return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
-        return array_of(onnx.TensorProto.FromString(content))
-    except _DAMAGED as error:
-        raise _unreadable(file, error) from None
+            return _read_npy(io.BytesIO(content), file, declared)
+        tensor = onnx.TensorProto.FromString(content)
+        _check(file, declared, known_dtype(tensor.data_type), tensor.dims)
+        return array_of(tensor)
 
 
 def _read_npz(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
     content = _read(file)
+    arrays = []
+    with _input_errors(file), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        for value in declared:
+            if value.name not in members:
+                raise UsageError(
+                    "input-missing",
+                    f"{file} has no array {value.name}.",
+                    f"It has {', '.join(members) or 'no arrays'}.",
+                )
+            with archive.open(members[value.name]) as stream:
+                arrays.append(_read_npy(stream, file, value))
+    return tuple(arrays)
+
+
+def _read_npy(stream: IO[bytes], file: Path, declared: DeclaredInput) -> Array:
+    """Read an array in the format of NumPy, after the check that its header fits the declaration.
+
+    Raises:
+        UsageError: the header does not fit.
+        ValueError: the array is damaged, and so are other exceptions of `_DAMAGED`.
+    """
+    head = stream.read(MAX_HEADER_BYTES)
+    start = io.BytesIO(head)
+    is_first_version = np.lib.format.read_magic(start) == (1, 0)
+    read_header = np.lib.format.read_array_header_1_0 if is_first_version else np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read_header(start)
+    if dtype.hasobject:
+        raise ValueError(f"the array {declared.name} has Python objects")
+    _check(file, declared, dtype, shape)
+    size = math.prod(shape) * dtype.itemsize
+    if size > MAX_INPUT_BYTES:
+        raise ValueError(f"the array {declared.name} has more than {MAX_INPUT_BYTES} bytes")
+    content = bytearray(head[start.tell() :][:size])
+    content += stream.read(size - len(content))
+    return np.ndarray(shape, dtype, content, order="F" if is_fortran else "C")
+
+
+def _check(file: Path, declared: DeclaredInput, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> None:
+    """Check that an input can have the type and shape in its file, before its elements are read.
+
+    Raises:
+        UsageError: the input does not fit the model.
+        ValueError: no array can have the shape.
+    """
+    check_shape(shape)
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            names = list(archive.files)
-            if missing := [value.name for value in declared if value.name not in names]:
-                problem = f"{file} has no array {missing[0]}."
-                raise UsageError("input-missing", problem, f"It has {', '.join(names) or 'no arrays'}.")
-            return tuple(np.asarray(archive[value.name]) for value in declared)
+        declared.check(dtype, shape)
+    except ValueError as error:
+        raise UsageError(
+            "input-differs", f"{file}: {error}.", "Give inputs of the types and shapes that the model declares."
+        ) from None
+
+
+@contextmanager
+def _input_errors(file: Path) -> Iterator[None]:
+    """Replace an exception for a damaged file in the block by a `UsageError`."""
+    try:
+        yield
+    except UsageError:
+        raise
     except _DAMAGED as error:
         raise _unreadable(file, error) from None
 

@@ -13,12 +13,11 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 import onnx
-from onnx.external_data_helper import load_external_data_for_tensor
 from onnx.helper import make_tensor_value_info
 
 from conformance.errors import ModelError
 from conformance.graphs.inlining import inline_functions
-from conformance.models.external_data import external_tensors, map_external_tensor
+from conformance.models.external_data import external_bytes, external_tensors, is_packed
 from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of
 from conformance.models.types import with_inferred_types
 from conformance.models.validity import MAX_MODEL_BYTES, check_model, read_model
@@ -79,24 +78,25 @@ def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
     """Load the tensors in external data; return the folder if the initializers are too large and stay there.
 
     Raises:
-        ModelError: a tensor cannot be read.
+        ModelError: a tensor cannot be read, or those that must be loaded are too large.
     """
     folder = path.parent.resolve()
-    try:
-        tensors = list(external_tensors(model))
-        size = sum(map_external_tensor(tensor, folder).nbytes for tensor in tensors)
-        kept = {id(tensor) for tensor in model.graph.initializer} if size > MAX_LOADED_BYTES else set()
-        for tensor in tensors:
-            if id(tensor) not in kept:
-                load_external_data_for_tensor(tensor, str(folder))
-                tensor.data_location = onnx.TensorProto.DEFAULT
-                del tensor.external_data[:]
-    except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
+    tensors = list(external_tensors(model))
+    sizes = {id(tensor): external_bytes(tensor, folder).nbytes for tensor in tensors}
+    kept: set[int] = set()
+    if sum(sizes.values()) > MAX_LOADED_BYTES:
+        kept = {id(tensor) for tensor in model.graph.initializer if not is_packed(tensor)}
+    loaded = [tensor for tensor in tensors if id(tensor) not in kept]
+    if sum(sizes[id(tensor)] for tensor in loaded) > MAX_MODEL_BYTES // 2:
         raise ModelError(
-            "external-data",
-            f"{path} has tensors in files that cannot be read: {_first_line(error)}.",
-            "Put the files into the folder of the model.",
-        ) from None
+            "too-large",
+            f"{path} has more than 1 GiB of external data in subgraphs, functions and attributes.",
+            "Make these tensors initializers of the main graph.",
+        )
+    for tensor in loaded:
+        tensor.raw_data = external_bytes(tensor, folder).tobytes()
+        tensor.data_location = onnx.TensorProto.DEFAULT
+        del tensor.external_data[:]
     return folder if kept else None
 
 

@@ -143,12 +143,35 @@ def dtype_of(elem_type: int) -> np.dtype[Any]:
     return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
 
 
+MAX_RANK = 64
+"""Maximum number of dimensions of an array in NumPy."""
+
+MAX_SIZE_PRODUCT = 2**59
+"""Maximum product of the sizes of a shape that are not 0; NumPy cannot count the bytes of a larger array."""
+
+
+def check_shape(shape: Sequence[int]) -> None:
+    """Check that an array can have a shape, also an array without elements.
+
+    Raises:
+        ValueError: the shape has too many dimensions, or a size is negative or too large.
+    """
+    if len(shape) > MAX_RANK:
+        raise ValueError(f"a shape has {len(shape)} dimensions, and {MAX_RANK} are possible")
+    if min(shape, default=0) < 0 or prod(size or 1 for size in shape) > MAX_SIZE_PRODUCT:
+        raise ValueError(f"the shape {list(shape)} is not possible")
+
+
 def array_of(tensor: onnx.TensorProto) -> Array:
     """Return a tensor's elements as an array.
 
     Raises:
-        ValueError: the elements are in external data, or their number does not match the shape.
+        ValueError: the elements are in external data, their number does not match the shape, or no array can have the
+            shape.
     """
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise ValueError(f"the elements of the tensor {tensor.name!r} are in another file")
+    check_shape(tensor.dims)
     array = numpy_helper.to_array(tensor)
     return array.view(BFLOAT16_DTYPE) if tensor.data_type == onnx.TensorProto.BFLOAT16 else array
 

@@ -208,13 +208,30 @@ def all_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
         pending += [inner for node in graph.node for inner in subgraphs_of(node)]
 
 
+def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Yield the tensors of all initializers and attributes, also of subgraphs, functions and training information.
+
+    A sparse tensor is yielded as its values and its indices.
+    """
+    nodes = list(all_nodes(model))
+    for graph in chain(top_level_graphs(model), *map(subgraphs_of, nodes)):
+        yield from graph.initializer
+        yield from _parts_of(graph.sparse_initializer)
+    attributes = chain(*(node.attribute for node in nodes), *(each.attribute_proto for each in model.functions))
+    for attribute in attributes:
+        yield from [attribute.t] if attribute.HasField("t") else attribute.tensors
+        yield from _parts_of(
+            [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else attribute.sparse_tensors
+        )
+
+
+def _parts_of(tensors: Iterable[onnx.SparseTensorProto]) -> Iterator[onnx.TensorProto]:
+    return (part for sparse in tensors for part in (sparse.values, sparse.indices))
+
+
 def has_external_data(model: onnx.ModelProto) -> bool:
     """Return whether a tensor of the model is in external data. The external file is not read."""
-    nodes = list(all_nodes(model))
-    graphs = chain(top_level_graphs(model), *map(subgraphs_of, nodes))
-    constants = ((attribute.t, *attribute.tensors) for node in nodes for attribute in node.attribute)
-    tensors = chain(*(graph.initializer for graph in graphs), *constants)
-    return any(tensor.data_location == TensorProto.EXTERNAL for tensor in tensors)
+    return any(tensor.data_location == TensorProto.EXTERNAL for tensor in all_tensors(model))
 
 
 def names_in_model(model: onnx.ModelProto) -> set[str]:

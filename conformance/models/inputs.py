@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -111,24 +111,26 @@ class DeclaredInput:
         sizes = tuple(
             size.dim_value if size.dim_value >= 0 and size.HasField("dim_value") else None for size in tensor.shape.dim
         )
-        return cls(value.name, _known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
+        return cls(value.name, known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
 
-    def check(self, array: Array) -> None:
-        """Raise an error if an array does not match the declaration.
+    def check(self, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> None:
+        """Raise an error if the element type and shape of an array do not match the declaration.
 
         Raises:
             ValueError: the element type or shape differs.
         """
-        if self.dtype is not None and array.dtype != self.dtype:
-            raise ValueError(f"input {self.name} is {array.dtype}, but the model declares {type_name(self.dtype)}")
+        if self.dtype is not None and dtype != self.dtype:
+            given = "of an unknown type" if dtype is None else dtype
+            raise ValueError(f"input {self.name} is {given}, but the model declares {type_name(self.dtype)}")
         if self.shape is None:
             return
-        fits = len(self.shape) == array.ndim
-        if not fits or any(size not in {None, given} for size, given in zip(self.shape, array.shape, strict=True)):
-            raise ValueError(f"input {self.name} has shape {array.shape}, but the model declares {self.shape}")
+        fits = len(self.shape) == len(shape)
+        if not fits or any(size not in {None, given} for size, given in zip(self.shape, shape, strict=True)):
+            raise ValueError(f"input {self.name} has shape {tuple(shape)}, but the model declares {self.shape}")
 
 
-def _known_dtype(elem_type: int) -> np.dtype[np.generic] | None:
+def known_dtype(elem_type: int) -> np.dtype[np.generic] | None:
+    """Return the NumPy type for an ONNX element type; None if the installed onnx does not know it."""
     try:
         return dtype_of(elem_type)
     except KeyError:
@@ -168,5 +170,5 @@ class GraphInputs:
         if len(inputs) != len(declarations):
             raise ValueError(f"{len(inputs)} inputs are given, but the model declares {len(self.inputs)}")
         for declared, array in zip(declarations, inputs, strict=True):
-            declared.check(array)
+            declared.check(array.dtype, array.shape)
         return {declared.name: array for declared, array in zip(declarations, inputs, strict=True)}

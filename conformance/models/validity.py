@@ -11,12 +11,20 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.errors import ConformanceError, ModelError
 from conformance.files.atomic_write import read_input
-from conformance.models.arrays import array_of
-from conformance.models.graphs import all_nodes, called_name, copy_of, function_name, subgraphs_of, top_level_graphs
+from conformance.models.arrays import array_of, check_shape
+from conformance.models.graphs import (
+    all_nodes,
+    all_tensors,
+    called_name,
+    copy_of,
+    function_name,
+    subgraphs_of,
+    top_level_graphs,
+)
 from conformance.models.types import MAIN_DOMAINS, normal_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from conformance.models.graphs import FunctionName
@@ -73,7 +81,9 @@ def find_unchecked_faults(model: onnx.ModelProto) -> Iterator[str]:
         function = functions.get(called_name(node))
         if function is not None and len(node.output) > len(function.output):
             yield f"function {_qualified_name(called_name(node))}: a call has more outputs than the function"
-    for tensor in _tensors(model):
+    for tensor in all_tensors(model):
+        if tensor.data_location == tensor.EXTERNAL:
+            continue
         try:
             array_of(tensor)
         except (KeyError, TypeError, NotImplementedError):
@@ -96,19 +106,6 @@ def _qualified_name(name: FunctionName) -> str:
     return f"{domain or 'ai.onnx'}.{op_type}{overload and f':{overload}'}"
 
 
-def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the tensors of a model's graphs and attributes, except those in external data."""
-    nodes = list(all_nodes(model))
-    for graph in chain(top_level_graphs(model), *map(subgraphs_of, nodes)):
-        yield from _internal_tensors(graph.initializer)
-    for attribute in chain.from_iterable(node.attribute for node in nodes):
-        yield from _internal_tensors([attribute.t] if attribute.HasField("t") else attribute.tensors)
-
-
-def _internal_tensors(tensors: Iterable[onnx.TensorProto]) -> Iterator[onnx.TensorProto]:
-    return (tensor for tensor in tensors if tensor.data_location != tensor.EXTERNAL)
-
-
 MAX_MODEL_BYTES = 2**31
 """Maximum size of a model file in bytes, a limit of protobuf."""
 
@@ -117,7 +114,7 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
     """Read a model file and return its bytes and the parsed model.
 
     Raises:
-        ModelError: the file cannot be read or is not an ONNX model.
+        ModelError: the file cannot be read, is not an ONNX model, or declares a shape that no array can have.
     """
     try:
         content = read_input(path, MAX_MODEL_BYTES)
@@ -132,7 +129,26 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
         raise ModelError(
             "not-a-model", f"{path} is not an ONNX model: it has no graph.", "Pass a file written by onnx.save."
         )
+    for name, shape in _declared_shapes(model):
+        try:
+            check_shape(shape)
+        except ValueError as error:
+            raise ModelError("impossible-shape", f"{path}: {name}: {error}.", "Correct the model.") from None
     return content, model
+
+
+def _declared_shapes(model: onnx.ModelProto) -> Iterator[tuple[str, Sequence[int]]]:
+    """Yield the shapes of the tensors and values of a model, with their names; open sizes are 0."""
+    yield from ((tensor.name, tensor.dims) for tensor in all_tensors(model))
+    graphs = [*top_level_graphs(model), *chain.from_iterable(map(subgraphs_of, all_nodes(model)))]
+    for holder in (*graphs, *model.functions):
+        own = () if isinstance(holder, onnx.FunctionProto) else (*holder.input, *holder.output)
+        for value in (*own, *holder.value_info):
+            type = value.type
+            while (kind := type.WhichOneof("value")) in {"sequence_type", "optional_type", "map_type"}:
+                type = type.map_type.value_type if kind == "map_type" else getattr(type, kind).elem_type
+            if kind in {"tensor_type", "sparse_tensor_type"}:
+                yield value.name, [max(size.dim_value, 0) for size in getattr(type, kind).shape.dim]
 
 
 @contextmanager

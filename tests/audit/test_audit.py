@@ -422,7 +422,7 @@ def test_damaged_inputs_are_refused(chain: LoadedModel, tmp_path: Path) -> None:
         read_inputs(tmp_path / "x.npz", graph)
     np.save(tmp_path / "input_0.npy", array)
     plain = (tmp_path / "input_0.npy").read_bytes()
-    for damaged in (plain.replace(b"}", b" "), plain.replace(b"'shape': (", b"'shape': (99999999999999,")):
+    for damaged in (plain.replace(b"}", b" "), plain[:-1]):
         (tmp_path / "input_0.npy").write_bytes(damaged)
         with assert_raises("usage.input-unreadable"):
             read_inputs(tmp_path, graph)
