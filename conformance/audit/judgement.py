@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.audit.sampling import Sample, take_sample
+from conformance.graphs.arithmetic import operation_count
+from conformance.graphs.distances import are_comparable, find_distances
 from conformance.graphs.exposure import Exposure
 from conformance.models.arrays import type_name
-from conformance.models.graphs import is_operator, names_taken_by, operator_text
+from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import tensor_elements
+from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.verdicts import Unsupported
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from conformance.graphs.distances import Distances
     from conformance.graphs.exposure import RecordedValues
     from conformance.models.arrays import Array
     from conformance.reference.numbers.enclosure import Tensor
@@ -34,12 +37,13 @@ class NodeVerdict(StrEnum):
 
     CORRECT = "correct"
     WRONG = "wrong"
+    UNSPECIFIED = "unspecified"
     NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
-class WrongElement:
-    """The element of an output that is furthest outside of its bound.
+class JudgedElement:
+    """An element of an output that a report shows.
 
     Attributes:
         output: the name of the output.
@@ -67,18 +71,25 @@ class JudgedNode:
         domain: the domain of the operator.
         verdict: the verdict.
         reason: why it was not judged, or what is wrong with type or shape; otherwise empty.
-        elements: the number of elements of the outputs that were judged.
-        all_elements: the number of elements of all judged outputs.
-        undetermined: the number of judged elements for which every value is admissible, for example after an overflow.
+        elements: the number of elements of the outputs that were compared: all, or those of a sample.
+        all_elements: the number of elements of all outputs.
+        undetermined: the number of compared elements for which every value is admissible, for example after an
+            overflow.
+        loose: the number of compared elements whose bound is larger than the magnitude of the expected value.
+        unspecified: the number of compared elements for which the page of the operator states no result.
         share: the largest difference from the expected value, as a share of the bound; infinite for an exact output
             that differs.
         worst: the element with this share, if it is outside of its bound.
+        open_element: the first unspecified element.
+        should_share: the largest difference as a share of the bound of level `should`.
+        should_worst: the element with this share, if it is outside of the bound of level `should` only.
         together: the names of the nodes that were judged together with this node, because the values between them are
             hidden.
         segment: their numbers.
         inner_nodes: the number of nodes in its subgraphs, which were judged together with the node.
         way: how its outputs were obtained.
         type: the element type of its first output; empty if the output is not known.
+        operations: about how many operations the node needs; see `conformance.graphs.arithmetic`.
     """
 
     number: int
@@ -90,13 +101,24 @@ class JudgedNode:
     elements: int = 0
     all_elements: int = 0
     undetermined: int = 0
+    loose: int = 0
+    unspecified: int = 0
     share: float = 0.0
-    worst: WrongElement | None = None
+    worst: JudgedElement | None = None
+    open_element: JudgedElement | None = None
+    should_share: float = 0.0
+    should_worst: JudgedElement | None = None
     together: tuple[str, ...] = ()
     segment: tuple[int, ...] = ()
     inner_nodes: int = 0
     way: str = ""
     type: str = ""
+    operations: int = 0
+
+    @property
+    def judged_elements(self) -> int:
+        """The number of compared elements that a wrong value would make wrong."""
+        return self.elements - self.undetermined - self.loose - self.unspecified
 
 
 @dataclass
@@ -178,6 +200,12 @@ class Judgement:
         result.inner_nodes = inner_node_count(node)
         result.type = next((type_name(array.dtype) for array in outputs.values()), "")
         result.way = str(recorded.ways.get(first, Exposure.HIDDEN))
+        result.all_elements = sum(int(array.size) for array in outputs.values())
+        result.operations = operation_count(
+            node,
+            {name: np.shape(_elements(known[name])) for name in known}
+            | {name: array.shape for name, array in outputs.items()},
+        ) * (1 + result.inner_nodes)
         if refusal := recorded.refused.get(first):
             result.verdict, result.reason = (
                 NodeVerdict.NOT_JUDGED,
@@ -196,17 +224,19 @@ class Judgement:
             result.verdict = NodeVerdict.NOT_JUDGED
             result.reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
             return result
+        keeps_signs = not before and has_signed_zeros(self._scope.node(node))
         for position, (name, tensor) in enumerate(zip(node.output, expected, strict=False)):
             if not name:
                 continue
             if name in outputs:
-                _compare(name, position, tensor, result, part, outputs[name].shape)
+                _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
             else:
                 self._hidden[name] = _Hidden(tensor, frozenset({*before, number}))
                 if tensor is not None and not result.type:
                     result.type = type_name(tensor.dtype)
         if before:
             result.together = tuple(map(str, sorted(before)))
+        _settle(result)
         return result
 
 
@@ -246,15 +276,22 @@ def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
 
 
 def _compare(
-    name: str, position: int, expected: Tensor, result: JudgedNode, part: Sample, shape: tuple[int, ...]
+    name: str,
+    position: int,
+    expected: Tensor,
+    result: JudgedNode,
+    part: Sample,
+    shape: tuple[int, ...],
+    *,
+    keeps_signs: bool,
 ) -> None:
     """Compare one output with its enclosure, and record the result."""
     actual = part.outputs[name]
     result.elements += int(actual.size)
-    result.all_elements += math.prod(shape)
     if expected is None:
+        result.undetermined += int(actual.size)
         return
-    if expected.dtype != actual.dtype or tuple(expected.shape) != actual.shape:
+    if not are_comparable(actual, expected):
         result.verdict, result.share = NodeVerdict.WRONG, math.inf
         result.reason = (
             f"{name} is {actual.dtype} {list(actual.shape)}, but must be {expected.dtype} {list(expected.shape)}"
@@ -262,20 +299,50 @@ def _compare(
         return
     if not actual.size:
         return
-    shares, values, bounds = _shares(actual, expected)
-    if isinstance(expected, Enclosure):
-        result.undetermined += int(np.count_nonzero(np.isinf(expected.error)))
-    place = int(np.argmax(shares))
-    share = float(shares.flat[place])
-    if share <= result.share and result.worst is not None:
-        return
-    result.share = max(share, result.share)
-    if share > 1:
-        result.verdict = NodeVerdict.WRONG
-        result.worst = WrongElement(
-            *(name, part.locate(position, place, shape), _number(actual.flat[place])),
-            *(_number(values.flat[place]), float(bounds.flat[place])),
+
+    def element(place: int, distances: Distances) -> JudgedElement:
+        values = (_number(array.flat[place]) for array in (actual, distances.expected, distances.bounds))
+        return JudgedElement(name, part.locate(position, place, shape), *values)
+
+    distances = find_distances(actual, expected)
+    result.undetermined += int(np.count_nonzero(distances.undetermined))
+    result.loose += int(np.count_nonzero(distances.loose))
+    result.unspecified += int(np.count_nonzero(distances.unspecified))
+    if distances.unspecified.any() and result.open_element is None:
+        result.open_element = element(int(np.argmax(distances.unspecified)), distances)
+    place = int(np.argmax(distances.shares))
+    share = float(distances.shares.flat[place])
+    if share > result.share or result.worst is None:
+        result.share = max(share, result.share)
+        if share > 1:
+            result.verdict, result.worst = NodeVerdict.WRONG, element(place, distances)
+    strict = (expected.should or expected) if isinstance(expected, Enclosure) else expected
+    distances = find_distances(actual, strict, has_signed_zeros=keeps_signs)
+    place = int(np.argmax(distances.shares))
+    share = float(distances.shares.flat[place])
+    if share > result.should_share or result.should_worst is None:
+        result.should_share = max(share, result.should_share)
+        if share > 1:
+            result.should_worst = element(place, distances)
+
+
+def _settle(result: JudgedNode) -> None:
+    """Set the verdict of a node without a wrong element whose elements are open, and drop `should` from a wrong one."""
+    if result.verdict is not NodeVerdict.CORRECT:
+        result.should_share, result.should_worst = result.share, None
+    elif 2 * (result.undetermined + result.loose) > result.elements:
+        result.verdict = NodeVerdict.NOT_JUDGED
+        result.reason = (
+            f"more than half of the elements have no useful bound: {result.undetermined} are undetermined, and the "
+            f"bounds of {result.loose} are larger than the expected values"
         )
+    elif result.unspecified:
+        result.verdict = NodeVerdict.UNSPECIFIED
+        result.reason = f"the page of {result.op_type} states no result for {result.unspecified} elements"
+
+
+def _elements(tensor: Tensor) -> Array:
+    return tensor.value if isinstance(tensor, Enclosure) else np.asarray(tensor)
 
 
 def _number(element: Any) -> float:
@@ -283,27 +350,6 @@ def _number(element: Any) -> float:
         return float(element)
     except (TypeError, ValueError):
         return math.nan
-
-
-def _shares(actual: Array, expected: Array | Enclosure) -> tuple[Array, Array, Array]:
-    """Return each element's distance from the expected value as a share of its bound, the values and the bounds."""
-    if not isinstance(expected, Enclosure):
-        same = actual == expected
-        if actual.dtype.kind in "fV":
-            same = same | (_is_nan(actual) & _is_nan(expected))
-        return np.where(same, 0.0, np.inf), expected, np.zeros(actual.shape)
-    given, value, error = actual.astype(np.float64), np.asarray(expected.value), np.asarray(expected.error)
-    with np.errstate(all="ignore"):
-        distance = np.abs(given - value)
-        shares = np.where(error > 0, distance / error, np.where(distance == 0, 0.0, np.inf))
-        shares = np.where((given == value) | (np.isnan(given) & np.isnan(value)), 0.0, shares)
-        shares = np.where(np.isinf(error), 0.0, shares)
-        shares = np.where(np.isnan(shares), np.inf, shares)
-    return shares, value, error
-
-
-def _is_nan(array: Array) -> Array:
-    return np.asarray(np.isnan(array.astype(np.float64)))
 
 
 def _mark_hidden(judged: list[JudgedNode], nodes: Sequence[onnx.NodeProto], recorded: RecordedValues) -> None:
@@ -326,12 +372,3 @@ def _mark_hidden(judged: list[JudgedNode], nodes: Sequence[onnx.NodeProto], reco
             result.reason = "its value is hidden, and no later value that depends on it could be judged"
         else:
             result.reason = f"judged together with {later[0].name}"
-
-
-def summarize(judged: list[JudgedNode]) -> dict[str, Counter[NodeVerdict]]:
-    """Return the number of nodes with each verdict, by operator."""
-    table: dict[str, Counter[NodeVerdict]] = {}
-    for node in judged:
-        name = operator_text(node.op_type, node.domain)
-        table.setdefault(name, Counter())[node.verdict] += 1
-    return table

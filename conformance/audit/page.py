@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.layout import layered_layout
-from conformance.audit.report import judged_text, operator_name, operator_rows, reasons, share_text, wrong_text
+from conformance.audit.report import (
+    Coverage,
+    judged_text,
+    open_text,
+    operator_name,
+    operator_rows,
+    reasons,
+    share_text,
+    should_text,
+    wrong_text,
+)
 from conformance.pages import environment
 
 if TYPE_CHECKING:
@@ -29,28 +39,42 @@ LEGEND = (
     ("s3", "up to four fifths"),
     ("s4", "up to the bound"),
     ("wrong", "wrong"),
-    ("not-judged", "not judged"),
+    ("not-judged", "unspecified or not judged"),
 )
 """The class of each colour of a node, and its meaning."""
 
 
-def render_page(model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str]) -> str:
-    """Return the page as text. Every text from the model or the subject is escaped."""
+def render_page(
+    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], *, passes: bool | None = None
+) -> str:
+    """Return the page as text. Every text from the model or the subject is escaped.
+
+    Args:
+        model: the model.
+        audits: the audits, one for each subject and data set.
+        inputs: the names, types and shapes of the inputs of each data set.
+        passes: the outcome; None if the options of the command line are the defaults.
+    """
+    if passes is None:
+        passes = all(Coverage.of([audit]).is_enough(0.0) and not audit.has_faults for audit in audits)
     return environment.render_page(
         "audit.html.j2",
         styles=["audit.css"],
         model=model,
         audits=audits,
-        has_faults=any(audit.has_faults for audit in audits),
+        passes=passes,
         inputs=inputs,
         legend=LEGEND,
         rows=operator_rows,
         reasons=reasons,
         draw=draw_graph,
         judged=judged_text,
+        total=Coverage.of(audits).text,
         share=share_text,
         operator=operator_name,
         wrong=wrong_text,
+        below_should=should_text,
+        open=open_text,
         colour=colour_class,
     )
 
@@ -126,6 +150,6 @@ def colour_class(node: JudgedNode) -> str:
     """Return the class of a node's colour: its verdict, and the share of the bound in five steps."""
     if node.verdict is NodeVerdict.WRONG:
         return "wrong"
-    if node.verdict is NodeVerdict.NOT_JUDGED:
+    if node.verdict in (NodeVerdict.NOT_JUDGED, NodeVerdict.UNSPECIFIED):
         return "not-judged"
     return f"s{min(4, int(node.share * 5))}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.audit.judgement import JudgedNode, NodeVerdict
+from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
 from conformance.models.graphs import operator_text
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from conformance.graphs.reading import LoadedModel
 
 MAX_LISTED_NODES = 20
-"""Wrong nodes that the terminal lists."""
+"""Wrong nodes that the terminal lists, and nodes of each other kind."""
+
+MAX_LISTED_OPERATORS = 8
+"""Operators that are named as not judged in a line."""
 
 
 def operator_rows(nodes: Sequence[JudgedNode]) -> list[dict[str, Any]]:
@@ -25,7 +29,8 @@ def operator_rows(nodes: Sequence[JudgedNode]) -> list[dict[str, Any]]:
     for node in nodes:
         name = operator_name(node)
         row = rows.setdefault(
-            name, {"operator": name, "nodes": 0, "judged": 0, "wrong": 0, "not judged": 0, "share": 0.0}
+            name,
+            {"operator": name, "nodes": 0, "judged": 0, "wrong": 0, "unspecified": 0, "not judged": 0, "share": 0.0},
         )
         row["nodes"] += 1
         if node.verdict is NodeVerdict.NOT_JUDGED:
@@ -33,6 +38,7 @@ def operator_rows(nodes: Sequence[JudgedNode]) -> list[dict[str, Any]]:
         else:
             row["judged"] += 1
             row["wrong"] += node.verdict is NodeVerdict.WRONG
+            row["unspecified"] += node.verdict is NodeVerdict.UNSPECIFIED
             row["share"] = max(row["share"], node.share)
     return sorted(rows.values(), key=lambda row: (-row["wrong"], -row["nodes"], row["operator"]))
 
@@ -43,8 +49,8 @@ def operator_name(node: JudgedNode) -> str:
 
 
 def share_text(share: float) -> str:
-    """Return the share of a bound as text: `0.65`, or `differs` where the output must be equal."""
-    return "differs" if math.isinf(share) else f"{share:.2g}"
+    """Return the share of a bound as text: `0.65`, or `not equal` where the output must be equal."""
+    return "not equal" if math.isinf(share) else f"{share:.2g}"
 
 
 def reasons(nodes: Sequence[JudgedNode]) -> list[tuple[str, int]]:
@@ -67,14 +73,18 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     yield f"  values: {ways}{f' ({audit.remark})' if audit.remark else ''}"
     rows = operator_rows(audit.nodes)
     width = max([len("operator"), *(len(row["operator"]) for row in rows)])
-    yield f"  {'operator':{width}}  nodes  judged  wrong  not judged  largest error / bound"
+    yield f"  {'operator':{width}}  nodes  judged  wrong  unspecified  not judged  largest error / bound"
     for row in rows:
         share = share_text(row["share"]) if row["judged"] else "-"
         yield (
             f"  {row['operator']:{width}}  {row['nodes']:5}  {row['judged']:6}  {row['wrong']:5}"
-            f"  {row['not judged']:10}  {share:>21}"
+            f"  {row['unspecified']:11}  {row['not judged']:10}  {share:>21}"
         )
     yield f"  {judged_text(audit)}"
+    for node in [each for each in audit.nodes if each.open_element][:MAX_LISTED_NODES]:
+        yield f"  UNSPECIFIED {open_text(node)}"
+    for node in audit.nodes_below_should[:MAX_LISTED_NODES]:
+        yield f"  SHOULD {should_text(node)}"
     for reason, count in reasons(audit.nodes):
         yield f"  not judged, {count}: {reason}"
     for node in audit.wrong_nodes[:MAX_LISTED_NODES]:
@@ -83,29 +93,145 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
 
 
+@dataclass
+class Coverage:
+    """How much of some audits was judged.
+
+    Attributes:
+        nodes: the number of judged nodes.
+        all_nodes: the number of nodes.
+        wrong: the number of wrong nodes.
+        unspecified: the number of nodes with elements for which the page states no result, and without a wrong element.
+        elements: the number of judged elements.
+        all_elements: the number of elements of all nodes.
+        undetermined: the number of elements for which every value is admissible.
+        loose: the number of elements whose bound is larger than the magnitude of the expected value.
+        open_elements: the number of elements for which the page states no result.
+        operations: about how many operations the judged nodes need.
+        all_operations: about how many operations all nodes need.
+        unjudged: the number of nodes that were not judged, by operator, the most frequent first.
+    """
+
+    nodes: int = 0
+    all_nodes: int = 0
+    wrong: int = 0
+    unspecified: int = 0
+    elements: int = 0
+    all_elements: int = 0
+    undetermined: int = 0
+    loose: int = 0
+    open_elements: int = 0
+    operations: int = 0
+    all_operations: int = 0
+    unjudged: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, audits: Sequence[SubjectAudit]) -> Coverage:
+        """Return how much of some audits was judged."""
+        nodes = [node for audit in audits for node in audit.nodes]
+        judged = [node for node in nodes if node.verdict is not NodeVerdict.NOT_JUDGED]
+        verdicts = Counter(node.verdict for node in nodes)
+        unjudged = Counter(operator_name(node) for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED)
+        return cls(
+            nodes=len(judged),
+            all_nodes=len(nodes),
+            wrong=verdicts[NodeVerdict.WRONG],
+            unspecified=verdicts[NodeVerdict.UNSPECIFIED],
+            elements=sum(node.judged_elements for node in judged),
+            all_elements=sum(node.all_elements for node in nodes),
+            undetermined=sum(node.undetermined for node in nodes),
+            loose=sum(node.loose for node in nodes),
+            open_elements=sum(node.unspecified for node in nodes),
+            operations=sum(node.operations for node in judged),
+            all_operations=sum(node.operations for node in nodes),
+            unjudged=dict(unjudged.most_common()),
+        )
+
+    @property
+    def share(self) -> float:
+        """The smaller one of the judged shares of the nodes and of the arithmetic."""
+        shares = [
+            part / whole
+            for part, whole in ((self.nodes, self.all_nodes), (self.operations, self.all_operations))
+            if whole
+        ]
+        return min(shares, default=0.0)
+
+    def is_enough(self, required: float) -> bool:
+        """Return whether at least a share was judged, and at least one node."""
+        return self.nodes > 0 and self.share >= required
+
+    @property
+    def text(self) -> str:
+        """How much was judged, in one line."""
+        elements = [f"{self.elements} of {self.all_elements} elements"]
+        elements += [
+            f"{count} {kind}"
+            for count, kind in (
+                (self.undetermined, "undetermined"),
+                (self.loose, "with a bound above their magnitude"),
+                (self.open_elements, "unspecified"),
+            )
+            if count
+        ]
+        arithmetic = self.operations / self.all_operations if self.all_operations else 0.0
+        text = (
+            f"{self.nodes} of {self.all_nodes} nodes judged ({', '.join(elements)}; "
+            f"{_percent(arithmetic)} of the arithmetic), {self.wrong} wrong"
+        )
+        if self.unspecified:
+            text += f", {self.unspecified} unspecified"
+        listed = [f"{count} {operator}" for operator, count in self.unjudged.items()]
+        if len(listed) > MAX_LISTED_OPERATORS:
+            listed[MAX_LISTED_OPERATORS:] = ["…"]
+        return f"{text}; not judged: {', '.join(listed)}" if listed else text
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; 100 % only for the whole, and 0 % only for nothing."""
+    return f"{min(99.9, max(0.1, 100 * share)):.3g} %" if 0 < share < 1 else f"{share:.0%}".replace("%", " %")
+
+
 def judged_text(audit: SubjectAudit) -> str:
     """Return how many nodes and elements were judged, and how many nodes are wrong."""
-    if audit.failure:
-        return "the subject does not run the model"
-    judged = [node for node in audit.nodes if node.verdict is not NodeVerdict.NOT_JUDGED]
-    elements, total = sum(node.elements for node in judged), sum(node.all_elements for node in judged)
-    return (
-        f"{len(judged)} of {len(audit.nodes)} nodes judged, {len(audit.wrong_nodes)} wrong; "
-        f"{elements} of {total} elements judged"
-    )
+    return "the subject does not run the model" if audit.failure else Coverage.of([audit]).text
 
 
 def wrong_text(node: JudgedNode) -> str:
     """Return the description of a wrong node in one line."""
+    place = _place(node)
+    return f"{place}: {node.reason}" if node.worst is None else f"{place}: {_element_text(node.worst, node.share)}"
+
+
+def should_text(node: JudgedNode) -> str:
+    """Return the description of a node that is outside of its bound of level `should` only; otherwise no text."""
+    worst = node.should_worst
+    return "" if worst is None else f"{_place(node)}: {_element_text(worst, node.should_share)}"
+
+
+def open_text(node: JudgedNode) -> str:
+    """Return the description of a node with an element for which the page states no result; otherwise no text."""
+    element = node.open_element
+    if element is None:
+        return ""
+    return f"{_place(node)}: {_element_name(element)} is {element.value:.9g}; {node.unspecified} elements are open"
+
+
+def _place(node: JudgedNode) -> str:
     place = f"node {node.number} {operator_name(node)} {node.name}"
-    if node.together:
-        place += f" (judged together with {', '.join(node.together)})"
-    if node.worst is None:
-        return f"{place}: {node.reason}"
-    worst = node.worst
-    index = "[" + ", ".join(map(str, worst.index)) + "]"
-    text = f"{place}: {worst.output}{index} is {worst.value:.9g}, expected {worst.expected:.9g}"
-    return text if not worst.bound else f"{text} ± {worst.bound:.3g} ({share_text(node.share)} times the bound)"
+    return f"{place} (judged together with {', '.join(node.together)})" if node.together else place
+
+
+def _element_name(element: JudgedElement) -> str:
+    return f"{element.output}[{', '.join(map(str, element.index))}]"
+
+
+def _element_text(element: JudgedElement, share: float) -> str:
+    """Return an element outside of its bound, with its bound."""
+    text = f"{_element_name(element)} is {element.value:.9g}, expected {element.expected:.9g}"
+    if not element.bound:
+        return text
+    return f"{text} ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
 
 
 def as_json(
@@ -139,13 +265,13 @@ def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
         "ways": audit.ways,
         "remark": audit.remark or None,
         "model_runs": audit.model_runs,
+        "judged": {**asdict(coverage := Coverage.of([audit])), "share": coverage.share},
         "operators": [{**row, "share": _finite(row["share"])} for row in operator_rows(audit.nodes)],
         "nodes": [_node_json(node) for node in audit.nodes],
     }
 
 
 def _node_json(node: JudgedNode) -> dict[str, Any]:
-    worst = node.worst
     return {
         "number": node.number,
         "name": node.name,
@@ -157,19 +283,24 @@ def _node_json(node: JudgedNode) -> dict[str, Any]:
         "elements": node.elements,
         "all_elements": node.all_elements,
         "undetermined": node.undetermined,
+        "loose": node.loose,
+        "unspecified": node.unspecified,
+        "operations": node.operations,
         "share": _finite(node.share),
+        "should_share": _finite(node.should_share),
         "together": list(node.together),
         "inner_nodes": node.inner_nodes,
-        "worst": None
-        if worst is None
-        else {
-            "output": worst.output,
-            "index": list(worst.index),
-            "value": _finite(worst.value),
-            "expected": _finite(worst.expected),
-            "bound": _finite(worst.bound),
-        },
+        "worst": _element_json(node.worst),
+        "should_worst": _element_json(node.should_worst),
+        "open_element": _element_json(node.open_element),
     }
+
+
+def _element_json(element: JudgedElement | None) -> dict[str, Any] | None:
+    if element is None:
+        return None
+    numbers = {name: _finite(getattr(element, name)) for name in ("value", "expected", "bound")}
+    return {"output": element.output, "index": list(element.index), **numbers}
 
 
 def _finite(number: float) -> float | str:

@@ -26,6 +26,7 @@ from conformance.graphs.exposure import (
 from conformance.graphs.inlining import inline_taken_branches
 from conformance.models.external_data import initializer_arrays_in
 from conformance.models.graphs import graph_edges, names_taken_by
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -91,10 +92,20 @@ class SubjectAudit:
         return sorted(wrong, key=lambda node: (-node.share, node.number))
 
     @property
+    def nodes_below_should(self) -> list[JudgedNode]:
+        """The nodes outside of their bounds of level `should` only, the worst first."""
+        below = [node for node in self.nodes if node.should_worst is not None]
+        return sorted(below, key=lambda node: (-node.should_share, node.number))
+
+    @property
     def has_faults(self) -> bool:
         """Whether the subject failed, returned different outputs for the same inputs, or has a wrong node."""
         is_stable = self.is_repeatable and self.repeats_when_prepared_again
         return bool(self.failure) or not is_stable or bool(self.wrong_nodes)
+
+    def has_faults_at(self, level: Level) -> bool:
+        """Return whether the audit has faults, if outputs must keep the bounds of a level."""
+        return self.has_faults or (level is not Level.MUST and bool(self.nodes_below_should))
 
 
 def audit_subject(

@@ -167,12 +167,12 @@ def render_page(document: Mapping[str, Any]) -> str:
         sections=sections,
         inputs=[("Inputs", text or "none") for text in document["inputs"]],
         sentence=verdict_sentence(verdict, document).rstrip(".") if verdict else "The session was interrupted",
-        judged=_compared_text(steps),
+        judged=judged_text(steps),
         is_fine=bool(verdict) and verdict["outcome"] in ("no difference", "both are admissible"),
     )
 
 
-def _compared_text(steps: Mapping[str, Any]) -> str:
+def judged_text(steps: Mapping[str, Any]) -> str:
     """Return how much was compared and judged; empty if the session ended before the comparison."""
     outputs = steps["difference"]["outputs"] if "difference" in steps else []
     compared = [output for output in outputs if output["kind"] == "values"]
@@ -181,6 +181,16 @@ def _compared_text(steps: Mapping[str, Any]) -> str:
     if "reduction" in steps:
         nodes, before = steps["reduction"]["nodes"], steps["reduction"]["nodes_before"]
         parts.append(f"judged after reduction to {len(nodes)} of {before} nodes")
+    verdict = steps.get("verdict", {})
+    if verdict.get("differing"):
+        counts = [f"{verdict['differing']} elements of the reduced model differ"]
+        kinds = (
+            ("undetermined", "undetermined"),
+            ("loose", "with a bound above their magnitude"),
+            ("unspecified", "unspecified"),
+        )
+        counts += [f"{verdict[key]} {kind}" for key, kind in kinds if verdict[key]]
+        parts.append(", ".join(counts))
     return "; ".join(parts)
 
 

@@ -537,6 +537,10 @@ def verdict_data(verdict: BlameVerdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "hazard": verdict.hazard or None,
         "shares": [_plain(share) for share in verdict.shares],
+        "differing": verdict.differing,
+        "undetermined": verdict.undetermined,
+        "loose": verdict.loose,
+        "unspecified": verdict.unspecified,
     }
 
 
@@ -640,6 +644,10 @@ class _VerdictStep(_Strict):
     reason: str
     hazard: str | None
     shares: list[_Plain]
+    differing: Count = 0
+    undetermined: Count = 0
+    loose: Count = 0
+    unspecified: Count = 0
     releases: list[_ChangedReleases] = []
 
 

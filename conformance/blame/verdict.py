@@ -8,7 +8,7 @@ fault.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import onnx
 
 from conformance.blame.comparison import Failure, run_model
 from conformance.errors import ModelError
+from conformance.graphs.distances import are_comparable, find_distances
 from conformance.graphs.exposure import are_identical
 from conformance.graphs.feeding import FedModel
 from conformance.graphs.inlining import inline_functions
@@ -75,12 +76,25 @@ class BlameVerdict:
         reason: why, in one sentence.
         hazard: the name of the hazard by which both answers are admissible; otherwise empty.
         shares: the distances of both outputs from the expected value as shares of the bound; None if not judged.
+        differing: the number of differing elements of the outputs of the reduced model.
+        undetermined: the number of differing elements for which every value is admissible.
+        loose: the number of differing elements whose bound is larger than the magnitude of the expected value.
+        unspecified: the number of differing elements for which the page of an operator states no result.
     """
 
     outcome: BlameOutcome
     reason: str = ""
     hazard: str = ""
     shares: tuple[float | None, float | None] = (None, None)
+    differing: int = 0
+    undetermined: int = 0
+    loose: int = 0
+    unspecified: int = 0
+
+    @property
+    def has_useful_bounds(self) -> bool:
+        """Whether a wrong value of at least half of the differing elements would be found."""
+        return 2 * (self.undetermined + self.loose) <= self.differing
 
 
 @dataclass(frozen=True)
@@ -179,20 +193,9 @@ def output_share(actual: Any, expected: Any) -> float | None:
         return None
     if isinstance(expected, AcceptableIndices):
         return expected.share(actual)
-    if expected.dtype != actual.dtype or tuple(expected.shape) != actual.shape:
+    if not are_comparable(actual, expected):
         return np.inf
-    if not actual.size:
-        return 0.0
-    if not isinstance(expected, Enclosure):
-        same = (actual == expected) | ((actual != actual) & (expected != expected))  # noqa: PLR0124 - NaN
-        return 0.0 if bool(np.all(same)) else np.inf
-    with np.errstate(all="ignore"):
-        given = actual.astype(np.float64)
-        distance = np.abs(given - expected.value)
-        shares = np.where(expected.error > 0, distance / expected.error, np.where(distance == 0, 0.0, np.inf))
-        fits = (given == expected.value) | (np.isnan(given) & np.isnan(expected.value)) | np.isinf(expected.error)
-        shares = np.where(fits | np.isnan(expected.error), 0.0, shares)
-        return float(np.where(np.isnan(shares), np.inf, shares).max())
+    return float(find_distances(actual, expected).shares.max(initial=0.0))
 
 
 def _are_apart(first: Any, second: Any) -> bool | None:
@@ -244,13 +247,15 @@ def judge(
         if any(name == each.name for each in difference.outputs)
     ]
     worst = min(found, key=lambda verdict: _ORDER.index(verdict.outcome))
+    names_of_counts = ("differing", "undetermined", "loose", "unspecified")
+    counts: dict[str, Any] = {name: sum(getattr(verdict, name) for verdict in found) for name in names_of_counts}
+    worst = replace(worst, **counts)
     wrong = {verdict.outcome for verdict in found}
     if {BlameOutcome.FIRST_WRONG, BlameOutcome.SECOND_WRONG} <= wrong:
-        return BlameVerdict(
-            BlameOutcome.BOTH_WRONG, "different outputs of both are outside of their bounds", "", worst.shares
-        )
+        reason = "different outputs of both are outside of their bounds"
+        return replace(worst, outcome=BlameOutcome.BOTH_WRONG, reason=reason, hazard="")
     if is_rewrite and (hazard := _hazard_of_pass(comparison, case, answers)):
-        return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", hazard, worst.shares)
+        return replace(worst, outcome=BlameOutcome.BOTH_ADMISSIBLE, reason="both outputs are admissible", hazard=hazard)
     return worst
 
 
@@ -274,7 +279,18 @@ def _enclose_inlined(case: FedModel, model: onnx.ModelProto) -> dict[str, Any]:
 
 
 def _judge_output(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool) -> BlameVerdict:
-    """Judge one output that differs."""
+    """Judge one output that differs. It is not judged if most differing elements have no useful bound."""
+    verdict = _judge_bounds(expected, of_second, a, b, is_rewrite=is_rewrite)
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        verdict = replace(verdict, **_count_differing(expected, a, b))
+    if verdict.outcome is not BlameOutcome.BOTH_ADMISSIBLE or verdict.has_useful_bounds:
+        return verdict
+    reason = f"{verdict.undetermined + verdict.loose} of {verdict.differing} differing elements have no useful bound"
+    return replace(verdict, outcome=BlameOutcome.NOT_JUDGED, reason=reason, hazard="")
+
+
+def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool) -> BlameVerdict:
+    """Compare one output that differs with the bounds of both ways."""
     first, second = output_share(a, expected), output_share(b, of_second)
     shares = (first, second)
     if first is None:
@@ -303,6 +319,19 @@ def _judge_output(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: 
     return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", _hazard(expected, a, b), shares)
 
 
+def _count_differing(expected: Any, a: Array, b: Array) -> dict[str, Any]:
+    """Return the number of differing elements of an output, and of those that no value contradicts."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return {}
+    differs = (a != b) & ~((a != a) & (b != b))  # noqa: PLR0124 - NaN
+    count = {"differing": int(np.count_nonzero(differs))}
+    if isinstance(expected, Enclosure) and are_comparable(a, expected):
+        found = find_distances(a, expected)
+        masks = {"undetermined": found.undetermined, "loose": found.loose, "unspecified": found.unspecified}
+        count |= {name: int(np.count_nonzero(mask & differs)) for name, mask in masks.items()}
+    return count
+
+
 def _hazard(expected: Any, a: Array, b: Array) -> str:
     if isinstance(expected, AcceptableIndices):
         return expected.hazard
@@ -310,6 +339,8 @@ def _hazard(expected: Any, a: Array, b: Array) -> str:
         return "signed_zero"
     if not isinstance(expected, Enclosure):
         return "nan"
+    if expected.unspecified is not None and bool(np.any(expected.unspecified & (a != b))):
+        return "unspecified"
     if np.isinf(expected.error).any():
         return "overflow"
     return "nan" if np.isnan(expected.value).any() else "rounding"

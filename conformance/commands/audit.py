@@ -12,6 +12,7 @@ import typer
 from conformance.commands.options import (
     Backends,
     Dask,
+    FailLevel,
     InputFiles,
     InputSeed,
     InputShapes,
@@ -23,6 +24,7 @@ from conformance.commands.options import (
     echo,
     output_option,
     report_option,
+    run_option,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from conformance.audit.job import AuditWorkers
     from conformance.audit.session import SubjectAudit
     from conformance.jobs.job import Workers as TeamOfWorkers
+    from conformance.verdicts import Level
 
 MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
@@ -52,6 +55,19 @@ def audit(
     output: Annotated[
         Path | None, output_option("DIR", "Write each wrong node as a case of a corpus; `run --data DIR` runs them.")
     ] = None,
+    require_judged: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Fail if a smaller share of the nodes, or of the arithmetic, was judged. At 0, one judged node is "
+            "enough.",
+        ),
+    ] = 0.0,
+    fail_level: Annotated[
+        FailLevel, run_option("fail_level", help="Weakest level whose bounds the nodes must keep.")
+    ] = FailLevel.MUST,
     json: Annotated[Path | None, report_option("json", "Write the audit as JSON.")] = None,
     html: Annotated[Path | None, report_option("html", "Write the audit as an HTML page.")] = None,
     workers: Workers = None,
@@ -69,14 +85,14 @@ def audit(
     values that a correct implementation of the operator can return for its inputs. Without --inputs the inputs are
     pseudo-random.
 
-    Exit status: 0 if no node is wrong, 1 if a node is wrong, the subject fails or its outputs differ from run to run, 2
-    if the command line or a file is wrong.
+    Exit status: 0 if no node is wrong, 1 if a node is wrong, too little was judged, or the subject fails or is not
+    deterministic, 2 for a wrong command line or file.
     """
     import json as json_module
     from contextlib import ExitStack
 
     from conformance.audit.page import render_page
-    from conformance.audit.report import as_json, text_lines
+    from conformance.audit.report import Coverage, as_json, text_lines
     from conformance.audit.session import audit_subject
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_text_atomically
@@ -87,6 +103,7 @@ def audit(
     from conformance.jobs.process_pool import create_workers
     from conformance.models.inputs import required_input_names
     from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.verdicts import Level
 
     if not backend:
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
@@ -98,11 +115,14 @@ def audit(
     takes_output = any(target is not None and is_standard_output(target) for target in (json, html))
     for data_set in data_sets:
         echo(f"inputs ({data_set.name}): {input_text(names, data_set) or 'none'}", err=takes_output)
-    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
     limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
     audits = []
     with ExitStack() as stack:
-        subjects = stack.enter_context(started_subjects(named, limits, no_isolation=no_isolation))
+        subjects = stack.enter_context(
+            started_subjects(
+                [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend], limits, no_isolation=no_isolation
+            )
+        )
         is_shared = resume is not None or dask is not None or (workers or 1) > 1
         pool = stack.enter_context(_audit_workers(team, resume, audited.digest)) if is_shared else None
         if save_inputs is not None:
@@ -126,13 +146,20 @@ def audit(
     if json is not None:
         document = as_json(audited, audits, texts, None if inputs else seed)
         write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
+    passes = _passes(audits, Level(fail_level), require_judged)
     if html is not None:
-        write_text_atomically(html, render_page(audited, audits, texts))
+        write_text_atomically(html, render_page(audited, audits, texts, passes=passes))
     _announce_files([json, html, output if _write_cases(output, audits) else None], err=takes_output)
-    if any(each.has_faults for each in audits):
-        echo("FAILED", err=takes_output)
+    echo(f"{'PASSED' if passes else 'FAILED'}: {Coverage.of(audits).text}", err=takes_output)
+    if not passes:
         raise typer.Exit(ExitStatus.FAILS)
-    echo("PASSED", err=takes_output)
+
+
+def _passes(audits: Sequence[SubjectAudit], level: Level, required: float) -> bool:
+    """Return whether no audit has faults at a level, and whether enough of each was judged."""
+    from conformance.audit.report import Coverage
+
+    return all(not each.has_faults_at(level) and Coverage.of([each]).is_enough(required) for each in audits)
 
 
 def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> None:

@@ -90,7 +90,7 @@ def blame(
     """
     from conformance.blame.comparison import OpenSubjects
     from conformance.blame.releases import releases_worth_comparing
-    from conformance.blame.report import step_lines, write_reproduction
+    from conformance.blame.report import judged_text, step_lines, write_reproduction
     from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
     from conformance.errors import ExitStatus, SubjectError
@@ -139,7 +139,7 @@ def blame(
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
         targets.append(output)
-    _finish(targets, fails=verdict.outcome.fails, takes_output=takes_output)
+    _finish(targets, judged_text(session.document["steps"]), fails=verdict.outcome.fails, takes_output=takes_output)
 
 
 def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> list[Path]:
@@ -157,7 +157,7 @@ def _check_targets(json: Path | None, html: Path | None, output: Path | None) ->
     return targets
 
 
-def _finish(targets: Sequence[Path], *, fails: bool, takes_output: bool) -> None:
+def _finish(targets: Sequence[Path], judged: str, *, fails: bool, takes_output: bool) -> None:
     """Print the paths of all reports and the outcome; exit if the outcome is a failure."""
     from conformance.errors import ExitStatus
     from conformance.files.atomic_write import is_standard_output
@@ -165,7 +165,8 @@ def _finish(targets: Sequence[Path], *, fails: bool, takes_output: bool) -> None
     for written in targets:
         if not is_standard_output(written):
             echo(f"Wrote {written}.", err=takes_output)
-    echo("FAILED" if fails else "PASSED", err=takes_output)
+    outcome = "FAILED" if fails else "PASSED"
+    echo(f"{outcome}: {judged}" if judged else outcome, err=takes_output)
     if fails:
         raise typer.Exit(ExitStatus.FAILS)
 

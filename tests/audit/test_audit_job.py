@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 from refusals import assert_raises
 
 from conformance.audit.job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
-from conformance.audit.judgement import JudgedNode, NodeVerdict, WrongElement
+from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
 from conformance.audit.report import as_json
 from conformance.audit.session import audit_subject
 from conformance.graphs.inputs import InputSet
@@ -166,9 +166,10 @@ def test_file_in_the_place_of_the_folder_is_refused(model: LoadedModel, tmp_path
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1e-300, 5e-324, float("inf")])
 def test_judgement_survives_json(share: float) -> None:
-    worst = WrongElement("Y", (1, 2), float("-inf"), 1e22, -0.0)
+    worst = JudgedElement("Y", (1, 2), float("-inf"), 1e22, -0.0)
     node = JudgedNode(
-        3, "n", "Add", "", NodeVerdict.WRONG, "r", 5, 6, 1, share, worst, ("a",), (1, 2), 4, "cut", "float"
+        *(3, "n", "Add", "", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, ("a",), (1, 2)),
+        *(4, "cut", "float", 7),
     )
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 4),))
     assert result_decoder(job)(encode_json(JudgedChunk([node]))).nodes == [node]

@@ -536,7 +536,7 @@ def test_command_writes_every_report_and_returns_1_for_a_fault(
     words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
     ended = command("blame", long_model.path, *words, "--html", page, "--json", document, "--output", folder)
     assert ended.status == 1
-    assert ended.out.splitlines()[-1] == "FAILED"
+    assert ended.out.splitlines()[-1].startswith("FAILED: ")
     assert json.loads(document.read_text())["steps"]["verdict"]["outcome"] == "the second is wrong"
     assert "</html>" in page.read_text()
     onnx.checker.check_model(onnx.load(folder / "model.onnx"))

@@ -13,12 +13,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from conformance.blame.comparison import Computation, OpenSubjects, with_option
+from conformance.blame.comparison import Comparison, Computation, OpenSubjects, with_option
 from conformance.blame.difference import find_difference
 from conformance.blame.passes import list_passes
-from conformance.blame.verdict import AcceptableIndices, BlameOutcome, enclose_outputs, output_share
+from conformance.blame.verdict import AcceptableIndices, BlameOutcome, enclose_outputs, judge, output_share
 from conformance.graphs.feeding import FedModel
 from conformance.isolation.limits import Limits
+from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 
@@ -198,3 +199,36 @@ def test_option_keeps_release_interpreter_and_other_options() -> None:
     changed = with_option(name, "passes", "x+y")
     assert (changed.release, changed.python) == ("0.4.36", "/opt/python")
     assert changed.options == {"a": "b", "passes": "x+y"}
+
+
+def float16_dot(length: int) -> tuple[FedModel, Any]:
+    """Return a dot product of float16 numbers, and its exact value."""
+    X = np.random.default_rng(0).standard_normal((length,)).astype(np.float16)
+    nodes = [helper.make_node("MatMul", ["X", "X"], ["Y"])]
+    value = helper.make_tensor_value_info("X", TensorProto.FLOAT16, X.shape)
+    graph = helper.make_graph(nodes, "g", [value], [helper.make_tensor_value_info("Y", TensorProto.FLOAT16, [])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return FedModel(model, {"X": X}), np.asarray(np.dot(X.astype(np.float64), X.astype(np.float64)), np.float16)
+
+
+@pytest.mark.parametrize(("length", "outcome"), [(64, BlameOutcome.SECOND_WRONG), (4096, BlameOutcome.NOT_JUDGED)])
+def test_difference_within_a_bound_above_the_magnitude_is_not_judged(length: int, outcome: BlameOutcome) -> None:
+    case, exact = float16_dot(length)
+    answers = Computation([exact]), Computation([np.zeros_like(exact)])
+    backend = Comparison(Subject("a", "1", None), Subject("b", "1", None))
+    verdict = judge(backend, case, find_difference(["Y"], *answers), answers)
+    assert verdict.outcome is outcome
+    assert verdict.differing == 1
+    assert verdict.loose + verdict.undetermined == (outcome is BlameOutcome.NOT_JUDGED)
+
+
+def test_difference_of_unspecified_indices_is_admissible() -> None:
+    case = fed([helper.make_node("Max", ["X"], ["Y"])], np.array([np.nan, 1], np.float32))
+    answers = Computation([np.array([np.nan, 1], "f4")]), Computation([np.array([-np.inf, 1], "f4")])
+    backend = Comparison(Subject("a", "1", None), Subject("b", "1", None))
+    verdict = judge(backend, case, find_difference(["Y"], *answers), answers)
+    assert (verdict.outcome, verdict.hazard, verdict.unspecified) == (
+        BlameOutcome.BOTH_ADMISSIBLE,
+        "unspecified",
+        1,
+    )

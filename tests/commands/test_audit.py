@@ -32,7 +32,8 @@ def test_audit_shows_seed_shapes_and_operators(command, model, here):
     )
     assert ended.status == 0
     assert "inputs (seed 7): X float 4x3" in ended.out
-    assert "40 of 40 nodes judged, 0 wrong; 480 of 480 elements judged" in ended.out
+    last = "PASSED: 40 of 40 nodes judged (480 of 480 elements; 100 % of the arithmetic), 0 wrong"
+    assert ended.out.splitlines()[-1] == last
     assert (here / "a.html").read_text().count("<rect") == 40
     assert (here / "in/test_data_set_0/input_0.pb").exists()
     assert not command("audit", model, *OWN, "--inputs", "in", "--json", "again.json").status

@@ -1,0 +1,218 @@
+"""How much of a model an audit judges: open elements, loose bounds, levels, and the share that is required."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from conformance.audit.judgement import NodeVerdict
+from conformance.audit.report import Coverage, as_json
+from conformance.audit.session import SubjectAudit, audit_subject
+from conformance.graphs.arithmetic import operation_count
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.reading import LoadedModel
+from conformance.subjects.loading import Subject
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+NAN = np.float32("nan")
+
+
+class Changed:
+    """onnx's evaluator, with the outputs of a run changed by a function."""
+
+    def __init__(self, change: Callable[[list[Any]], list[Any]] = lambda outputs: outputs) -> None:
+        self.change = change
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        evaluator, names = ReferenceEvaluator(model), [value.name for value in model.graph.input]
+        change = self.change
+
+        class Prepared:
+            def run(self, inputs: list[Any]) -> list[Any]:
+                with np.errstate(all="ignore"):
+                    return change(
+                        [np.asarray(each) for each in evaluator.run(None, dict(zip(names, inputs, strict=True)))]
+                    )
+
+        return Prepared()
+
+
+def write(
+    path: Path,
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, int],
+    weights: Mapping[str, Any] | None = None,
+    opset: int = 18,
+) -> LoadedModel:
+    """Write a model, whose inputs have the types of some arrays, and read it for an audit."""
+    given = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in inputs.items()
+    ]
+    made = [onnx.ValueInfoProto(name=name) for name in outputs]
+    for value, (name, type) in zip(made, outputs.items(), strict=True):
+        value.CopyFrom(helper.make_tensor_value_info(name, type, None))
+    tensors = [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()]
+    graph = helper.make_graph(list(nodes), "g", given, made, tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    return LoadedModel.read(path)
+
+
+def audit(model: LoadedModel, inputs: Mapping[str, Any], backend: Any = None) -> SubjectAudit:
+    subject = Subject("changed", "1", backend or Changed())
+    return audit_subject(model, subject, InputSet("given", tuple(inputs.values())))
+
+
+def zeros(outputs: list[Any]) -> list[Any]:
+    return [np.zeros_like(output) for output in outputs]
+
+
+def test_operator_without_reference_alone_is_not_enough(tmp_path: Path) -> None:
+    inputs = {"X": np.ones((2, 3, 3), np.float32)}
+    model = write(tmp_path / "m.onnx", [helper.make_node("Det", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
+    found = Coverage.of([audit(model, inputs)])
+    assert (found.nodes, found.all_nodes, found.unjudged) == (0, 1, {"Det": 1})
+    assert not found.is_enough(0.0)
+
+
+def test_share_is_that_of_the_arithmetic_if_it_is_smaller(tmp_path: Path) -> None:
+    inputs = {"X": np.ones((1, 8, 8), np.float32)}
+    nodes = [
+        helper.make_node("Identity", ["X"], ["A"]),
+        helper.make_node("MatMul", ["A", "A"], ["B"]),
+        helper.make_node("Det", ["B"], ["Y"]),
+    ]
+    found = Coverage.of([audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)])
+    assert (found.operations, found.all_operations) == (64 + 512, 64 + 512 + 64)
+    assert found.share == 2 / 3
+    assert found.is_enough(0.66)
+    assert not found.is_enough(0.67)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "shapes", "attributes", "count"),
+    [
+        ("MatMul", [(4, 5), (5, 6), (4, 6)], {}, 120),
+        ("Gemm", [(5, 4), (5, 6), (4, 6)], {"transA": 1}, 120),
+        ("Conv", [(1, 2, 8, 8), (3, 2, 3, 3), (1, 3, 6, 6)], {}, 3 * 36 * 18),
+        ("ConvTranspose", [(1, 2, 4, 4), (2, 3, 3, 3), (1, 3, 6, 6)], {}, 32 * 27),
+        ("Add", [(4, 1), (1, 5), (4, 5)], {}, 20),
+        ("MaxPool", [(1, 1, 4, 4), (1, 1, 3, 3)], {"kernel_shape": [2, 2]}, 36),
+    ],
+)
+def test_operation_count_has_the_terms_of_all_sums(
+    op_type: str, shapes: list[tuple[int, ...]], attributes: dict[str, Any], count: int
+) -> None:
+    names = [f"v{number}" for number in range(len(shapes))]
+    node = helper.make_node(op_type, names[:-1], names[-1:], **attributes)
+    assert operation_count(node, dict(zip(names, shapes, strict=True))) == count
+
+
+def test_zeros_of_a_long_float16_product_are_not_judged_and_below_should(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    inputs = {"X": random.standard_normal((2, 4096)).astype(np.float16)}
+    weights = {"W": random.standard_normal((4096, 4)).astype(np.float16)}
+    nodes = [helper.make_node("MatMul", ["X", "W"], ["Y"])]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT16}, weights)
+    result = audit(model, inputs, Changed(zeros))
+    (node,) = result.nodes
+    assert (node.verdict, node.loose + node.undetermined, node.judged_elements) == (NodeVerdict.NOT_JUDGED, 8, 0)
+    assert not Coverage.of([result]).is_enough(0.0)
+    assert node.should_share > 1
+    assert (result.has_faults_at(Level.MUST), result.has_faults_at(Level.SHOULD)) == (False, True)
+
+
+def test_masked_softmax_is_judged_although_half_of_its_elements_are_zero(tmp_path: Path) -> None:
+    inputs = {"X": np.where(np.arange(64).reshape(4, 16) % 4 < 3, -1e4, 0).astype(np.float32)}
+    nodes = [helper.make_node("Softmax", ["X"], ["Y"])]
+    (node,) = audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs).nodes
+    assert (node.verdict, node.loose) == (NodeVerdict.CORRECT, 0)
+
+
+def test_sign_of_zero_is_a_requirement_of_level_should(tmp_path: Path) -> None:
+    inputs = {"X": np.array([0, -0.0, 1], np.float32)}
+    model = write(tmp_path / "m.onnx", [helper.make_node("Neg", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
+    correct, wrong = audit(model, inputs), audit(model, inputs, Changed(lambda outputs: [np.abs(outputs[0]) * -1 + 0]))
+    assert not correct.has_faults_at(Level.SHOULD)
+    assert [node.verdict for node in wrong.nodes] == [NodeVerdict.CORRECT]
+    (node,) = wrong.nodes_below_should
+    assert node.should_worst is not None
+    assert (node.should_worst.output, node.should_worst.index) == ("Y", (0,))
+
+
+NAN_LOGITS = np.array([[1, 2, NAN, 0.5], [0.1, 0.2, 0.3, 0.4], [1, 2, 3, NAN]], np.float32)
+
+
+@pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("indices", [(0, 3, 3), (2, 3, 0)])
+def test_index_of_a_row_with_nan_is_unspecified(tmp_path: Path, op_type: str, indices: tuple[int, ...]) -> None:
+    inputs = {"X": NAN_LOGITS if op_type == "ArgMax" else -NAN_LOGITS}
+    nodes = [helper.make_node(op_type, ["X"], ["Y"], axis=1, keepdims=0)]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.INT64})
+    result = audit(model, inputs, Changed(lambda _: [np.array(indices)]))
+    (node,) = result.nodes
+    assert (node.verdict, node.unspecified, node.judged_elements) == (NodeVerdict.UNSPECIFIED, 2, 1)
+    assert node.open_element is not None
+    assert (node.open_element.index, node.open_element.value) == ((0,), indices[0])
+    assert not result.has_faults
+    wrong = audit(model, inputs, Changed(lambda _: [np.array([0, 2, 0])]))
+    assert [each.verdict for each in wrong.nodes] == [NodeVerdict.WRONG]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "attributes"), [("Hardmax", {"axis": 1}), ("ReduceMax", {}), ("Max", {}), ("Sign", {})]
+)
+def test_result_of_nan_is_unspecified(tmp_path: Path, op_type: str, attributes: dict[str, Any]) -> None:
+    inputs = {"X": NAN_LOGITS}
+    nodes = [helper.make_node(op_type, ["X"], ["Y"], **attributes)]
+    result = audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.UNSPECIFIED]
+    assert not result.has_faults
+
+
+def test_selection_among_numbers_and_nan_is_unspecified(tmp_path: Path) -> None:
+    inputs = {"X": np.array([1, 5, 2, 4, 3, NAN], np.float32)}
+    nodes = [helper.make_node("TopK", ["X", "K"], ["V", "I"], axis=0)]
+    outputs = {"V": TensorProto.FLOAT, "I": TensorProto.INT64}
+    model = write(tmp_path / "m.onnx", nodes, inputs, outputs, {"K": np.array([3], np.int64)})
+    smallest_nan = Changed(lambda _: [np.array([5, 4, 3], np.float32), np.array([1, 3, 4])])
+    assert [node.verdict for node in audit(model, inputs, smallest_nan).nodes] == [NodeVerdict.UNSPECIFIED]
+
+
+def test_overflow_of_integers_is_unspecified(tmp_path: Path) -> None:
+    inputs = {"X": np.array([2**31 - 1, 5], np.int32)}
+    model = write(tmp_path / "m.onnx", [helper.make_node("Add", ["X", "X"], ["Y"])], inputs, {"Y": TensorProto.INT32})
+    saturates = Changed(lambda _: [np.array([2**31 - 1, 10], np.int32)])
+    (node,) = audit(model, inputs, saturates).nodes
+    assert (node.verdict, node.unspecified) == (NodeVerdict.UNSPECIFIED, 1)
+
+
+def test_json_has_the_judged_share_and_both_levels(tmp_path: Path) -> None:
+    inputs = {"X": np.array([0, -0.0, 1], np.float32)}
+    model = write(tmp_path / "m.onnx", [helper.make_node("Neg", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
+    result = audit(model, inputs, Changed(lambda outputs: [np.abs(outputs[0]) * -1 + 0]))
+    (document,) = json.loads(json.dumps(as_json(model, [result], ["X"], None)))["audits"]
+    assert (document["judged"]["nodes"], document["judged"]["elements"], document["judged"]["share"]) == (1, 3, 1)
+    assert document["nodes"][0]["worst"] is None
+    assert document["nodes"][0]["should_worst"]["index"] == [0]
+
+
+def test_command_fails_below_the_required_share(command: Any, tmp_path: Path) -> None:
+    inputs = {"X": np.ones((1, 3, 3), np.float32)}
+    nodes = [helper.make_node("Neg", ["X"], ["A"]), helper.make_node("Det", ["A"], ["Y"])]
+    write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
+    words = ["audit", tmp_path / "m.onnx", "-b", "onnx-reference", "--no-isolation"]
+    enough, too_little = command(*words), command(*words, "--require-judged", "0.6")
+    assert (enough.status, too_little.status) == (0, 1)
+    assert too_little.out.splitlines()[-1].startswith("FAILED: 1 of 2 nodes judged (9 of 10 elements; 50 %")
