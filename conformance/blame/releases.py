@@ -31,8 +31,7 @@ from conformance.errors import ConformanceError, UsageError
 from conformance.history.index import open_index, results_of
 from conformance.history.releases import ReleaseRange
 from conformance.history.store import HistoryStore, Target
-from conformance.judging.backend import judge_backend
-from conformance.judging.optimizer import judge_optimizer
+from conformance.judging.execute import judge_case
 from conformance.results.failure_groups import find_cause
 from conformance.results.identity import package_changes
 from conformance.serialization.text import one_line, shorten_middle
@@ -281,8 +280,7 @@ class CaseQuestion(Question):
                 raise
             return self.stored.result(named.release)
         with self.subjects.open(named) as (subject,):
-            is_backend = named.kind is SubjectKind.BACKEND
-            outcome = judge_backend(subject.target, self.case) if is_backend else judge_optimizer(subject, self.case)
+            outcome = judge_case(subject, self.case)
             packages = subject.packages
         message = outcome.message.strip().partition("\n")[0]
         if outcome.verdict is Verdict.PASS:

@@ -163,16 +163,12 @@ def _outcome(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Outc
     from conformance.corpus.loading import load_case
     from conformance.errors import UsageError
     from conformance.isolation.start_subjects import client_of, started_subjects
-    from conformance.judging.backend import judge_backend
-    from conformance.judging.optimizer import judge_optimizer
-    from conformance.subjects.naming import SubjectKind
+    from conformance.judging.execute import judge_case
 
     with started_subjects(
         settings.subjects, settings.limits, implements=settings.implements, python=settings.python
     ) as (subject,):
-        loaded = load_case(corpus, case)
-        is_backend = subject.kind is SubjectKind.BACKEND
-        outcome = judge_backend(subject.target, loaded) if is_backend else judge_optimizer(subject, loaded)
+        outcome = judge_case(subject, load_case(corpus, case))
         client = client_of(subject)
         said = client.stderr_tail() if client is not None else ""
     if not outcome.verdict.is_defect:

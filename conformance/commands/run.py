@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance.commands.options import (
+    Dask,
     Quiet,
     Verbose,
     Workers,
@@ -25,7 +26,7 @@ from conformance.report.report_files import ReportFiles
 from conformance.run.options import RUNNING, SELECTION, SELECTION_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from conformance.run.resume import InterruptedRun
     from conformance.run.settings import Settings
@@ -44,6 +45,7 @@ def run(
         ),
     ] = False,
     workers: Workers = None,
+    dask: Dask = None,
     exit_first: Annotated[
         bool,
         typer.Option("-x", "--exit-first", help="Stop at the first unexpected result.", rich_help_panel=RUNNING),
@@ -77,6 +79,8 @@ def run(
     from conformance.run.settings import settings_from_options
     from conformance.run.terminal import Detail, OutputOptions
 
+    if dask is not None:
+        _check_dask(options, workers)
     if verbose and quiet:
         raise UsageError("options-conflict", "-v and -q exclude each other.", "Give one of them.")
     interrupted = None
@@ -93,8 +97,8 @@ def run(
     outputs.check(*[settings.results] if settings.results else ())
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
-    with _with_results(settings, outputs) as settings, _with_base_results(settings, workers) as settings:
-        outcome = run_corpus(RunRequest(settings, workers, exit_first, last_failed, interrupted, output_options))
+    with _with_results(settings, outputs) as settings, _with_base_results(settings, workers, dask) as settings:
+        outcome = run_corpus(RunRequest(settings, workers, dask, exit_first, last_failed, interrupted, output_options))
         if settings.results is not None:
             write_reports([settings.results], outputs)
             echo_written_reports(outputs)
@@ -103,6 +107,19 @@ def run(
     if outcome.is_resumable and settings.results is not None and (results or interrupted):
         echo(f"Continue the run with the same options and --resume {settings.results}", err=True)
     raise typer.Exit(outcome.status)
+
+
+def _check_dask(options: Mapping[str, Any], workers: int | None) -> None:
+    """Check that no other option contradicts `--dask`.
+
+    Raises:
+        UsageError: an option determines the number of workers, or that subjects run in the workers.
+    """
+    from conformance.errors import UsageError
+
+    if workers is not None or options["no_isolation"]:
+        other = "-n" if workers is not None else "--no-isolation"
+        raise UsageError("options-conflict", f"{other} and --dask exclude each other.", f"Leave {other} out.")
 
 
 def _subject_hint(interrupted: InterruptedRun | None) -> str:
@@ -165,7 +182,7 @@ def _continue_in_child(results: Path | None) -> None:
 
 
 @contextmanager
-def _with_base_results(settings: Settings, workers: int | None) -> Iterator[Settings]:
+def _with_base_results(settings: Settings, workers: int | None, dask: str | None) -> Iterator[Settings]:
     """Yield the settings. For `--relative-to` without `--baseline`, run that subject first; its results are temporary.
 
     Raises:
@@ -192,7 +209,7 @@ def _with_base_results(settings: Settings, workers: int | None) -> Iterator[Sett
             diagnosis=False,
         )
         output = OutputOptions(detail=Detail.NOTHING)
-        if run_corpus(RunRequest(base, workers, output=output)).status is ExitStatus.INTERRUPTED:
+        if run_corpus(RunRequest(base, workers, dask, output=output)).status is ExitStatus.INTERRUPTED:
             raise KeyboardInterrupt
         yield replace(settings, baseline=results)
 

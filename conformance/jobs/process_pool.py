@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import Counter, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, cast
@@ -33,19 +35,36 @@ STOP_GRACE_SECONDS = 5.0
 """Time for a worker to exit when there are no more chunks."""
 
 
-def create_workers(count: int | None, dask: str | None, notice: Callable[[str], None]) -> Workers:
+@dataclass(frozen=True)
+class LossPolicy:
+    """Reaction of a job to a chunk on which workers crash; by default the job ends with an error.
+
+    Attributes:
+        attempts: number of workers that may crash on one chunk.
+        lost: function that is called with the number of a chunk on which so many workers crashed, and with how the last
+            one ended. The job then continues with the other chunks. None if the job ends.
+    """
+
+    attempts: int = CHUNK_ATTEMPTS
+    lost: Callable[[int, str], None] | None = None
+
+
+def create_workers(
+    count: int | None, dask: str | None, notice: Callable[[str], None], policy: LossPolicy = LossPolicy()
+) -> Workers:
     """Return the workers for the options `-n` and `--dask`; without them, chunks are executed in this process.
 
     Args:
         count: number of processes on this machine.
         dask: address of a Dask scheduler.
         notice: function that is called with a sentence for each worker that crashes or cannot execute the job.
+        policy: reaction to a chunk on which processes crash; Dask's scheduler has its own limit.
 
     Raises:
         UsageError: both options are given, or `count` is less than 1.
     """
     if dask is None:
-        return ProcessWorkers(1 if count is None else count, notice)
+        return ProcessWorkers(1 if count is None else count, notice, policy)
     if count is not None:
         raise UsageError(
             "workers-and-dask",
@@ -69,6 +88,7 @@ class ProcessWorkers:
     Args:
         count: number of workers.
         notice: function that is called with a sentence for each worker that crashes.
+        policy: reaction to a chunk on which workers crash.
 
     Raises:
         UsageError: `count` is less than 1.
@@ -76,6 +96,7 @@ class ProcessWorkers:
 
     count: int
     notice: Callable[[str], None]
+    policy: LossPolicy = LossPolicy()
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -88,7 +109,7 @@ class ProcessWorkers:
                 for number in numbers:
                     yield ChunkResult(number, run_chunk(number))
             return
-        pool = _Pool(job, iter(numbers), self.notice)
+        pool = _Pool(job, iter(numbers), self.notice, self.policy)
         try:
             for _ in range(self.count):
                 pool.start()
@@ -113,14 +134,15 @@ class _Pool:
         job: the job.
         numbers: numbers of the chunks.
         notice: function that is called with a sentence for each worker that crashes.
+        policy: reaction to a chunk on which workers crash.
 
     Attributes:
         workers: running workers, by the connection to them.
     """
 
-    def __init__(self, job: Job, numbers: Iterator[int], notice: Callable[[str], None]) -> None:
+    def __init__(self, job: Job, numbers: Iterator[int], notice: Callable[[str], None], policy: LossPolicy) -> None:
         self.workers: dict[Connection, _Worker] = {}
-        self._job, self._numbers, self._notice = job, numbers, notice
+        self._job, self._numbers, self._notice, self._policy = job, numbers, notice, policy
         self._repeated: deque[int] = deque()
         self._deaths: Counter[int] = Counter()
 
@@ -138,7 +160,7 @@ class _Pool:
         for connection in cast("list[Connection]", wait(list(self.workers))):
             try:
                 answer = connection.recv()
-            except (EOFError, OSError):
+            except Exception:  # noqa: BLE001 - also what a subject in the worker has written to the connection
                 self._handle_death(connection)
                 continue
             if isinstance(answer, BaseException):
@@ -180,21 +202,26 @@ class _Pool:
         """Queue the chunk of a crashed worker again, and start another worker.
 
         Raises:
-            JobError: the chunk has made `CHUNK_ATTEMPTS` workers crash.
+            JobError: the chunk has made `policy.attempts` workers crash, and the policy is to end the job.
         """
         worker = self.workers.pop(connection)
         connection.close()
+        worker.process.join(STOP_GRACE_SECONDS)
+        worker.process.kill()
         worker.process.join()
         how, number = _describe_exit(worker.process.exitcode), worker.number
         self._deaths[number] += 1
-        if self._deaths[number] == CHUNK_ATTEMPTS:
+        if self._deaths[number] < self._policy.attempts:
+            self._notice(f"A worker died ({how}) on chunk {number}; the chunk is repeated.")
+            self._repeated.append(number)
+        elif self._policy.lost is not None:
+            self._policy.lost(number, how)
+        else:
             raise JobError(
                 "workers-died",
-                f"{CHUNK_ATTEMPTS} workers died on chunk {number}, the last one {how}.",
+                f"{self._policy.attempts} workers died on chunk {number}, the last one {how}.",
                 "Check whether memory is short; with --resume FILE, FILE keeps the finished chunks.",
             )
-        self._notice(f"A worker died ({how}) on chunk {number}; the chunk is repeated.")
-        self._repeated.append(number)
         self.start()
 
     def _next_number(self) -> int | None:
@@ -210,17 +237,20 @@ def _describe_exit(code: int | None) -> str:
 def serve_chunks(connection: Connection, job: Job) -> None:
     """Execute the chunks whose numbers arrive on `connection`, and send the results, until the connection is closed.
 
-    If a chunk raises an exception, the exception is sent instead of a result.
+    If a chunk raises an exception, the exception is sent instead of a result. The process ends without clean-up,
+    because runtimes with threads may crash when the interpreter ends.
     """
     begin_worker()
     try:
-        with job.open() as run_chunk:
+        with suppress(EOFError, BrokenPipeError), job.open() as run_chunk:
             while True:
                 number: int = connection.recv()
                 connection.send((number, run_chunk(number)))
-    except (EOFError, BrokenPipeError):
-        return
     except ConformanceError as error:
         connection.send(error)
     except Exception as error:  # noqa: BLE001 - the parent process raises it
         connection.send(error if isinstance(error, SuiteFault) else SuiteFault(f"{type(error).__name__}: {error}"))
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(0)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
 from conformance.corpus.loading import load_case
-from conformance.judging.backend import judge_backend
-from conformance.judging.optimizer import judge_optimizer
+from conformance.judging.execute import ExecutionOptions, judge_case
 from conformance.judging.profile_rules import load_profile
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -44,7 +43,4 @@ def judge_one(
     corpus = open_corpus(Path(data) if data else bundled_corpus_path())
     named = load_subject(SubjectName.parse(subject, SubjectKind(kind)), tuple(implements))
     requirements = load_profile(profile) if profile is not None else None
-    loaded = load_case(corpus, find_case(corpus, case))
-    if named.kind is SubjectKind.BACKEND:
-        return judge_backend(named.target, loaded, requirements)
-    return judge_optimizer(named, loaded, requirements)
+    return judge_case(named, load_case(corpus, find_case(corpus, case)), ExecutionOptions(profile=requirements))

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _INTERPRETER = (sys.executable, "-I", "-S", helper.__file__)
 
+_SAFE_PATH, _OF_WORKER = "PYTHONSAFEPATH", "worker"
+"""Environment variable with which Python does not import from the current directory, and its value for a worker."""
+
 _MAX_KILL_ROUNDS = 100
 _ROUND_PAUSE_SECONDS = 0.02
 
@@ -187,10 +190,14 @@ def start_worker(function: Callable[..., None], *arguments: object) -> tuple[Con
     own, theirs = context.Pipe()
     process = context.Process(target=function, args=(theirs, *arguments), daemon=False)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until `begin_worker` ignores it
+    safe_path = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = safe_path or _OF_WORKER  # a `struct.py` in the current directory is not the module
     try:
         process.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if safe_path is None:
+            del os.environ[_SAFE_PATH]
     theirs.close()
     return own, process
 
@@ -200,6 +207,8 @@ def begin_worker() -> None:
     import multiprocessing
     from multiprocessing.connection import wait
 
+    if os.environ.get(_SAFE_PATH) == _OF_WORKER:  # subjects get the variables of the command
+        del os.environ[_SAFE_PATH]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent: Any = multiprocessing.parent_process()

@@ -450,7 +450,8 @@ class Header(TypedDict):
 class Footer(TypedDict):
     """The last record: counts of verdicts by subject and level, the outcome of the run, and diagnoses of failures.
 
-    `reasons` has the reasons why the run fails; it is empty if the run passes.
+    `reasons` has the reasons why the run fails; it is empty if the run passes. `hosts` is present if Dask workers
+    executed cases, and names their machines.
     """
 
     record: str
@@ -463,6 +464,7 @@ class Footer(TypedDict):
     unexplained: list[UnexplainedRecord]
     undiagnosed: NotRequired[list[UndiagnosedRecord]]
     interrupted: NotRequired[bool]
+    hosts: NotRequired[Annotated[list[NonEmpty], Meta(min_length=1)]]
 
 
 RESULTS_RECORDS = {

@@ -23,14 +23,22 @@ from typing import TYPE_CHECKING, Any
 from conformance.files.atomic_write import open_input
 from conformance.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
 from conformance.processes.start import run_program
+from conformance.results.environment import cpu_name, describe_environment
 from conformance.subjects.naming import EXEC_PREFIX, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from conformance.subjects.loading import Subject
+
 
 _VERSION_TIMEOUT = 10.0
 """Seconds that a compiler may take to print its version."""
+
+
+def run_environment(subjects: Iterable[Subject]) -> dict[str, str]:
+    """Return the environment of a run for the header of its results: processor, libraries, compilers, variables."""
+    return cpu_name() | describe_environment() | dependency_versions(subject.id for subject in subjects)
 
 
 def dependency_versions(subjects: Iterable[str]) -> dict[str, str]:

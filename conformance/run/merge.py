@@ -274,6 +274,8 @@ def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, d
         footer["undiagnosed"] = undiagnosed
     if any(run.footer.get("interrupted") for run in runs):
         footer["interrupted"] = True
+    if hosts := {host for run in runs for host in run.footer.get("hosts", ())}:
+        footer["hosts"] = sorted(hosts)
     return footer
 
 

@@ -1,83 +1,70 @@
-"""The pytest plugin: it makes each case on each subject a pytest item.
+"""Cases as pytest items: each case on each subject is an item, which `Executor` runs.
 
-pytest selects the items, distributes them to workers, and stops the run.
-
-pytest loads the plugin wherever the suite is installed, so the plugin imports nothing heavy before `--onnx-backend` or
-`--onnx-optimizer` is given. An item has no setup and teardown phases and gives one report, because fixtures would take
-longer than most cases.
+pytest selects the items, distributes them to workers, and stops the run. The module `onnx_conformance_pytest` loads
+this module if an option names a subject. An item has no setup and teardown phases and gives one report, because
+fixtures would take longer than most cases.
 """
 
 from __future__ import annotations
 
-from functools import partial
+import os
+import pickle
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import convert, to_builtins
 
-from conformance.run.options import RUN_OPTIONS, RunOption
-from conformance.run.pytest_items import (
-    RUN_COMMAND_KEY,
-    SESSION_PLUGIN_NAME,
-    SETTINGS_KEY,
-    ConformanceItem,
-    CorpusFile,
-)
+from conformance.errors import ConformanceError, CorpusError, StorageError
+from conformance.results.records import Result
+from conformance.run.job import Executor, RunJob, divide_into_chunks, subject_infos
+from conformance.run.last_failed import ITEM_PREFIX, item_id, read_last_failed, update_last_failed
+from conformance.run.session import RunSession
+from conformance.run.settings import settings_from_options
+from conformance.serialization.text import one_line
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from conformance.corpus.corpus import Corpus
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add an option `--onnx-NAME` for every option of a run, except `-k`, which is pytest's own."""
-    group = parser.getgroup("onnx-conformance")
-    for name, option in RUN_OPTIONS.items():
-        if name != "keyword":
-            group.addoption(*_declaration(name, option)[0], **_declaration(name, option)[1])
+_JOB_KEY = "onnx_conformance_job"
+"""Key of the pickled `RunJob` in the `workerinput` of pytest-xdist."""
 
-
-def _declaration(name: str, option: RunOption) -> tuple[list[str], dict[str, Any]]:
-    """Return the positional and keyword arguments of `addoption` that declare an option of a run."""
-    help = option.help[0].lower() + option.help[1:].removesuffix(".").replace("%", "%%")
-    if option.default is True:
-        return [f"--onnx-no-{name}"], {"dest": f"onnx_{name}", "action": "store_false", "help": f"do not {help}"}
-    flag = f"--onnx-{name.replace('_', '-')}"
-    if option.type is bool:
-        return [flag], {"action": "store_true", "help": help}
-    given: dict[str, Any] = {"default": option.default, "metavar": option.metavar, "help": help}
-    if option.is_repeatable:
-        given |= {"action": "append", "default": [], "help": f"{help}; repeatable"}
-    if option.choices:
-        given |= {"choices": option.choices}
-        del given["metavar"]
-    if option.type in {int, float}:
-        given |= {"type": partial(_number, option)}
-    return [flag], given
+_EXPECTED_KEY = "onnx_conformance_expected"
+"""Key of the items that a worker should run in its `workeroutput`."""
 
 
-def _number(option: RunOption, text: str) -> float:
-    """Return the number in `text`, which must lie within the limits of the option.
+def create_plugin(config: pytest.Config, options: Mapping[str, Any]) -> WorkerPlugin | SessionPlugin:
+    """Return the plugin for this process, and make pytest collect the corpus.
+
+    Args:
+        options: the values of the options of a run by the names of their parameters.
 
     Raises:
-        ValueError: the text is not a number, or the number is outside of the limits. pytest prints the error.
+        UsageError: an option, the corpus or a subject is wrong, or no item has an id of the command line.
     """
-    value: float = option.type(text)
-    if (option.minimum is not None and value < option.minimum) or (option.maximum or value) < value:
-        raise ValueError
-    return value
+    plugin: WorkerPlugin | SessionPlugin
+    if worker_input := getattr(config, "workerinput", None):
+        plugin = WorkerPlugin(config, pickle.loads(worker_input[_JOB_KEY]))  # noqa: S301 - from pytest's own process
+    else:
+        try:
+            plugin = SessionPlugin(config, RunSession(settings_from_options(options), more_options=_selection(config)))
+        except ConformanceError as error:
+            raise pytest.UsageError(str(error)) from None
+    manifest = str(plugin.manifest)
+    config.args[:] = [argument for argument in config.args if not _is_item_id(argument) and argument != manifest]
+    config.args.append(manifest)
+    return plugin
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """If an option names a subject, open the corpus, load the subjects, and make pytest collect the corpus."""
-    is_named = config.getoption("onnx_backend") or config.getoption("onnx_optimizer")
-    if not (is_named or config.pluginmanager.has_plugin(SESSION_PLUGIN_NAME) or _worker_input(config)):
-        return
-    session: Any = config.pluginmanager.get_plugin(SESSION_PLUGIN_NAME) or _new_session(config)
-    session.pytest_selection = _pytest_selection(config)
-    if str(session.manifest) not in config.args:
-        config.args.append(str(session.manifest))
+def _is_item_id(argument: object) -> bool:
+    return str(argument).startswith(ITEM_PREFIX)
 
 
-def _pytest_selection(config: pytest.Config) -> dict[str, str]:
+def _selection(config: pytest.Config) -> dict[str, str]:
     """Return pytest's own options that restrict the items, such as `-m`, with their values.
 
     Ids of items on pytest's command line have the key `pytest`.
@@ -90,76 +77,244 @@ def _pytest_selection(config: pytest.Config) -> dict[str, str]:
     return {name: "yes" if value is True else str(value) for name, value in texts.items()}
 
 
-def _new_session(config: pytest.Config) -> Any:
-    """Return a new session, with settings from pytest's options or, in a worker, from pytest-xdist's controller.
+def _share_last_failed(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Make pytest's `--lf` use the results of the last run of the command `run` too."""
+    cache: Any = config.pluginmanager.get_plugin("lfplugin")
+    if cache is None:
+        return
+    failed = read_last_failed()
+    for item in items:
+        key = getattr(item, "id", item.nodeid)  # since pytest 9.2, the keys are objects
+        if item.nodeid in failed:
+            cache.lastfailed[key] = True
+        elif isinstance(item, CaseItem):
+            cache.lastfailed.pop(key, None)
 
-    Raises:
-        UsageError: the options, the corpus or a subject is wrong.
+
+class _CasePlugin:
+    """Collects the corpus and runs its items.
+
+    Args:
+        items: pairs of subject and case.
+
+    Attributes:
+        manifest: the file that identifies the corpus, which pytest collects.
     """
-    from conformance.errors import ConformanceError
-    from conformance.run.session import ConformanceSession
-    from conformance.run.settings import settings_from_options
 
-    if worker_input := _worker_input(config):
-        return _new_worker_session(config, worker_input)
-    options = {name: config.getoption(f"onnx_{name}") for name in RUN_OPTIONS if name != "keyword"}
-    try:
-        session = ConformanceSession(settings_from_options(options))
-    except ConformanceError as error:
-        raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(session, SESSION_PLUGIN_NAME)
-    return session
+    def __init__(self, corpus: Corpus, executor: Executor, items: Sequence[tuple[str, str]]) -> None:
+        self.manifest = corpus.file
+        self._executor, self._items = executor, items
+        self._is_collected = False
+        self._collected: set[tuple[str, str]] = set()
 
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Return the collector of the corpus if `file_path` is its manifest, otherwise None."""
+        if file_path != self.manifest:
+            return None
+        return CorpusFile.from_parent(parent, path=file_path, nodeid=ITEM_PREFIX.removesuffix("::"), keys=self._items)
 
-def _worker_input(config: pytest.Config) -> dict[str, Any]:
-    """Return the values that the controller of pytest-xdist sent to this process; empty if this is not a worker."""
-    worker_input: dict[str, Any] = getattr(config, "workerinput", {})
-    return worker_input if SETTINGS_KEY in worker_input else {}
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+        """Store the items before another plugin or a conftest.py can remove some."""
+        _share_last_failed(config, items)
+        self._is_collected = True
+        self._collected = _keys(items)
 
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remove the items that an option of pytest excludes, such as `-m`, from the stored items."""
+        self._collected -= _keys(items)
 
-def _new_worker_session(config: pytest.Config, worker_input: dict[str, Any]) -> Any:
-    from conformance.processes.helper import adopt_orphans
-    from conformance.run.resume import completed_keys
-    from conformance.run.session import ConformanceSession
-    from conformance.run.settings import settings_from_options
-    from conformance.run.supervisor import exit_without_cleanup
-    from conformance.run.worker import read_introductions
-
-    session = ConformanceSession(
-        settings_from_options(worker_input[SETTINGS_KEY]),
-        introductions=read_introductions(worker_input),
-        completed=completed_keys(worker_input),
-    )
-    config.pluginmanager.register(session, SESSION_PLUGIN_NAME)
-    if RUN_COMMAND_KEY in worker_input:
-        adopt_orphans()
-        exit_without_cleanup()
-    return session
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Return the collector of the corpus if `file_path` is its manifest, otherwise None."""
-    session: Any = parent.config.pluginmanager.get_plugin(SESSION_PLUGIN_NAME)
-    if session is None or file_path != session.manifest:
-        return None
-    return CorpusFile.from_parent(parent, path=file_path, nodeid="onnx-conformance")
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run an item of this suite and log its report; return None for other items, which pytest then runs."""
+        if not isinstance(item, CaseItem):
+            return None
+        following = nextitem.key[1] if isinstance(nextitem, CaseItem) and nextitem.key[0] == item.key[0] else None
+        item.config.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        try:
+            result = to_builtins(self._executor.run(*item.key, following))
+        except (CorpusError, StorageError) as error:
+            result = {"abandon": [error.area, *error.args], "seconds": 0.0}
+        report = pytest.TestReport(
+            *(item.nodeid, item.location, {}, "passed", None, "call"), duration=result["seconds"], conformance=result
+        )
+        item.config.hook.pytest_runtest_logreport(report=report)
+        item.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Remove the items that a resumed run has completed; in a worker of pytest-xdist, also form batches."""
-    session: Any = config.pluginmanager.get_plugin(SESSION_PLUGIN_NAME)
-    if session is not None:
-        session.record_collected(items)
-    if session is not None and session.completed:
-        items[:] = [item for item in items if not _is_completed(item, session.completed)]
-    ours = [item for item in items if isinstance(item, ConformanceItem)]
-    if ours and hasattr(config, "workerinput"):
-        from conformance.run.pytest_items import group_into_batches
+class WorkerPlugin(_CasePlugin):
+    """The plugin in a worker of pytest-xdist; the controller records the results."""
 
-        expected = session.expected_items if session is not None else len(ours)
-        items[:] = group_into_batches(items, ours, config.workerinput["workercount"], expected)
+    def __init__(self, config: pytest.Config, job: RunJob) -> None:
+        corpus, subjects = job.prepare_worker()
+        self._config: Any = config
+        executor = Executor(corpus, subjects, job.settings)
+        super().__init__(corpus, executor, [(chunk.subject, id) for chunk in job.chunks for id in chunk.cases])
+
+    def pytest_sessionfinish(self) -> None:
+        """Stop the subjects, and send the controller the items that this session should run."""
+        self._executor.stop()
+        self._config.workeroutput[_EXPECTED_KEY] = sorted(self._collected)
 
 
-def _is_completed(item: pytest.Item, completed: frozenset[tuple[str, str]]) -> bool:
-    return isinstance(item, ConformanceItem) and (item.subject.id, item.case.id) in completed
+class SessionPlugin(_CasePlugin):
+    """The plugin in the process that the user has started: it records the results and decides whether they pass."""
+
+    def __init__(self, config: pytest.Config, session: RunSession) -> None:
+        self._session = session
+        self._error: ConformanceError | None = None
+        self._is_run = False
+        self._deaths: list[str] = []
+        self._has_failed: dict[str, bool] = {}
+        chosen = {str(argument) for argument in config.args if _is_item_id(argument)}
+        if unknown := chosen - {item_id(*key) for key in session.items}:
+            session.abandon(None)
+            raise pytest.UsageError(f"There is no item {min(unknown)}; `--collect-only -q` prints the ids.")
+        if chosen:
+            session.restrict({key for key in session.items if item_id(*key) in chosen})
+        executor = Executor(session.corpus, session.subjects, session.settings)
+        super().__init__(session.corpus, executor, session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Stop the subjects, and send a worker of pytest-xdist the items; the worker starts its own subjects."""
+        self._session.stop_subjects()
+        settings = replace(self._session.settings, data=self._session.corpus.path, results=None)
+        infos, chunks = subject_infos(self._session.subjects), divide_into_chunks(self._items, None)
+        node.workerinput[_JOB_KEY] = pickle.dumps(RunJob(settings, self._session.corpus.digest, infos, {}, chunks))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Store which items must have a result; results record only restrictions by options of pytest.
+
+        An item that disappears in another way is missing at the end, and the run fails.
+        """
+        if self._is_collected:  # pytest calls this hook after an interruption too
+            self._expect(self._collected | _keys(session.items))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Iterable[str]) -> None:
+        """Store which items must have a result, from the ids of the items that a worker has collected."""
+        own = set(ids)
+        self._expect({key for key in self._items if item_id(*key) in own})
+
+    def _expect(self, keys: set[tuple[str, str]]) -> None:
+        if self._session.more_options:
+            self._session.restrict(keys)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Store whether pytest runs the items, and does not only print them (`--collect-only`)."""
+        self._is_run = not session.config.option.collectonly
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Store how a worker of pytest-xdist died, or the items that it should run."""
+        if error:
+            self._deaths.append(one_line(str(error))[:200])
+        elif expected := getattr(node, "workeroutput", {}).get(_EXPECTED_KEY):
+            self._expect({(subject, case) for subject, case in expected})
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Store that the user ended the run; pytest-xdist raises an exception of the same class for `-x`."""
+        is_of_worker = "received keyboard-interrupt" in str(excinfo.value)
+        self._session.is_interrupted = is_of_worker or type(excinfo.value) is KeyboardInterrupt
+        self._session.end_subjects()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record the result in `report`, and set the outcome of `report` to passed, failed or skipped."""
+        received: dict[str, Any] | None = getattr(report, "conformance", None)
+        if received is None:
+            return
+        try:
+            if "abandon" in received:
+                area, *arguments = received["abandon"]  # of the exception in the process that ran the case
+                raise (StorageError if area == StorageError.area else CorpusError)(*arguments)
+            result = convert(received, Result)
+            is_expected = self._session.add(result)
+        except ConformanceError as error:
+            self._error = error
+            raise pytest.exit.Exception(str(error), returncode=2) from None
+        self._has_failed[item_id(result.subject, result.case)] = not is_expected
+        text = f"{result.verdict}: {result.message}"
+        if not is_expected:
+            report.outcome, report.longrepr = "failed", text
+        elif result.verdict is not Verdict.PASS:
+            report.outcome, report.longrepr = "skipped", (str(self.manifest), 0, text)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Decide whether the run passes, write the end of the results file, and set the exit status of pytest."""
+        run, recorder = self._session, self._session.recorder
+        run.stop_subjects()
+        is_ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+        is_lost = run.is_interrupted or self._deaths or (self._is_run and is_ended)
+        if self._error is not None or not (recorder.has_begun or (is_lost and run.items)):
+            run.abandon(self._error)
+            return
+        is_stopped = bool(session.shouldfail or session.shouldstop)
+        update_last_failed(self._has_failed)
+        try:
+            run.finish(self._why_missing(is_stopped=is_stopped), is_stopped=is_stopped)
+        except ConformanceError as error:
+            run.abandon(error)
+            raise pytest.exit.Exception(str(error), returncode=2) from None
+        if recorder.fault is not None:
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        elif run.reasons and is_ended:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _why_missing(self, *, is_stopped: bool) -> str:
+        """Return why results are missing, as a clause."""
+        if self._deaths:
+            count = f"{len(self._deaths)} worker process{'es' * (len(self._deaths) > 1)} died"
+            return f"{count} (the last: {self._deaths[-1]})"
+        return "the run was stopped early" if is_stopped else "a pytest plugin or a conftest.py removed the cases"
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print why the run fails."""
+        for reason in self._session.reasons:
+            terminalreporter.write_line(f"onnx-conformance: {reason}")
+
+
+def _keys(items: Iterable[pytest.Item]) -> set[tuple[str, str]]:
+    """Return the subject and the case of each item of this suite."""
+    return {item.key for item in items if isinstance(item, CaseItem)}
+
+
+class CorpusFile(pytest.File):
+    """The pytest collector of a corpus; the file is the manifest."""
+
+    def __init__(self, *, keys: Sequence[tuple[str, str]], **rest: Any) -> None:
+        super().__init__(**rest)
+        self._keys = keys
+        self.relative_path = os.path.relpath(self.path, self.config.rootpath)
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield one item for each subject and case, subject by subject, in the order of the cases' ids."""
+        for subject, case in self._keys:
+            # the complete node id, as pytest's cache of failures contains it
+            yield CaseItem.from_parent(self, name=case, nodeid=item_id(subject, case), key=(subject, case))
+
+
+class CaseItem(pytest.Item):
+    """The pytest item for one case on one subject.
+
+    Attributes:
+        key: name of the subject and id of the case.
+    """
+
+    def __init__(self, *, key: tuple[str, str], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.key = key
+        assert isinstance(self.parent, CorpusFile)
+        # pytest's own computation of the location is slow
+        self.location = self.parent.relative_path, 0, self.nodeid.removeprefix(ITEM_PREFIX)
+
+    def runtest(self) -> None:
+        """Do nothing: `_CasePlugin` runs the case in a hook of pytest."""
+
+    def listchain(self) -> list[Any]:
+        """Return the item without its parents, so that `-k` does not match the path of the corpus."""
+        return [self]

@@ -1,4 +1,4 @@
-"""Progress bars on standard error."""
+"""Progress bar on standard error."""
 
 from __future__ import annotations
 
@@ -11,34 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import pytest
-
-    from conformance.run.session import ConformanceSession
-
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-
-
-class ProgressBar:
-    """A pytest plugin that shows a progress bar and advances it with every result."""
-
-    def __init__(self, session: ConformanceSession) -> None:
-        self._session = session
-        console = Console(stderr=True, emoji=False)
-        self._progress = Progress(*_COLUMNS, console=console, transient=True)
-        self._task = self._progress.add_task("running", total=None)
-
-    def pytest_sessionstart(self) -> None:
-        """Show the bar."""
-        self._progress.start()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Advance the bar."""
-        if hasattr(report, "conformance"):
-            self._progress.update(self._task, advance=1, total=self._session.pending)
-
-    def pytest_sessionfinish(self) -> None:
-        """Remove the bar."""
-        self._progress.stop()
 
 
 @contextmanager

@@ -9,10 +9,8 @@ import base64
 import io
 import time
 import zipfile
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-import pytest
-from msgspec import convert
 from msgspec.structs import replace
 
 from conformance import __version__
@@ -20,24 +18,23 @@ from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
-from conformance.errors import ConformanceError, CorpusError, OutputFault, StorageError, UsageError
+from conformance.errors import OutputFault, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.expectations.rules import Standing
 from conformance.files.atomic_write import deferred_signals
-from conformance.results.environment import cpu_name, describe_environment, processor
+from conformance.results.environment import processor
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record
 from conformance.results.identity import subject_identity
 from conformance.results.levels import effective_level
 from conformance.results.records import Expected, Result
-from conformance.run.environment_versions import dependency_versions, subject_files_digest
+from conformance.run.environment_versions import run_environment, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
 from conformance.subjects.identity import adapter_digest
 from conformance.subjects.naming import SubjectName
-from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from conformance.corpus.corpus import Corpus, CorpusCase
@@ -137,17 +134,15 @@ _EVIDENCE: dict[str, Any] = {
 
 
 class Recorder:
-    """A pytest plugin that judges the results of a run and writes them to the results file.
+    """Judges the results of a run and writes them to the results file.
 
     Args:
         criterion: the pass criterion, which also counts the verdicts.
         path: the results file, or None to write no file.
         options: for each subject, the command-line options on which its verdicts depend.
         diagnosis: whether to search for mutants that explain the failures.
-        before_first_result: function that calls `begin`; it is called before the first result of a pytest report.
 
     Attributes:
-        aborted_by: the error for which the run ends with status 2, or None.
         fault: the internal error because of which failures are not explained, or None.
         results: number of results so far.
         repeated: number of results that were ignored, because the case had a result on the subject already.
@@ -165,7 +160,6 @@ class Recorder:
         options: Mapping[str, Sequence[str]] | None = None,
         *,
         diagnosis: bool = True,
-        before_first_result: Callable[[], None] | None = None,
     ) -> None:
         self._corpus = corpus
         self._subjects = subjects
@@ -176,8 +170,6 @@ class Recorder:
         self._started = time.perf_counter()
         self._collector = ResultCollector(is_enabled=diagnosis)
         self._for_diagnosis: list[tuple[Result, Level]] = []
-        self._before_first_result = before_first_result
-        self.aborted_by: ConformanceError | None = None
         self.fault: OutputFault | None = None
         self._archives = Archives(corpus)
         self._unexpected: dict[tuple[str, str], Any] = {}
@@ -191,38 +183,6 @@ class Recorder:
         self.diagnoses: list[DiagnosisRecord] = []
         self.unexplained: list[UnexplainedRecord] = []
         self.undiagnosed: list[UndiagnosedRecord] = []
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the result in `report`, and set the outcome of `report` to passed, failed or skipped."""
-        hook, before = report.__dict__.pop("before", (None, ()))
-        for earlier in before:
-            hook.pytest_runtest_logreport(report=earlier)
-        received: dict[str, Any] | None = getattr(report, "conformance", None)
-        if received is None:
-            return
-        try:
-            if "abandon" in received:
-                area, *arguments = received["abandon"]  # of the exception that the worker raised
-                raise (StorageError if area == StorageError.area else CorpusError)(*arguments)
-            if not self.has_begun and self._before_first_result is not None:
-                self._before_first_result()
-            result = convert(received, Result)
-            is_expected = self.add(result)
-        except ConformanceError as error:
-            self.abort(error)
-        if not is_expected:
-            report.outcome, report.longrepr = "failed", f"{result.verdict}: {result.message}"
-        elif result.verdict is not Verdict.PASS:
-            report.outcome = "skipped"
-            report.longrepr = (str(self._corpus.file), 0, f"{result.verdict}: {result.message}")
-
-    def abort(self, error: ConformanceError) -> NoReturn:
-        """Stop the pytest session because of `error`, which the user must correct."""
-        self.aborted_by = error
-        if self._partial is not None and isinstance(error, StorageError):
-            self._partial.keep()
-        raise pytest.exit.Exception(str(error), returncode=2) from None
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
         """Open the results file and write the header.
@@ -253,9 +213,7 @@ class Recorder:
                 "selected": selected,
             },
             "subjects": [_subject(subject) for subject in self._subjects],
-            "environment": cpu_name()
-            | describe_environment()
-            | dependency_versions(subject.id for subject in self._subjects),
+            "environment": run_environment(self._subjects),
             "selection": dict(selection),
             "command": command,
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
@@ -361,13 +319,16 @@ class Recorder:
                 found.setdefault(result.subject, []).append(result.case)
         return found
 
-    def end(self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1) -> None:
+    def end(
+        self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
+    ) -> None:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
 
         Args:
             reasons: why the run fails; empty if it passes.
             interrupted: whether the user ended the run.
             processes: number of processes that search for explanations.
+            hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
         """
         try:
             self._diagnose(processes)
@@ -389,6 +350,7 @@ class Recorder:
             "unexplained": self.unexplained,
             **({"undiagnosed": self.undiagnosed} if self.undiagnosed else {}),
             **({"interrupted": True} if interrupted else {}),
+            **({"hosts": sorted(hosts)} if hosts else {}),
         }
         with deferred_signals():
             self._write(footer)
@@ -406,9 +368,15 @@ class Recorder:
             self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
             self.undiagnosed = found.get("undiagnosed", [])
 
-    def abandon(self) -> None:
-        """Remove the partial results file, because its results are not valid. A file of an earlier run is kept."""
+    def abandon(self, *, keeps_results: bool = False) -> None:
+        """Close the partial results file. It is removed, unless it has the results of an earlier run.
+
+        Args:
+            keeps_results: whether the results are valid, so that the file is kept too: `--resume` can continue the run.
+        """
         if self._partial is not None:
+            if keeps_results:
+                self._partial.keep()
             self._partial.abandon()
 
     def _describe(self, case: str) -> None:

@@ -120,9 +120,6 @@ class PartialResults:
             ) from None
 
 
-COMPLETED_KEY = "onnx_conformance_completed"
-"""Key of the completed pairs of subject and case in the `workerinput` of pytest-xdist."""
-
 _EQUAL_KEYS = ("format", "suite", "subjects", "environment", "selection", "clauses")
 """Keys of the header whose values must be equal in an interrupted run and the run that continues it."""
 
@@ -289,14 +286,6 @@ def different_run_error(before: InterruptedRun, difference: str) -> UsageError:
         f"--resume: {before.target} belongs to another run: {difference}.",
         "Resume with the options of the interrupted run, or run again without --resume.",
     )
-
-
-def completed_keys(workerinput: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-    """Return the completed pairs of subject and case that the controller of pytest-xdist sent to this worker.
-
-    The result is empty if this process is not a worker or the run was not resumed.
-    """
-    return frozenset((subject, case) for subject, case in workerinput.get(COMPLETED_KEY, ()))
 
 
 def _check_is_interrupted(source: Path, footer: Footer) -> None:

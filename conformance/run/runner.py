@@ -1,41 +1,34 @@
-"""Execution of a run in a pytest session inside this process; only the plugin of this suite is loaded."""
+"""Execution of a run: its cases as a job, on this process, worker processes or Dask workers."""
 
 from __future__ import annotations
 
 import gc
-import hashlib
 import os
-import shlex
-import signal
 import sys
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from conformance.errors import ExitStatus, OutputFault, SuiteFault, UsageError
-from conformance.files.atomic_write import deferred_signals, install_signal_deferral
-from conformance.run.pytest_items import RUN_COMMAND_KEY, SESSION_PLUGIN_NAME
-from conformance.run.session import ConformanceSession
-from conformance.run.terminal import OutputOptions, print_outcome
+from conformance.files.atomic_write import install_signal_deferral
+from conformance.jobs.job import run_job
+from conformance.jobs.process_pool import CHUNK_ATTEMPTS, LossPolicy, create_workers
+from conformance.run.environment_versions import run_environment
+from conformance.run.job import RunJob, divide_into_chunks, subject_infos
+from conformance.run.last_failed import item_id, select_last_failed, update_last_failed
+from conformance.run.resume import partial_path
+from conformance.run.session import RunSession
+from conformance.run.terminal import OutputOptions, print_outcome, write_notice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conformance.results.records import Result
     from conformance.run.resume import InterruptedRun
     from conformance.run.settings import Settings
 
-_DISABLED_PLUGINS = (
-    "terminal",
-    "faulthandler",
-    "warnings",
-    "unraisableexception",
-    "threadexception",
-    "nfplugin",
-    "tmpdir",
-)
-"""Plugins of pytest that a run does not need, and that take time or create a folder."""
+DASK_CHUNK_WORKERS = 16
+"""Number of workers for which the size of chunks is computed if Dask workers execute them; they come and go."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +38,7 @@ class RunRequest:
     Attributes:
         settings: the subjects, the cases and the pass criterion.
         workers: number of worker processes, or None to run in this process.
+        dask: address of the Dask scheduler whose workers run the cases, or None.
         exit_first: whether to stop at the first unexpected result.
         last_failed: whether to run only the cases that failed in the last run.
         interrupted_run: the run to continue, or None.
@@ -53,6 +47,7 @@ class RunRequest:
 
     settings: Settings
     workers: int | None = None
+    dask: str | None = None
     exit_first: bool = False
     last_failed: bool = False
     interrupted_run: InterruptedRun | None = None
@@ -78,36 +73,17 @@ def run_corpus(request: RunRequest) -> RunOutcome:
     """Run the corpus, write the results, and print the outcome.
 
     Raises:
-        ConformanceError: the settings, the corpus, a subject or an expectations file is wrong.
-        SuiteFault: pytest raised an internal error before the first result.
-        KeyboardInterrupt: the user interrupted the run before its first result.
+        ConformanceError: the settings, the corpus, a subject, a worker or an expectations file is wrong.
+        KeyboardInterrupt: the user interrupted the run before its first case, or interrupted its end.
     """
-    session = ConformanceSession(request.settings, interrupted_run=request.interrupted_run)
-    starter = _SessionStarter(session)
-    plugins: list[object] = [starter]
-    if sys.stderr.isatty():
-        from conformance.run.progress import ProgressBar
-
-        plugins.append(ProgressBar(session))
     with install_signal_deferral():
+        session = RunSession(request.settings, request.interrupted_run, {"--lf": "yes"} if request.last_failed else {})
         try:
-            status = pytest.main(_arguments(session, request), plugins=plugins)
-        finally:
-            gc.enable()
-            starter.uninterruptible.close()
-            session.processes.stop()
-            if session.recorder is not None and not session.recorder.has_begun:
-                session.recorder.abandon()
-    if session.abandoned is not None:
-        raise session.abandoned
-    if session.interrupted and not (session.recorder and session.recorder.has_begun):
-        raise KeyboardInterrupt  # before the first result
-    fault: SuiteFault | None = session.recorder.fault if session.recorder else None
-    if status == pytest.ExitCode.INTERNAL_ERROR and fault is None:
-        fault = SuiteFault("pytest raised an internal error; its message is above")
-        if not (session.recorder and session.recorder.has_begun):
-            raise fault
-    _check_has_results(session, status)
+            _execute(session, request)
+        except BaseException as error:
+            session.abandon(error)
+            raise
+    fault: SuiteFault | None = session.recorder.fault
     try:
         print_outcome(session, request.output)
     except (BrokenPipeError, SystemExit):  # rich exits if the reader of a pipe has gone
@@ -117,7 +93,128 @@ def run_corpus(request: RunRequest) -> RunOutcome:
             fault = OutputFault(f"the outcome was not printed: {type(error).__name__}: {error}")
             fault.__cause__ = error
     ended = ExitStatus.FAILS if session.reasons else ExitStatus.PASSES
-    return RunOutcome(ExitStatus.INTERRUPTED if session.interrupted else ended, session.is_resumable, fault)
+    return RunOutcome(ExitStatus.INTERRUPTED if session.is_interrupted else ended, session.is_resumable, fault)
+
+
+def _execute(session: RunSession, request: RunRequest) -> None:
+    """Execute the cases of a session, and write the end of its results file."""
+    session.continue_interrupted_run()
+    if request.last_failed:
+        by_id = {item_id(*item): item for item in session.items}
+        session.restrict({by_id[id] for id in select_last_failed(by_id)})
+    if not session.items:
+        raise UsageError(
+            "no-case-selected", "The selection matches no case.", "Run `onnx-conformance list` to see the cases."
+        )
+    execution = _Execution(session, request)
+    gc.freeze()  # what exists now lives until the end of the run
+    gc.enable()
+    try:
+        execution.run()
+    except KeyboardInterrupt:
+        session.is_interrupted = True
+        write_notice(
+            f"Interrupted after {session.recorder.results} of {len(session.items)} results: the subjects are ended, the"
+            " failures are explained, and the results are written. Ctrl-C again leaves the explanations out."
+        )
+        session.end_subjects()
+    finally:
+        update_last_failed(execution.has_failed)
+    try:
+        session.stop_subjects()
+        session.finish(execution.why_missing, is_stopped=execution.is_stopped)
+    except KeyboardInterrupt:
+        write_notice(_last_words(session))
+        raise
+
+
+def _last_words(session: RunSession) -> str:
+    """Return the line for an interruption at the end of a run: the partial results file, and how to continue."""
+    target = session.settings.results
+    if target is None:
+        return "Interrupted: no results are written, because --results is not given."
+    return (
+        f"Interrupted: {partial_path(target)} has {session.recorder.results} results."
+        f" Continue the run with the same options and --resume {target}"
+    )
+
+
+class _Execution:
+    """The execution of the pending items of a session.
+
+    Attributes:
+        has_failed: whether an item had an unexpected result, by its id.
+        is_stopped: whether `--exit-first` stopped the run.
+    """
+
+    def __init__(self, session: RunSession, request: RunRequest) -> None:
+        self._session, self._request = session, request
+        self._losses: list[str] = []
+        self.has_failed: dict[str, bool] = {}
+        self.is_stopped = False
+
+    def run(self) -> None:
+        """Execute the items and record their results.
+
+        A crash of a subject is a verdict. Only a chunk whose worker died is executed again; without isolation, a
+        subject may have ended the worker, and the chunk is lost.
+
+        Raises:
+            ConformanceError: the corpus is altered, a file cannot be written, or the workers cannot do the job.
+        """
+        request, session = self._request, self._session
+        settings, is_local = request.settings, request.workers is None and request.dask is None
+        workers = create_workers(
+            *(request.workers, request.dask, write_notice),
+            LossPolicy(1 if settings.no_isolation else CHUNK_ATTEMPTS, lambda _, how: self._losses.append(how)),
+        )
+        divisor = None if is_local else request.workers or DASK_CHUNK_WORKERS
+        job = RunJob(
+            replace(settings, data=settings.data and settings.data.absolute(), results=None),
+            session.corpus.digest,
+            subject_infos(session.subjects),
+            {} if request.dask is None else run_environment(session.subjects),
+            divide_into_chunks(session.pending_items, divisor),
+            local=(session.corpus, session.subjects) if is_local else None,
+        )
+        session.process_count = request.workers or 1
+        if not is_local:
+            session.stop_subjects()
+        with ExitStack() as stack:
+            advance = stack.enter_context(_progress(len(session.pending_items)))
+            for chunk in stack.enter_context(closing(run_job(job, workers))):  # type: ignore[type-var]
+                if request.dask is not None:
+                    session.hosts.add(chunk.result.host)
+                for result in chunk.result.results:
+                    self._record(result)
+                    advance(result.case)
+                    if self.is_stopped:
+                        return
+
+    def _record(self, result: Result) -> None:
+        is_expected = self._session.add(result)
+        self.has_failed[item_id(result.subject, result.case)] = not is_expected
+        self.is_stopped = self._request.exit_first and not is_expected
+
+    @property
+    def why_missing(self) -> str:
+        """Why results are missing, as a clause, if any are."""
+        if not self._losses:
+            return "the run was stopped early"
+        count = f"{len(self._losses)} worker process{'es' * (len(self._losses) > 1)} died"
+        return f"{count} (the last {self._losses[-1]})"
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar if standard error is a terminal; see `progress_counter`."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from conformance.run.progress import progress_counter
+
+    with progress_counter("running", total) as advance:
+        yield advance
 
 
 def _discard_output() -> None:
@@ -125,97 +222,3 @@ def _discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
-
-
-class _SessionStarter:
-    """A pytest plugin that registers the `ConformanceSession` in pytest.
-
-    The session is created before pytest starts, so that an error in the settings or the corpus is reported at once.
-
-
-    Attributes:
-        uninterruptible: context that defers interruptions while pytest starts its session and its workers. Without it,
-            an interruption could leave workers running.
-    """
-
-    def __init__(self, session: ConformanceSession) -> None:
-        self._session = session
-        self.uninterruptible = ExitStack()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.pluginmanager.register(self._session, SESSION_PLUGIN_NAME)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Mark a worker as started by the command `run`, and count it: the diagnosis uses as many processes."""
-        node.workerinput[RUN_COMMAND_KEY] = True
-        self._session.process_count = node.workerinput["workercount"]
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        self.uninterruptible.enter_context(deferred_signals())
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_setupnodes(self) -> None:
-        """Block SIGINT in workers from their start, because Ctrl-C reaches all processes; the workers unblock it."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        self.uninterruptible.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self) -> None:
-        self.uninterruptible.close()
-
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Forward the interruption to the `ConformanceSession`, which may not be registered as a plugin yet."""
-        self._session.pytest_keyboard_interrupt(excinfo)
-
-
-def _arguments(session: ConformanceSession, request: RunRequest) -> list[str]:
-    """Return the arguments for pytest, which disable the user's configuration, other plugins and terminal output."""
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # the user's own pytest may need them, a run never does
-        os.environ.pop(name, None)
-    arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
-    arguments += ["-o", f"cache_dir={_cache_folder()}"]
-    arguments += [part for name in _DISABLED_PLUGINS for part in ("-p", f"no:{name}")] + [
-        "-p",
-        "conformance.run.plugin",
-    ]
-    arguments += _xdist_arguments(request.workers)
-    arguments += ["-x"] if request.exit_first else []
-    arguments += ["--lf"] if request.last_failed else []
-    return arguments
-
-
-def _cache_folder() -> Path:
-    """Return the folder in which pytest stores the last failures of runs that start in the current directory."""
-    try:
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # no home directory is known
-        caches = Path(gettempdir())
-    here = hashlib.sha256(os.fsencode(Path.cwd())).hexdigest()[:16]
-    return caches / "onnx-conformance" / here
-
-
-def _xdist_arguments(workers: int | None) -> list[str]:
-    """Return the arguments for pytest-xdist; its workers do not import modules from the current directory."""
-    if workers is None:
-        return []
-    python = f"{shlex.quote(sys.executable)} -P"
-    return ["-p", "xdist.plugin", "--dist", "load", "--tx", f"{workers}*popen//python={python}"]
-
-
-def _check_has_results(session: ConformanceSession, status: int) -> None:
-    """Check that the run has at least one result, because a run without results would pass.
-
-    Raises:
-        UsageError: no case is selected, or pytest ended before the first result.
-    """
-    if session.recorder is not None and session.recorder.has_begun:
-        return
-    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
-        raise UsageError(
-            "no-case-selected", "The selection matches no case.", "Run `onnx-conformance list` to see the cases."
-        )
-    raise UsageError("nothing-run", "No case was run.", "Read the message of pytest above.")

@@ -71,6 +71,8 @@ def check_keyword(keyword: str) -> None:
     Raises:
         UsageError: the expression is too long or malformed.
     """
+    if not keyword.strip():
+        return
     from _pytest.mark.expression import Expression  # pytest exports no public name for the parser
 
     if (tokens := len(re.findall(r"[()]|[^\s()]+", keyword))) > MAX_KEYWORD_TOKENS:
@@ -170,10 +172,10 @@ def keyword_matcher(keyword: str) -> Callable[[str], bool]:
     Upper and lower case are equivalent. Unlike in pytest, words are compared with the id alone, and not with the
     subject, the path or marks.
     """
-    from _pytest.mark.expression import Expression
-
     if not keyword.strip():
         return lambda _: True
+    from _pytest.mark.expression import Expression
+
     expression = Expression.compile(keyword)
     return lambda case: expression.evaluate(lambda word, /, **_: word.lower() in case.lower())
 

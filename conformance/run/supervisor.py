@@ -9,7 +9,6 @@ child reports the exit status through a pipe. If the child ends without a report
 
 from __future__ import annotations
 
-import atexit
 import os
 import secrets
 import signal
@@ -72,19 +71,6 @@ def report_status_and_exit(status: int) -> None:
     """
     if _status_pipe:
         _end(*_status_pipe[0], status)
-
-
-def exit_without_cleanup() -> None:
-    """Make this process end without clean-up, because runtimes with threads may crash when the interpreter ends.
-
-    Workers of a run call this function. The controller has received all their results when they end.
-    """
-    atexit.register(_end_now)
-
-
-def _end_now() -> NoReturn:
-    _flush_streams()
-    os._exit(0)
 
 
 def _flush_streams() -> None:

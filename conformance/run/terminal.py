@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.results.failure_groups import FailureGroup
-    from conformance.run.session import ConformanceSession
+    from conformance.run.session import RunSession
 
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
@@ -61,12 +62,18 @@ class OutputOptions:
     to_stderr: bool = False
 
 
-def print_outcome(session: ConformanceSession, options: OutputOptions) -> None:
+def write_notice(sentence: str) -> None:
+    """Write a sentence about the progress of a run to standard error."""
+    sys.stderr.write(f"{escape_unprintable(sentence)}\n")
+    sys.stderr.flush()
+
+
+def print_outcome(session: RunSession, options: OutputOptions) -> None:
     """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
     if options.detail is Detail.NOTHING:
         return
     console = Console(highlight=False, emoji=False, stderr=options.to_stderr)
-    groups = session.recorder.failure_groups if session.recorder else []
+    groups = session.recorder.failure_groups
     counts = _outcome_counts(session)
     outcome = "[bold red]FAILED[/]" if session.reasons else "[bold green]PASSED[/]"
     console.print(f"{outcome}: {counts.sentence}", soft_wrap=True)
@@ -90,13 +97,12 @@ def _print_table(console: Console, table: Table) -> None:
     console.print(table)
 
 
-def _outcome_counts(session: ConformanceSession) -> OutcomeCounts:
-    assert session.recorder is not None
+def _outcome_counts(session: RunSession) -> OutcomeCounts:
     criterion = session.recorder.criterion
     return OutcomeCounts.count(criterion.verdicts.values(), criterion.known_failures.total(), criterion.settings.level)
 
 
-def _selection_line(session: ConformanceSession) -> str:
+def _selection_line(session: RunSession) -> str:
     """Return a line on the corpus, the number of cases that were run, and why the other cases were not run."""
     corpus, selected = session.corpus, session.selected
     line = f"corpus {corpus.version} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
@@ -149,9 +155,8 @@ def _next_command(groups: Sequence[FailureGroup], options: OutputOptions) -> str
     return f"Next: {command}" + ("" if results else "; after a run with --results FILE, -r FILE adds the evidence.")
 
 
-def _notes(session: ConformanceSession) -> Iterator[str]:
+def _notes(session: RunSession) -> Iterator[str]:
     """Yield remarks on unusual properties of the pass criterion and of the subjects."""
-    assert session.recorder is not None
     settings = session.recorder.criterion.settings
     if settings.require:
         yield f"required: {', '.join(settings.require)}"
@@ -172,10 +177,8 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
         yield f"each case was run {session.settings.repeat} times"
 
 
-def _unexplained(session: ConformanceSession, detail: Detail) -> Iterator[str]:
+def _unexplained(session: RunSession, detail: Detail) -> Iterator[str]:
     """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
-    if session.recorder is None:
-        return
     records = session.recorder.unexplained
     shown = records if detail is Detail.CASES else []
     yield from map(failure_groups.unexplained_sentence, shown)
@@ -191,9 +194,8 @@ def _unexplained(session: ConformanceSession, detail: Detail) -> Iterator[str]:
     yield from [""] if shown or left or undiagnosed else []
 
 
-def _verdict_table(session: ConformanceSession) -> Table:
+def _verdict_table(session: RunSession) -> Table:
     """Return a table with the number of each verdict by subject and level; known failures are counted by subject."""
-    assert session.recorder is not None
     counts = session.recorder.criterion.verdicts
     used = [v for v in Verdict if any(counter[v] for levels in counts.values() for counter in levels.values())]
     known = session.recorder.criterion.known_failures

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from command_outputs import read_tree
 from corpora import ADAM, SEVERAL
-from refusals import assert_bad_input, assert_bad_input_by_pytest, assert_usage_error
+from refusals import assert_bad_input, assert_usage_error
 
 RIGHT = "fake_backends:AlwaysRight"
 
@@ -115,9 +115,9 @@ class TestErrors:
         assert_bad_input(command("run", "-b", RIGHT, "--data", name), "corpus.manifest-missing", name, "generate")
 
     @pytest.mark.parametrize("name", ["my [old] cases", "my::cases"])
-    def test_directory_with_pytest_syntax_is_rejected(self, command, corpus_copy, tmp_path, name):
+    def test_directory_with_pytest_syntax_is_accepted(self, command, corpus_copy, tmp_path, name):
         corpus_copy.rename(tmp_path / name)
-        assert_bad_input_by_pytest(command("run", "-b", RIGHT, "--data", tmp_path / name), name)
+        assert command("run", "-b", RIGHT, "--data", tmp_path / name).status == 0
 
     def test_missing_corpus_file_is_rejected(self, command, corpus_copy):
         (corpus_copy / "node" / ADAM / "model.onnx").unlink()

@@ -115,7 +115,7 @@ def test_ctrl_c_during_start_of_workers_prints_no_traceback(here, small_corpus):
         process_group=0,
     )
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    assert wait_until(lambda: any(b"readline" in command_line(number) for number in children.read_text().split()))
+    assert wait_until(lambda: any(b"spawn_main" in command_line(number) for number in children.read_text().split()))
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=LONGEST_WAIT)
     assert process.returncode == 130
@@ -158,11 +158,34 @@ def test_interruption_before_first_case_writes_no_file(command, here, small_corp
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("conformance.run.session.ConformanceSession.pytest_configure", interrupt)
+    monkeypatch.setattr("conformance.run.session.RunSession.continue_interrupted_run", interrupt)
     (here / "out.html").write_text("old")
     told = ("-b", RIGHT, "--data", small_corpus, "--results", "out.jsonl", "--html", "out.html")
     assert command("run", *told).status == 130
     assert [(path.name, path.read_text()) for path in here.iterdir()] == [("out.html", "old")]
+
+
+def test_interruption_of_the_end_names_the_partial_file_and_how_to_continue(command, here, small_corpus, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    told = ("run", "-b", "fake_backends:AlwaysWrong", "--data", small_corpus, "--results", "out.jsonl")
+    with monkeypatch.context() as patched:
+        patched.setattr("conformance.diagnosis.run.diagnose_run", interrupt)
+        ended = command(*told, diagnose=True)
+    assert ended.status == 130
+    assert "out.jsonl.partial" in ended.err
+    assert f"{len(SMALL)} results" in ended.err
+    assert "--resume out.jsonl" in ended.err
+    assert command(*told[:5], "--resume", "out.jsonl", diagnose=True).status == 1
+    assert read_results(here / "out.jsonl").footer["diagnoses"]
+
+
+def test_interrupted_run_prints_how_many_results_it_has(command, here, small_corpus):
+    told = ("-b", "fake_backends:Interrupted", "--no-isolation", "--data", small_corpus, "--results", "out.jsonl")
+    ended = command("run", *told)
+    results = read_results(here / "out.jsonl").footer["results"]
+    assert (ended.status, f"{results} of {len(SMALL)}" in ended.err.splitlines()[0]) == (130, True)
 
 
 class TestResume:
@@ -202,13 +225,13 @@ class TestResume:
         assert [run(*told, "--resume", "out.jsonl").status for _ in range(3)] == [130, 130, 0]
         assert read_results(cut_off).footer["results"] == len(SMALL)
 
-    def test_resume_after_interrupted_collection_runs_all_cases(self, run, resume, cut_off, monkeypatch):
+    def test_resume_after_interruption_of_first_case_runs_all_cases(self, run, resume, cut_off, monkeypatch):
         def interrupt(*_):
             raise KeyboardInterrupt
 
         partial_path(cut_off).unlink()
         with monkeypatch.context() as patched:
-            patched.setattr("conformance.run.pytest_items.CorpusFile.collect", interrupt)
+            patched.setattr("conformance.run.job.Executor.run", interrupt)
             assert run("-b", RIGHT, "--results", "out.jsonl").status == 130
         assert resume().status == 0
         assert read_results(cut_off).header["corpus"]["selected"] == len(SMALL)

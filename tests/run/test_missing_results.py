@@ -78,7 +78,7 @@ def run_pytest(suite, small_corpus):
     def run(*arguments, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         environment |= {"PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
-        plugins = [part for name in ("conformance.run.plugin", "xdist") for part in ("-p", name)]
+        plugins = [part for name in ("onnx_conformance_pytest", "xdist") for part in ("-p", name)]
         told = (f"--onnx-backend={RIGHT}", f"--onnx-data={small_corpus}", "--onnx-no-isolation")
         words = ["pytest", *plugins, *told, "--onnx-results=out.jsonl", "test_own.py", *arguments]
         return run_in_fork(pytest.main, words, suite, [str(SUPPORT), str(suite)], environment)
@@ -137,6 +137,7 @@ def test_command_ignores_plugins_of_the_environment(process, here, small_corpus,
 
 DIES = """
 import os
+from multiprocessing import parent_process
 from pathlib import Path
 from fake_backends import AlwaysRight
 
@@ -147,7 +148,7 @@ class Prepared:
 class Dies(AlwaysRight):
     @classmethod
     def prepare(cls, model, device="CPU"):
-        if "PYTEST_XDIST_WORKER" in os.environ and Path("deadly").exists() and {when}:
+        if parent_process() and Path("deadly").exists() and {when}:
             os._exit(0)
         return super().prepare(model, device)
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from types import SimpleNamespace
 
 import pytest
 from command_outputs import results_by_key
@@ -13,8 +12,6 @@ from forked_program import run_in_fork
 from repository import SUPPORT
 
 from conformance.results.file import read_results
-from conformance.run.recorder import Recorder
-from conformance.run.session import ConformanceSession
 
 RIGHT, WRONG, WRONG_ON_ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
 OWN = "def test_own_item():\n    pass\n"
@@ -32,10 +29,11 @@ def run_pytest(suite):
     """Return a function that runs pytest in that directory, with only this plugin and xdist."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    plugins = [part for name in ("conformance.run.plugin", "xdist") for part in ("-p", name)]
+    plugins = [part for name in ("onnx_conformance_pytest", "xdist") for part in ("-p", name)]
 
-    def run(*arguments):
-        return run_in_fork(pytest.main, ["pytest", *plugins, *map(str, arguments)], suite, [str(SUPPORT)], environment)
+    def run(*arguments, plugins=plugins):
+        words = ["pytest", *plugins, *map(str, arguments)]
+        return run_in_fork(pytest.main, words, suite, [str(SUPPORT), str(suite)], environment)
 
     return run
 
@@ -68,7 +66,7 @@ class TestWithoutBackend:
         (suite / "test_own.py").write_text(
             "import sys\n\n\ndef test_own_item():\n"
             "    heavy = {'numpy', 'onnx', 'rich', 'typer', 'jinja2'}\n"
-            "    heavy |= {'conformance.run.session', 'conformance.corpus.corpus'}\n"
+            "    heavy |= {'conformance'}\n"
             "    assert not heavy & set(sys.modules)\n"
         )
         ended = process("pytest")
@@ -239,16 +237,70 @@ class TestBadInput:
 
 
 def test_plugin_import_loads_no_heavy_module(process):
-    program = "import sys, conformance.run.plugin; print(sorted({'onnx', 'numpy', 'rich'} & set(sys.modules)))"
+    heavy = "{'onnx', 'numpy', 'rich', 'conformance'}"
+    program = f"import sys, onnx_conformance_pytest; print(sorted({heavy} & set(sys.modules)))"
     assert process("python", "-c", program).out == "[]\n"
 
 
-def test_reports_of_a_batch_are_logged_with_the_last_one():
-    session, recorder = object.__new__(ConformanceSession), object.__new__(Recorder)
-    logged = []
-    hook = SimpleNamespace(pytest_runtest_logreport=lambda report: logged.append(report.nodeid))
-    parts = [(name, ("", None, name), None, 0.0) for name in ("first", "second", "last")]
-    last = session.pytest_report_from_serializable(SimpleNamespace(hook=hook), {"batch": parts})
-    assert (last.nodeid, logged) == ("last", [])
-    recorder.pytest_runtest_logreport(last)
-    assert logged == ["first", "second"]
+class TestSharedState:
+    """What the plugin shares with the command `run`, and with other plugins and projects."""
+
+    def test_item_id_of_output_is_accepted_as_argument(self, run):
+        ended = run(RIGHT, "-v", f"onnx-conformance::{ADAM}[{RIGHT}]")
+        assert counts(ended) == {"passed": 1}
+        assert f"onnx-conformance::{ADAM}[{RIGHT}] PASSED" in ended.out
+
+    def test_item_id_is_accepted_with_workers(self, run):
+        assert counts(run(RIGHT, "-n", "2", f"onnx-conformance::{ADAM}[{RIGHT}]")) == {"passed": 1}
+
+    def test_unknown_item_id_is_usage_error(self, run):
+        ended = run(RIGHT, f"onnx-conformance::test_adan[{RIGHT}]")
+        assert (ended.status, "test_adan" in ended.err + ended.out) == (4, True)
+
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+    def test_last_failed_of_plugin_and_command_is_shared(self, run, process, suite, small_corpus, workers):
+        run(WRONG_ON_ARGMAX)
+        told = ("run", "-b", WRONG_ON_ARGMAX, "--data", small_corpus, "--no-diagnosis", "--no-isolation")
+        process("onnx-conformance", *told, "--lf", "--results", "out.jsonl")
+        assert {case for _, case in results_by_key(suite / "out.jsonl")} == {EXACT, INDEX}
+        process("onnx-conformance", "run", "-b", WRONG, *told[3:], "--case", ADAM, "--fail-level", "should")
+        ended = run(WRONG, "--lf", *workers)
+        assert counts(ended)["failed"] == 1
+        assert "passed" not in counts(ended)
+
+    def test_percentage_with_workers_ends_at_hundred(self, run):
+        out = run(RIGHT, "-n", "2", "-v", "-p", "no:cacheprovider").out
+        found = [int(number) for number in re.findall(r"\[ *(\d+)%\]", out)]
+        assert found == sorted(found)
+        assert (len(found), found[-1]) == (1 + len(SMALL), 100)
+
+    def test_reasons_of_failed_run_are_printed(self, run):
+        assert "onnx-conformance: " in run("raising_backends:SaysUnsupported").out
+
+    def test_option_of_other_plugin_is_left_to_it(self, run_pytest, suite):
+        (suite / "other.py").write_text(
+            "def pytest_addoption(parser):\n    parser.addoption('--onnx-backend', default='own')\n"
+            "def pytest_configure(config):\n    assert config.getoption('onnx_backend') == 'own'\n"
+        )
+        ended = run_pytest("-p", "other", "-p", "onnx_conformance_pytest", "test_own.py", plugins=())
+        assert (ended.status, counts(ended)["passed"]) == (0, 1)
+        assert "--onnx-backend" in ended.out
+
+
+@pytest.fixture
+def project(here):
+    """Directory of a project whose own package is called `conformance`."""
+    (here / "conformance").mkdir()
+    (here / "conformance" / "__init__.py").write_text("OWN = True\n")
+    (here / "test_own.py").write_text("def test_own_package():\n    import conformance\n\n    assert conformance.OWN\n")
+    return here
+
+
+def test_project_with_package_conformance_runs_its_tests(project, process):
+    ended = process("python", "-m", "pytest", "test_own.py")
+    assert (ended.status, counts(ended)) == (0, {"passed": 1}), ended.out + ended.err
+
+
+def test_project_that_hides_the_suite_is_usage_error(project, process):
+    ended = process("python", "-m", "pytest", "--onnx-backend", RIGHT, "test_own.py")
+    assert (ended.status, "hides onnx-conformance" in ended.err + ended.out) == (4, True)

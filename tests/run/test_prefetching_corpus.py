@@ -7,7 +7,7 @@ from refusals import assert_raises
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
-from conformance.run.worker import PrefetchingCorpus
+from conformance.run.prefetch import PrefetchingCorpus
 
 
 def prefetch(corpus, case):

@@ -46,13 +46,6 @@ def assert_bad_input(ended, *named: object) -> None:
         assert each in ended.err
 
 
-def assert_bad_input_by_pytest(ended, named: str) -> None:
-    """Assert that a command ended with status 2 on an error that pytest reports first."""
-    assert ended.status == 2, (ended.out, ended.err)
-    assert "Traceback" not in ended.out + ended.err
-    assert named in ended.err
-
-
 def assert_usage_error(ended, *named: str) -> None:
     """Assert that a command ended with status 2 because of its options."""
     assert ended.status == 2

@@ -1,0 +1,307 @@
+"""A run as a job: chunks of cases, which this process, worker processes or Dask workers execute."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from conformance.corpus.corpus import bundled_corpus_path, open_corpus, read_manifest
+from conformance.errors import JobError
+from conformance.isolation.start_subjects import StartingSubjects, client_of
+from conformance.jobs.job import require_number
+from conformance.judging.execute import ExecutionOptions, execute
+from conformance.judging.profile_rules import load_profile
+from conformance.processes.helper import adopt_orphans
+from conformance.results.environment import LIBRARY_VARIABLES
+from conformance.results.records import Result  # noqa: TC001 - msgspec reads the annotation
+from conformance.run.environment_versions import run_environment
+from conformance.run.prefetch import Prefetcher
+from conformance.serialization.decoding import MalformedError
+from conformance.serialization.text import one_line
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.isolation.protocol import SubjectInfo
+    from conformance.jobs.job import ChunkResult
+    from conformance.run.settings import Settings
+    from conformance.subjects.loading import Subject
+
+MAX_CHUNK_CASES = 64
+MIN_CHUNKS_PER_WORKER = 6
+
+
+class CaseResults(msgspec.Struct):
+    """Result of a chunk: the results of its cases, and the host that executed them."""
+
+    host: str
+    results: list[Result]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Cases that one worker runs on one subject, one after the other.
+
+    Attributes:
+        subject: name of the subject.
+        cases: ids of the cases.
+    """
+
+    subject: str
+    cases: tuple[str, ...]
+
+
+def divide_into_chunks(items: Sequence[tuple[str, str]], workers: int | None) -> tuple[Chunk, ...]:
+    """Divide pairs of subject and case into chunks of one subject.
+
+    The chunks of several workers are small, so that no worker waits long for another one at the end.
+
+    Args:
+        items: the pairs, subject by subject.
+        workers: number of workers; None for this process, whose chunks have one case.
+    """
+    size = 1 if workers is None else max(1, min(MAX_CHUNK_CASES, len(items) // (workers * MIN_CHUNKS_PER_WORKER)))
+    cases: dict[str, list[str]] = {}
+    for subject, case in items:
+        cases.setdefault(subject, []).append(case)
+    return tuple(
+        Chunk(subject, tuple(ids[start : start + size]))
+        for subject, ids in cases.items()
+        for start in range(0, len(ids), size)
+    )
+
+
+@dataclass(frozen=True)
+class RunJob:
+    """The cases of a run as a job; see `conformance.jobs.job.Job`.
+
+    Attributes:
+        settings: the settings of the run.
+        digest: digest of the corpus.
+        infos: the properties of the isolated subjects, which this process has started, by name.
+        environment: the environment of this process, which Dask workers must have too; empty for workers on this
+            machine.
+        chunks: the chunks.
+        local: the corpus and the subjects of this process, if it executes the job itself; workers do not receive them.
+    """
+
+    settings: Settings
+    digest: str
+    infos: Mapping[str, SubjectInfo]
+    environment: Mapping[str, str]
+    chunks: tuple[Chunk, ...]
+    local: tuple[Corpus, Sequence[Subject]] | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether Dask workers execute the job; each then checks that it computes what this process would compute."""
+        return bool(self.environment)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes that workers receive."""
+        return {**self.__dict__, "local": None}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """See `conformance.jobs.job.Job`."""
+        options = replace(self.settings, results=None).as_options()
+        return {"job": "run", "corpus": self.digest, "environment": dict(self.environment), "options": options}
+
+    @property
+    def result_type(self) -> Any:
+        """See `conformance.jobs.job.Job`."""
+        return CaseResults
+
+    def chunk_numbers(self) -> range:
+        """See `conformance.jobs.job.Job`."""
+        return range(len(self.chunks))
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        require_number(chunk.number, len(self.chunks))
+        expected = self.chunks[chunk.number]
+        keys = [(result.subject, result.case) for result in chunk.result.results]
+        if keys != [(expected.subject, case) for case in expected.cases]:
+            raise MalformedError("the results are of other cases")
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], CaseResults]]:
+        """See `conformance.jobs.job.Job`."""
+        if self.local is None and not self.is_remote:
+            adopt_orphans()
+        executor = Executor(*(self.local or self.prepare_worker()), self.settings)
+        try:
+            yield partial(self._run_chunk, executor)
+        except BaseException:
+            executor.end()
+            raise
+        executor.stop()
+
+    def prepare_worker(self) -> tuple[Corpus, Sequence[Subject]]:
+        """Open the corpus and start the subjects in a worker.
+
+        Raises:
+            ConformanceError: the worker lacks the corpus or a subject, or has another one.
+        """
+        settings, path = self.settings, (self.settings.data or bundled_corpus_path()).resolve()
+        if self.is_remote:
+            for name in LIBRARY_VARIABLES:  # a Dask worker has values of its own, such as OMP_NUM_THREADS=1
+                os.environ.pop(name, None)
+            os.environ.update({name: self.environment[name] for name in LIBRARY_VARIABLES if name in self.environment})
+            corpus = open_corpus(path)
+        else:
+            corpus = read_manifest(path)  # this process has checked that every file exists
+        if corpus.digest != self.digest:
+            raise JobError("other-corpus", f"{path} is another corpus there.", "Install the same corpus on the worker.")
+        starting = StartingSubjects(
+            *(settings.subjects, settings.limits, {} if self.is_remote else self.infos),
+            implements=settings.implements,
+            in_process=settings.no_isolation,
+            python=settings.python,
+        )
+        subjects = starting.subjects()
+        if self.is_remote:
+            try:
+                self._check_same_results(subjects)
+            except JobError:
+                starting.end()
+                raise
+        return corpus, subjects
+
+    def _check_same_results(self, subjects: Sequence[Subject]) -> None:
+        """Check that a worker on another machine computes what this process would compute.
+
+        Raises:
+            JobError: a subject or the environment differs.
+        """
+        infos, environment = subject_infos(subjects), run_environment(subjects)
+        pairs: list[tuple[str, object, object]] = [(name, info, infos[name]) for name, info in self.infos.items()]
+        keys = sorted({*self.environment, *environment})
+        pairs += [(name, self.environment.get(name, "none"), environment.get(name, "none")) for name in keys]
+        for name, here, there in pairs:
+            if here != there:
+                raise JobError(
+                    "other-environment",
+                    f"{name} is {_shorten(there)} there, and {_shorten(here)} here.",
+                    "Use workers with the same packages and the same processor, so that the results are comparable.",
+                )
+
+    def _run_chunk(self, executor: Executor, number: int) -> CaseResults:
+        chunk = self.chunks[number]
+        following = [*chunk.cases[1:], self._next_case(number)]
+        results = [executor.run(chunk.subject, *pair) for pair in zip(chunk.cases, following, strict=True)]
+        return CaseResults(socket.gethostname(), results)
+
+    def _next_case(self, number: int) -> str | None:
+        """Return the case that runs after a chunk, if the same subject runs it in this process; None otherwise."""
+        if self.local is None or number + 1 == len(self.chunks):
+            return None
+        following = self.chunks[number + 1]
+        return following.cases[0] if following.subject == self.chunks[number].subject else None
+
+
+class Executor:
+    """Executes cases in one process; at most one subject has a process at a time."""
+
+    def __init__(self, corpus: Corpus, subjects: Sequence[Subject], settings: Settings) -> None:
+        self._corpus = corpus
+        self._subjects = {subject.id: subject for subject in subjects}
+        self._prefetcher = Prefetcher(corpus, settings.repeat)
+        self._options = execution_options(settings)
+        self._clients = {subject.id: client for subject in subjects if (client := client_of(subject)) is not None}
+        self._current: Subject | None = None
+
+    def stop(self) -> None:
+        """Stop the processes of the subjects."""
+        for client in self._clients.values():
+            client.stop()
+
+    def end(self) -> None:
+        """Kill the processes of the subjects."""
+        for client in self._clients.values():
+            client.end()
+
+    def run(self, id: str, case: str, following: str | None) -> Result:
+        """Run a case on a subject and return the result.
+
+        Args:
+            following: the case that runs next on the subject, or None.
+        """
+        subject = self._subjects[id]
+        self._switch_to(subject)
+        after = None if following is None else self._corpus.cases[following]
+        with discarded_output(is_needed=id not in self._clients):
+            return self._execute(subject, self._corpus.cases[case], after)
+
+    def _execute(self, subject: Subject, case: CorpusCase, after: CorpusCase | None) -> Result:
+        once_answered = None
+        if after is not None:
+            self._prefetcher.set_idle_work(subject, after)
+            once_answered = partial(self._prefetcher.send_ahead, subject, after)
+        result = execute(subject, self._prefetcher.load(case), self._options, once_answered)
+        self._prefetcher.was_unsupported = result.verdict is Verdict.UNSUPPORTED
+        return result
+
+    def _switch_to(self, subject: Subject) -> None:
+        """Make `subject` the current subject, and stop the process of a different previous subject."""
+        if self._current is not subject:
+            self.stop()
+        self._current = subject
+
+
+def _shorten(value: object) -> str:
+    return one_line(str(value))[:200]
+
+
+def execution_options(settings: Settings) -> ExecutionOptions:
+    """Return the options with which each case of a run is executed."""
+    counter, record_failure = None, None
+    if settings.accuracy:
+        from conformance.judging.accuracy import AccuracyCounter
+
+        counter = AccuracyCounter()
+    if settings.diagnosis:
+        from conformance.diagnosis.recorded_outputs import record_outputs
+
+        record_failure = record_outputs
+    profile = load_profile(settings.profile) if settings.profile is not None else None
+    return ExecutionOptions(settings.repeat, profile, counter, settings.record_outputs, record_failure)
+
+
+def subject_infos(subjects: Sequence[Subject]) -> dict[str, SubjectInfo]:
+    """Return the properties of the isolated subjects by name."""
+    return {subject.id: client.info() for subject in subjects if (client := client_of(subject)) is not None}
+
+
+@contextmanager
+def discarded_output(*, is_needed: bool) -> Iterator[None]:
+    """Discard what a subject in this process prints in the block, because reports may go to standard output.
+
+    Args:
+        is_needed: whether a subject runs in this process; the output of an isolated subject does not come here.
+    """
+    if not is_needed:
+        yield
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(descriptor) for descriptor in (1, 2)]
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        try:
+            for descriptor in (1, 2):
+                os.dup2(nowhere.fileno(), descriptor)
+            yield
+        finally:
+            for descriptor, original in zip((1, 2), kept, strict=True):
+                os.dup2(original, descriptor)
+                os.close(original)
