@@ -12,9 +12,12 @@ from conformance.models.inputs import dense_array, tensor_elements
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from conformance.reference.numbers.enclosure import Tensor
     from conformance.reference.numbers.number_system import NumberSystem, Value
+
+    NodeEnclosure: TypeAlias = Callable[["Node", Sequence[Tensor]], list[Tensor]]
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from conformance.verdicts import Level, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.reference.enclosures.exact import NodeEnclosure
-    from conformance.reference.nodes import Node
+    from conformance.reference.nodes import Node, NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
 
 ENCLOSURES: Mapping[str, NodeEnclosure] = {

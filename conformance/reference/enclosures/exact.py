@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node
     from conformance.reference.numbers.enclosure import Tensor
-
-    NodeEnclosure: TypeAlias = Callable[[Node, Sequence[Tensor]], list[Tensor]]
 
 MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape"} | {
     "Pad",

@@ -21,8 +21,7 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.reference.enclosures.exact import NodeEnclosure
-    from conformance.reference.nodes import Node
+    from conformance.reference.nodes import Node, NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
 
 

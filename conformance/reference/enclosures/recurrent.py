@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.enclosures.exact import NodeEnclosure
-    from conformance.reference.nodes import Node
+    from conformance.reference.nodes import Node, NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
 
     Activation = Callable[[Enclosure], Enclosure]
