@@ -69,6 +69,9 @@ class NoTensorMessage(TypedDict):
 
     name: NotRequired[str]
     invalid_return: ShortText
+    digest: NotRequired[
+        Annotated[ShortText, Meta(description="SHA-256 of the value: equal for equal sequences, maps and texts.")]
+    ]
 
 
 Output = Annotated[Any, Meta(extra_json_schema={"anyOf": [{"$ref": "#/$defs/tensor"}, {"$ref": "#/$defs/no_tensor"}]})]

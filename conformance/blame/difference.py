@@ -46,7 +46,7 @@ class OutputDifference:
 
     Attributes:
         name: the name of the output.
-        kind: `values`, `type` or `shape`.
+        kind: `values`, `type` or `shape`; `value` for sequences and maps of one type.
         elements: the number of elements.
         differing: the number of differing elements.
         largest: the largest absolute difference; infinite if only one value is finite.
@@ -91,7 +91,7 @@ class Difference:
     def kind(self) -> tuple[str, ...]:
         """The kind of the difference; a smaller model must keep it."""
         kinds = {each.kind for each in self.outputs}
-        found = next((kind for kind in ("type", "shape", "values") if kind in kinds), "")
+        found = next((kind for kind in ("type", "shape", "value", "values") if kind in kinds), "")
         classes = tuple(message.partition(":")[0] for message in self.messages)
         return (*self.failures, *classes) if any(self.failures) else (found,)
 
@@ -128,6 +128,8 @@ def find_difference(names: Sequence[str], first: Computation, second: Computatio
 
 def _compare(name: str, first: Any, second: Any) -> OutputDifference:
     """Compare two outputs that are not identical."""
+    if not isinstance(first, np.ndarray) and type(first).__name__ == type(second).__name__:
+        return OutputDifference(name, "value", 1, 1)
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)) or first.dtype != second.dtype:
         return OutputDifference(name, "type", int(np.size(first)), int(np.size(first)))
     if first.shape != second.shape:

@@ -171,9 +171,14 @@ def decode_tensor(message: Mapping[str, Any], limit: int | None = None) -> Array
     return np.frombuffer(data, dtype).reshape(shape).copy()
 
 
-def placeholder_for_type(type_name: str) -> Any:
-    """Return an object whose type has the given name, to stand for an invalid return value of the subject."""
-    return type(type_name, (), {})()
+def placeholder_for_type(type_name: str, digest: str = "") -> Any:
+    """Return an object whose type has the given name, to stand for a return value of the subject that is not a tensor.
+
+    Args:
+        type_name: the name of the type.
+        digest: the digest of the value; it becomes an attribute of the object.
+    """
+    return type(type_name, (), {"digest": digest})()
 
 
 def quote_line(line: bytes | bytearray) -> str:

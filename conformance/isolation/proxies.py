@@ -274,7 +274,7 @@ class PreparedProxy:
     def _output(self, client: SubjectClient, number: int, message: dict[str, Any], limit: int) -> Any:
         """Return an output of an answer, which has at most `limit` bytes."""
         if "invalid_return" in message:
-            return placeholder_for_type(message["invalid_return"])
+            return placeholder_for_type(message["invalid_return"], message.get("digest", ""))
         try:
             if "file" not in message:
                 return decode_tensor(message, limit)

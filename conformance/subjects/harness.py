@@ -14,6 +14,7 @@ error.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import inspect
 import json
@@ -639,16 +640,65 @@ def _output_message(output: Any, file: str) -> dict[str, Any]:
         file: file for a large tensor; empty if the tensor must be in the message.
     """
     if not isinstance(output, (np.ndarray, np.generic)):
-        return {"invalid_return": _type_name(output)}
+        return {"invalid_return": _type_name(output), **_digest_field(output)}
     array = np.asarray(output)
     if array.dtype.name not in _ONNX_TYPES or not array.dtype.isnative:
-        return {"invalid_return": f"ndarray of {output.dtype}"[:200]}
+        return {"invalid_return": f"ndarray of {output.dtype}"[:200], **_digest_field(output)}
     message = {"name": "", "dtype": _ONNX_TYPES[array.dtype.name], "shape": array.shape}
     if file and array.nbytes >= FILE_THRESHOLD_BYTES:
         with suppress(OSError):  # without space for the file, the message has the tensor
             write_output(file, array)
             return message | {"file": file}
     return message | {"data": b2a_base64(array.tobytes(), newline=False).decode("ascii")}
+
+
+def _digest_field(output: Any) -> dict[str, str]:
+    digest = value_digest(output)
+    return {"digest": digest} if digest else {}
+
+
+def value_digest(value: Any) -> str:
+    """Return the SHA-256 of a sequence, a map, a tensor, a number or a text: equal for equal types and elements.
+
+    The order of a map does not matter. The text is empty for a value of another kind.
+    """
+    digest = hashlib.sha256()
+    try:
+        for part in _value_parts(value):
+            digest.update(part)
+    except (TypeError, RecursionError):
+        return ""
+    return digest.hexdigest()
+
+
+def _value_parts(value: Any) -> Iterator[bytes]:
+    """Yield bytes that identify a value.
+
+    Raises:
+        TypeError: the value has a part of another kind.
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        yield f"tensor {array.dtype} {array.shape} ".encode()
+        if array.dtype.kind in "OUS":
+            yield from _value_parts(array.reshape(-1).tolist())
+        else:
+            is_number = array.dtype.kind == "f"  # all NaN are equal, also those of other bits
+            yield (np.where(np.isnan(array), array.dtype.type("nan"), array) if is_number else array).tobytes()
+    elif isinstance(value, dict):
+        yield f"map {len(value)} ".encode()
+        items = {b"".join(_value_parts(key)): each for key, each in value.items()}
+        for key in sorted(items):
+            yield key
+            yield from _value_parts(items[key])
+    elif isinstance(value, (list, tuple)):
+        yield f"sequence {len(value)} ".encode()
+        for each in value:
+            yield from _value_parts(each)
+    elif value is None or isinstance(value, (bool, int, float, str, bytes)):
+        yield f"{type(value).__name__} {value!r} ".encode(errors="backslashreplace")
+    else:
+        raise TypeError(type(value))
 
 
 def write_output(path: str, array: Array) -> None:

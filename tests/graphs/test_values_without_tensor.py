@@ -1,0 +1,107 @@
+"""Sequences and maps as outputs: they are compared by value, and the other nodes of the model are judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from conformance.audit.judgement import NodeVerdict
+from conformance.audit.session import audit_subject
+from conformance.blame.comparison import Computation
+from conformance.blame.difference import find_difference
+from conformance.graphs.exposure import are_identical
+from conformance.graphs.inputs import make_inputs
+from conformance.graphs.reading import LoadedModel
+from conformance.isolation.limits import Limits
+from conformance.isolation.start_subjects import started_subjects
+from conformance.subjects.harness import value_digest
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE = np.ones(2, np.float32)
+MAIN = helper.make_opsetid("", 17)
+
+
+def split_to_sequence() -> onnx.ModelProto:
+    nodes = [helper.make_node("Neg", ["x"], ["n"]), helper.make_node("SplitToSequence", ["n"], ["s"], axis=0)]
+    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3])]
+    parts = [helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)]
+    return helper.make_model(helper.make_graph(nodes, "g", values, parts), opset_imports=[MAIN], ir_version=8)
+
+
+def classifier() -> onnx.ModelProto:
+    """Return a classifier whose probabilities are a sequence of maps."""
+    ml: dict[str, Any] = {"domain": "ai.onnx.ml"}
+    weights: dict[str, Any] = {
+        "coefficients": [0.1, 0.2, 0.3, -0.1, 0.2, 0.5, 0.3, 0.3, 0.1],
+        "intercepts": [0.0, 0.1, 0.2],
+    }
+    nodes = [
+        helper.make_node("Neg", ["x"], ["n"]),
+        helper.make_node("LinearClassifier", ["n"], ["y", "p"], classlabels_ints=[0, 1, 2], **weights, **ml),
+        helper.make_node("ZipMap", ["p"], ["z"], classlabels_int64s=[0, 1, 2], **ml),
+    ]
+    maps = onnx.ValueInfoProto(name="z")
+    maps.type.sequence_type.elem_type.map_type.key_type = TensorProto.INT64
+    maps.type.sequence_type.elem_type.map_type.value_type.tensor_type.elem_type = TensorProto.FLOAT
+    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3])]
+    labels = helper.make_tensor_value_info("y", TensorProto.INT64, [4])
+    graph = helper.make_graph(nodes, "g", values, [labels, maps])
+    imports = [MAIN, helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ([ONE, ONE], [ONE.copy(), ONE.copy()], True),
+        ([ONE, ONE], [ONE], False),
+        ([ONE], [ONE * 2], False),
+        ([ONE], [ONE.astype(np.float64)], False),
+        ([ONE], [ONE.reshape(1, 2)], False),
+        ([ONE * np.nan], [ONE * -np.nan], True),
+        ([{0: 0.5, 1: 0.25}], [{1: 0.25, 0: 0.5}], True),
+        ([{0: 0.5}], [{0: 0.25}], False),
+        ([{"a": 0.5}], [{"b": 0.5}], False),
+        (np.array(["a", "b"], object), np.array(["a", "b"], object), True),
+        (None, None, True),
+        ([], [[]], False),
+    ],
+)
+def test_values_that_are_not_tensors_are_identical_by_their_elements(first: Any, second: Any, is_same: bool) -> None:
+    assert are_identical([first], [second]) is is_same
+    assert (value_digest(first) == value_digest(second)) is is_same
+
+
+def test_value_of_another_kind_has_no_digest() -> None:
+    assert value_digest([object()]) == ""
+
+
+def test_difference_of_two_sequences_has_its_kind() -> None:
+    (found,) = find_difference(["s"], Computation([[ONE]]), Computation([[ONE * 2]])).outputs
+    assert found.kind == "value"
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize(
+    ("make", "judged"),
+    [(split_to_sequence, ["correct", "not judged"]), (classifier, ["correct", "not judged", "not judged"])],
+)
+@pytest.mark.parametrize("is_isolated", [True, False])
+def test_audit_of_outputs_that_are_not_tensors_is_deterministic(
+    tmp_path: Path, make: Any, judged: list[str], is_isolated: bool
+) -> None:
+    pytest.importorskip("onnxruntime")
+    onnx.save(make(), tmp_path / "m.onnx")
+    model = LoadedModel.read(tmp_path / "m.onnx")
+    named = [SubjectName.parse("onnxruntime", SubjectKind.BACKEND)]
+    with started_subjects(named, Limits(60), no_isolation=not is_isolated) as (subject,):
+        result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
+    assert (result.is_repeatable, result.repeats_when_prepared_again, result.failure) == (True, True, "")
+    assert [node.verdict for node in result.nodes] == list(map(NodeVerdict, judged))
