@@ -114,8 +114,8 @@ def _execute(session: RunSession, request: RunRequest) -> None:
     except KeyboardInterrupt:
         session.is_interrupted = True
         write_notice(
-            f"Interrupted after {session.recorder.results} of {len(session.items)} results: the subjects are ended, the"
-            " failures are explained, and the results are written. Ctrl-C again leaves the explanations out."
+            f"Interrupted after {session.recorder.results} of {len(session.items)} results: the subjects are ended, and"
+            " the failures are explained. Ctrl-C again ends the command at once."
         )
         session.end_subjects()
     finally:

@@ -1,4 +1,4 @@
-"""Settings of a run. They are computed from option values, and sent to workers of pytest-xdist as option values."""
+"""Settings of a run. They are computed from option values; workers receive them as they are."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import sysconfig
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from conformance.run.resume import partial_path
 from conformance.run.settings import Settings
 from conformance.serialization.codec import encode_json
 from conformance.serialization.decoding import MalformedError
+from conformance.subjects import harness
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level, Verdict
 
@@ -134,8 +136,8 @@ def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, process
 @pytest.mark.parametrize("subject", ["only_here:Backend", "exec:./only_here.sh"])
 def test_dask_workers_without_subject_end_the_run(process, here, small_corpus, cluster, subject):
     (here / "only_here.py").write_text("from fake_backends import AlwaysRight as Backend\n")
-    server = "from conformance.isolation.harness import main; raise SystemExit(main(['fake_backends:AlwaysRight']))"
-    (here / "only_here.sh").write_text(f'#!/bin/sh\nexec {sysconfig.get_path("scripts")}/python -c "{server}"\n')
+    command = f"{sys.executable} {harness.__file__} fake_backends:AlwaysRight"
+    (here / "only_here.sh").write_text(f"#!/bin/sh\nexec {command}\n")
     (here / "only_here.sh").chmod(0o755)
     told = ("run", "-b", subject, "--data", small_corpus, "--results", "out.jsonl")
     assert process("onnx-conformance", *told).status == 0
