@@ -201,9 +201,9 @@ def _sparse_constant(name: str, array: Array, encode: TensorEncoding) -> Operand
     """Return a Constant with a sparse value, which lacks the elements that are 0.
 
     Indices are positions if elements are stored in `raw_data`, otherwise coordinates. ONNX's sparse format has neither
-    scalars nor empty tensors; a scalar is a Constant with a dense value.
+    scalars nor empty tensors; they are Constants with a dense value.
     """
-    if not array.ndim:
+    if not array.ndim or not array.size:
         return _constant(name, array, encode)
     places = np.flatnonzero(array).astype(np.int64)
     stored = places if encode is raw_tensor else np.stack(np.unravel_index(places, array.shape), axis=1)

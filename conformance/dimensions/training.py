@@ -184,14 +184,6 @@ def placed_declaration(op_type: str, *, is_for_search: bool = False) -> Declarat
                 {"scope": ("loop",), "tensors": ("one_twice", "g_as_state")},
                 "Two results cannot replace the same operand.",
             ),
-            *(
-                LevelCombination(
-                    {f"source_{name}": ("sparse_constant",), "tensors": ("0d", "around_empty")},
-                    "ONNX's sparse format has neither scalars nor empty tensors.",
-                )
-                for name in optimizer.operands
-                if is_for_search
-            ),
             LevelCombination(
                 {"scope": ("loop",), "nodes": TWO_NODES},
                 "The second node's results have no operand to replace.",

@@ -446,7 +446,8 @@ def _declare_without_node(model: onnx.ModelProto) -> None:
 
 def _add_annotation(model: onnx.ModelProto) -> None:
     exp, _ = _add_pair(model, "annotated")
-    add_quantization_annotations(model.graph, exp.output[0], exp.input[0], model.graph.input[0].name)
+    names = (exp.output[0], exp.input[0], model.graph.input[0].name)
+    add_quantization_annotations(model.graph, *dict.fromkeys(names))  # the last two can be equal
 
 
 def _declare_values(model: onnx.ModelProto) -> None:

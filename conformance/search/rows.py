@@ -69,6 +69,12 @@ FUNCTION_SCOPES = tuple(place for place in SCOPES if place.startswith("function"
 NEW_OPSETS = ("14", "18", "21", "23")
 """Opsets of the default domain after the one that the other examples have."""
 
+SCOPES_AROUND_SOURCES = ("if_then", "if_in_loop")
+"""Scopes whose subgraph also contains the nodes and initializers that provide the operands, and their other readers."""
+
+OPSETS_BEFORE_16 = ("11", "12", "13", "14")
+"""Opsets in which an If has no outputs of type bfloat16."""
+
 
 def argmax_declaration() -> Declaration:
     """Return the factors of examples about ArgMax: context, chain of operators before it, and operand.
@@ -123,6 +129,13 @@ def argmax_declaration() -> Declaration:
                 for place in places
                 for factor, large in (("length", LARGE_SIZES), ("outer", MANY_OUTER))
             ),
+            *(
+                LevelCombination(
+                    {place: tuple(ALONG_AXIS), "along": ("default",), "opset": ("11", "12"), "rank": ("1",)},
+                    "The default axis is 1 before opset 13, and a vector has only axis 0.",
+                )
+                for place in places
+            ),
             LevelCombination({"rank": ("1",), "outer": tuple(SIZE_CLASSES)[2:]}, "A vector has one row."),
             LevelCombination({"rank": ("1",), "outer": ("0",)}, "ArgMax along an axis without elements is undefined."),
             LevelCombination({"type": ("bfloat16",), "opset": ("11", "12")}, "bfloat16 came with opset 13."),
@@ -132,9 +145,14 @@ def argmax_declaration() -> Declaration:
                 {"type": SIGNED, "values": ("odd", "infinite"), "source_X": ("alias", "aliased")},
                 "The specification does not define the negative of the least integer.",
             ),
-            LevelCombination(
-                {"source_X": ("sparse_constant",), "outer": ("0",)},
-                "ONNX's sparse format has no empty tensors.",
+            *(
+                LevelCombination(
+                    {"type": ("bfloat16",), "opset": OPSETS_BEFORE_16, **returned}, "If takes bfloat16 from opset 16."
+                )
+                for returned in (
+                    {"source_X": ("alias", "aliased")},
+                    {"scope": SCOPES_AROUND_SOURCES, "read_by_another": ("X",)},
+                )
             ),
             LevelCombination({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
             LevelCombination(
@@ -168,6 +186,10 @@ def pass_declaration() -> Declaration:
             LevelCombination(
                 {"distractor": NAMES_WITHOUT_FUNCTIONS, "scope": FUNCTION_SCOPES},
                 "These IR versions have no functions.",
+            ),
+            LevelCombination(
+                {"distractor": ("ir_3",), "scope": SCOPES_AROUND_SOURCES, "source_X": ("initializer", "part")},
+                "In this IR version, a subgraph has no initializers besides its inputs.",
             ),
             *(
                 LevelCombination({"distractor": ("opset_6",), factor: values}, "Opset 6 lacks the operators for it.")

@@ -39,6 +39,15 @@ class AlwaysRight:
         return outputs
 
 
+class FullyChecking(AlwaysRight):
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        import onnx
+
+        onnx.checker.check_model(model, full_check=True)
+        return cls(model)
+
+
 class AlwaysWrong(AlwaysRight):
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         return [np.asarray(output + 1, dtype=output.dtype) for output in outputs]
