@@ -174,6 +174,7 @@ CHECKS = (
 )
 COMPARE_PASSES = "python tests/support/compare_passes.py"
 SITE = "sphinx-build -W -nq -c scripts/site . dist/site"
+GENERATE = "onnx-conformance generate"
 RELEASE = (*SCRIPT, *GROUPS["build"])
 JOBS = {
     "tests": ("Run the tests of the suite that need no browser and no root.", TESTS, PYTEST),
@@ -181,7 +182,7 @@ JOBS = {
     "corpus": ("Run the tests that measure the whole corpus.", TESTS, f"{PYTEST} -m whole"),
     "lint": ("Check style, formatting, spelling, layers, structure, wording and generated files.", LINT, *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),
-    "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, "onnx-conformance generate"),
+    "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, f"{GENERATE} --replace"),
     "rewrites": ("Compare two passes on random models; `-- --seed N`.", TESTS, COMPARE_PASSES),
     "fuzz": ("Corrupt the inputs of every reader and verb; `-- --seconds 600`.", SCRIPT, "python tests/fuzz/fuzz.py"),
     "interruptions": ("Interrupt verbs that write; `-- --times 200`.", SCRIPT, "python tests/fuzz/interruptions.py"),

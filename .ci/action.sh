@@ -46,6 +46,8 @@ arguments+=(--annotations "$output/annotations.txt")
 add_words "${ARGS:-}"
 if [[ "$output" == *[[:cntrl:]]* ]]; then
   problem="output contains a line break or another control character"
+elif [[ "$output" == -* ]]; then
+  problem="output begins with a dash, as an option does; write ./$output"
 fi
 
 status=0
@@ -53,14 +55,14 @@ if [[ -n "$problem" ]]; then
   printf 'error: Input %s.\n' "$problem" >&2
   status=2
 else
-  mkdir -p "$output"
-  rm -f "$output/summary.md" "$output/summary.json" "$output/annotations.txt"
+  mkdir -p -- "$output"
+  rm -f -- "$output/summary.md" "$output/summary.json" "$output/annotations.txt"
   "$suite" run "${arguments[@]}" || status=$?
-  if [[ -f "$output/annotations.txt" ]]; then cat "$output/annotations.txt"; fi
+  if [[ -f "$output/annotations.txt" ]]; then cat -- "$output/annotations.txt"; fi
 fi
 
 if [[ -z "$problem" && -f "$output/summary.md" ]]; then
-  cat "$output/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+  cat -- "$output/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
 else
   printf '## FAILED: ONNX conformance\n\nNothing was run (exit status %d). The log has the reason.\n' "$status" \
     >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"

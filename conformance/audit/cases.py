@@ -81,6 +81,7 @@ def case_of_wrong_node(
         model=single.SerializeToString(deterministic=True),
         data_sets=(tuple(values[operand] for operand in fed),),
         answers=(answers,),
+        full_check_exception="the node is from a model of a user",
     )
 
 

@@ -156,13 +156,14 @@ def generate(
         ),
     ] = None,
     output: Annotated[Path, output_option("DIR", "Write the corpus to this folder.")] = Path("data"),
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the corpus that the folder has.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; list the files that would change.")] = False,
     corpus_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="Version of the new corpus.")] = None,
     release: Annotated[
         bool, typer.Option("--release", help="Generate no case; record in released.json that this corpus is released.")
     ] = False,
 ) -> None:
-    """Generate the corpus; an existing corpus in the folder is replaced.
+    """Generate the corpus; an existing corpus in the folder is replaced only with --replace.
 
     A change that can make a passing backend fail needs a higher corpus version: a new major version if expected results
     of a case change, a new minor version if cases are added or removed. If the folder has a file released.json, which
@@ -171,13 +172,15 @@ def generate(
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
     from conformance.generation.generators import define_cases
-    from conformance.generation.write_corpus import corpus_differences
+    from conformance.generation.write_corpus import check_no_corpus, corpus_differences
     from conformance.generation.write_corpus import generate as write_corpus
     from conformance.run.progress import progress_counter
 
     if release:
-        _release(output, alone=not (generator or check or corpus_version))
+        _release(output, alone=not (generator or check or corpus_version or replace))
         return
+    if not (check or replace):
+        check_no_corpus(output)
     cases = define_cases(generator or ())
     with progress_counter("expected outputs", len(cases)) as progress:
         if check:

@@ -100,6 +100,8 @@ class Case:
             case are judged. None if the case has no companion.
         answers: for each data set, the acceptable values (`Answer`) of each output; empty if the oracle computes them.
             Only a case with answers may have no clause.
+        full_check_exception: why the full check of onnx, which infers shapes, rejects the model although it is valid;
+            empty if the check must accept the model.
     """
 
     id: str
@@ -114,6 +116,7 @@ class Case:
     hazards: tuple[str | None, ...] = ()
     companion: str | None = None
     answers: tuple[tuple[Any, ...], ...] = ()
+    full_check_exception: str = ""
 
     def __post_init__(self) -> None:
         """Check that the case can be stored in a corpus.

@@ -21,7 +21,7 @@ from conformance.errors import CaseError
 from conformance.jobs.job import require_number
 from conformance.jobs.process_pool import ProcessWorkers, available_processors
 from conformance.models.arrays import tensor_of
-from conformance.models.inputs import GraphInputs, fed_input_names
+from conformance.models.inputs import DeclaredInput, GraphInputs, fed_input_names
 from conformance.models.summaries import MAX_SHOWN_ELEMENTS, format_true_indices, model_summary, tensor_preview
 from conformance.models.validity import check_model
 from conformance.reference.oracle import Answer, answers
@@ -59,6 +59,7 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
         names = [value.name for value in model.graph.output]
         given_answers = case.answers[number] if case.answers else _expected_outputs(case, inputs)
         outputs = list(zip(names, given_answers, strict=not case.is_invalid))
+        _check_declared_outputs(case, model, outputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         previews.append(_data_set_preview(given, outputs, case.hazards[number] if case.hazards else None))
     if case.companion is not None:
@@ -78,8 +79,8 @@ def _checked_model(case: Case) -> onnx.ModelProto:
     try:
         model = onnx.load_model_from_string(case.model)
         if not case.is_invalid:
-            check_model(model)
-    except (DecodeError, onnx.checker.ValidationError) as error:
+            check_model(model, shapes=not case.full_check_exception)
+    except (DecodeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise CaseError(
             "model-invalid", f"Case {case.id}: onnx rejects the model: {error}", "Correct the generator of the case."
         ) from None
@@ -90,6 +91,23 @@ def _checked_model(case: Case) -> onnx.ModelProto:
     except ValueError as error:
         raise CaseError("inputs-mismatch", f"Case {case.id}: {error}.", "Correct the generator of the case.") from None
     return model
+
+
+def _check_declared_outputs(case: Case, model: onnx.ModelProto, outputs: Sequence[tuple[str, Answer]]) -> None:
+    """Check that the model declares types and shapes that its outputs have.
+
+    Raises:
+        CaseError: an output has another type or shape.
+    """
+    for value, (name, answer) in zip(model.graph.output, outputs, strict=False):
+        try:
+            DeclaredInput.of(value).check(answer.expected.dtype, answer.expected.shape)
+        except ValueError as error:
+            raise CaseError(
+                "output-declaration",
+                f"Case {case.id} declares the output {name} wrongly: {error}.",
+                "Correct the declaration of the output.",
+            ) from None
 
 
 def _expected_outputs(case: Case, inputs: Sequence[Array]) -> list[Answer]:

@@ -214,6 +214,20 @@ def corpus_differences(
     return sorted([*violations, *(f"{path} is extra" for path in extra)])
 
 
+def check_no_corpus(directory: Path) -> None:
+    """Check that a new corpus in a directory replaces nothing.
+
+    Raises:
+        CorpusError: the directory has a corpus or other files.
+    """
+    if (old := _old_corpus(directory)) is not None:
+        raise CorpusError(
+            "exists",
+            f"{directory} has a corpus of {len(old.cases)} cases, which would be replaced.",
+            "Name another folder with --output, or add --replace.",
+        )
+
+
 def _old_corpus(directory: Path) -> Corpus | None:
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return None

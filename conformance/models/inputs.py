@@ -121,12 +121,12 @@ class DeclaredInput:
         """
         if self.dtype is not None and dtype != self.dtype:
             given = "of an unknown type" if dtype is None else dtype
-            raise ValueError(f"input {self.name} is {given}, but the model declares {type_name(self.dtype)}")
+            raise ValueError(f"the value {self.name} is {given}, but the model declares {type_name(self.dtype)}")
         if self.shape is None:
             return
         fits = len(self.shape) == len(shape)
         if not fits or any(size not in {None, given} for size, given in zip(self.shape, shape, strict=True)):
-            raise ValueError(f"input {self.name} has shape {tuple(shape)}, but the model declares {self.shape}")
+            raise ValueError(f"the value {self.name} has shape {tuple(shape)}, but the model declares {self.shape}")
 
 
 def known_dtype(elem_type: int) -> np.dtype[np.generic] | None:

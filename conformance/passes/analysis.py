@@ -27,7 +27,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
 from conformance.passes.hazards import Hazard, hazards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 OPERATORS_WITH_AXIS = ALONG_AXIS | {"ArgMax"}
@@ -62,6 +62,40 @@ def _malformed_parts(scope: Scope) -> Iterator[str]:
         for attribute in node.attribute:
             if attribute.name == "axis" and not attribute.ref_attr_name and attribute.type != AttributeProto.INT:
                 yield f"The {node.op_type} that computes {scope.path_of(node)} has an axis that is not an integer."
+
+
+def _check_axes(scope: Scope, outer: Mapping[str, int]) -> None:
+    """Check that each explicit axis of an ArgMax, and of the operators before it, is an axis of the node's input.
+
+    Args:
+        scope: a graph with inferred types.
+        outer: the number of dimensions of the values of the enclosing graphs, by name; unknown ones are omitted.
+
+    Raises:
+        ModelError: an axis is beyond the number of dimensions.
+    """
+    graph = scope.graph
+    ranks = {
+        **outer,
+        **{
+            value.name: len(value.type.tensor_type.shape.dim)
+            for value in (*graph.value_info, *graph.output, *graph.input)
+            if value.type.tensor_type.HasField("shape")
+        },
+        **{tensor.name: len(tensor.dims) for tensor in graph.initializer},
+    }
+    for node in graph.node:
+        axis = explicit_axis(node) if node.op_type in OPERATORS_WITH_AXIS and is_standard(scope, node) else None
+        rank = ranks.get(node.input[0]) if node.input else None
+        if axis is not None and rank is not None and not -max(rank, 1) <= axis < max(rank, 1):
+            raise ModelError(
+                "axis-beyond-rank",
+                f"The {node.op_type} that computes {scope.path_of(node)} has the axis {axis}, and its input has"
+                f" {rank} dimensions.",
+                "Correct the model.",
+            )
+    for inner in scope.children():
+        _check_axes(inner, ranks)
 
 
 ARGMAX = "ArgMax"
@@ -107,12 +141,14 @@ def analyse_argmaxes(model: onnx.ModelProto) -> list[ArgMaxSite]:
     following all calls does not take too long.
 
     Raises:
-        ModelError: a part that the analysis reads is malformed.
+        ModelError: a part that the analysis reads is malformed, or an axis is beyond the rank.
     """
     refuse_malformed(model)
+    inferred = _with_inferred_types(model)
+    _check_axes(Scope(inferred, inferred.graph), {})
     after, removals = eliminate.traced(model, fixed_point=True)
     opset = next((opset.version for opset in model.opset_import if opset.domain in MAIN_DOMAINS), 1)
-    types = _inferred_types(model)
+    types = _element_types(inferred.graph)
     risks: dict[str, list[RiskyRemoval]] = defaultdict(list)
     for removal in removals:
         classes = tuple(hazard for hazard in hazards().values() if hazard.affects(removal.op_type, opset))
@@ -152,16 +188,19 @@ def _reason_for_stop(scope: Scope, node: onnx.NodeProto) -> str:
     return f"{site.before} names different values at {name} and at ArgMax"
 
 
-def _inferred_types(model: onnx.ModelProto) -> dict[str, str]:
-    """Return the element types of the main graph's values by name; values with an unknown type are omitted."""
+def _with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return the model with the types that shape inference finds; none if shape inference fails."""
     try:
-        model = shape_inference.infer_shapes(_without_endless_calls(model))
-    except Exception:  # noqa: BLE001 - if shape inference fails, the analysis has no types
-        return {}
-    values = (*model.graph.input, *model.graph.value_info, *model.graph.output)
+        return shape_inference.infer_shapes(_without_endless_calls(model))
+    except Exception:  # noqa: BLE001 - the analysis needs no types
+        return onnx.ModelProto()
+
+
+def _element_types(graph: onnx.GraphProto) -> dict[str, str]:
+    """Return the element types of a graph's values by name; values with an unknown type are omitted."""
     return {
         value.name: element_type_text(value.type.tensor_type.elem_type)
-        for value in values
+        for value in (*graph.input, *graph.value_info, *graph.output)
         if value.type.HasField("tensor_type")
     }
 

@@ -62,6 +62,7 @@ def to_case(
         data_sets=built.data_sets,
         kind=kind,
         rewrite=expected_rewrite(model) if kind == CaseKind.PASS else None,
+        full_check_exception="the example is drawn at random",
     )
 
 

@@ -22,6 +22,15 @@
  *
  * For a target without files, define JUDGE_NO_MAIN, include this file, and call judge_parse and judge_count_wrong.
  */
+#if !defined JUDGE_NO_MAIN && (defined __unix__ || defined __APPLE__)
+#define JUDGE_POSIX
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -298,14 +307,29 @@ typedef struct {
 
 static judge_tensor *judge_or_null(judge_file *file) { return file->bytes ? &file->tensor : NULL; }
 
+/* Opens a regular file. Where there is POSIX, the program does not wait for a pipe, and reads no device. */
+static FILE *judge_open(const char *path) {
+#ifdef JUDGE_POSIX
+    struct stat status;
+    FILE *file;
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK);
+    if (descriptor < 0) return NULL;
+    file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(descriptor, "rb") : NULL;
+    if (!file) close(descriptor);
+    return file;
+#else
+    return fopen(path, "rb");
+#endif
+}
+
 static int judge_exists(const char *path) {
-    FILE *file = fopen(path, "rb");
+    FILE *file = judge_open(path);
     if (file) fclose(file);
     return file != NULL;
 }
 
 static int judge_read_bytes(const char *path, judge_file *read) {
-    FILE *file = fopen(path, "rb");
+    FILE *file = judge_open(path);
     size_t room = 4096, got;
     memset(read, 0, sizeof *read);
     if (!file) return 0;
@@ -597,11 +621,11 @@ static int judge_all(const char *corpus, const char *candidates, int lists_undec
     unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0};
     int i, verdict = 0, is_first = 1, is_case = 1, has_index = 1;
     int size = snprintf(path, sizeof path, "%s/index.csv", corpus);
-    FILE *list = size > 0 && size < JUDGE_MAX_PATH ? fopen(path, "rb") : NULL;
+    FILE *list = size > 0 && size < JUDGE_MAX_PATH ? judge_open(path) : NULL;
     if (!list) {
         has_index = 0;
         size = snprintf(path, sizeof path, "%s/manifest.json", corpus);
-        list = size > 0 && size < JUDGE_MAX_PATH ? fopen(path, "rb") : NULL;
+        list = size > 0 && size < JUDGE_MAX_PATH ? judge_open(path) : NULL;
     }
     if (!list)
         return judge_refuse("%s is not a corpus: it has neither index.csv nor manifest.json. Name a folder that"

@@ -135,8 +135,9 @@ class TestActionScript:
         [
             ({"ARGS": '"x'}, "args"),
             ({"OUTPUT": "a\nb=c"}, "output"),
+            ({"OUTPUT": "-rf"}, "output"),
         ],
-        ids=["quote", "line"],
+        ids=["quote", "line", "dash"],
     )
     def test_malformed_input_exits_with_2_and_writes_nothing(self, action, here, inputs, name):
         step = action(BACKEND=RIGHT, **inputs)

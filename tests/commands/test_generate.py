@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from command_outputs import read_tree
 from refusals import assert_bad_input
 
@@ -51,9 +52,35 @@ class TestGenerate:
         assert_bad_input(command("generate", "-g", QUICK, "--output", "."), "corpus.not-a-corpus")
         assert read_tree(here) == {"mine.txt": b"mine"}
 
+    @pytest.mark.parametrize("more", [(), ("--corpus-version", "9.0.0"), ("-g", "argmax")])
+    def test_corpus_without_replace_is_refused(self, command, here, corpus_copy, more):
+        before = read_tree(corpus_copy)
+        assert_bad_input(command("generate", "-g", QUICK, "--output", corpus_copy, *more), "corpus.exists", "--replace")
+        assert read_tree(corpus_copy) == before
+
+    def test_default_folder_without_replace_is_refused(self, command, here, corpus_copy):
+        corpus_copy.rename(here / "data")
+        before = read_tree(here)
+        assert_bad_input(command("generate", "-g", QUICK), "corpus.exists", "data")
+        assert read_tree(here) == before
+
+    def test_corpus_with_replace_is_replaced(self, command, here):
+        command("generate", "-g", QUICK, "--output", "out")
+        first = read_tree(here)
+        assert command("generate", "-g", QUICK, "--output", "out", "--replace").status == 0
+        assert read_tree(here) == first
+
+    @pytest.mark.parametrize("name", ["mine.txt", ".git/config", "node/mine.txt"])
+    def test_folder_that_is_no_corpus_is_never_replaced(self, command, here, name):
+        (here / name).parent.mkdir(exist_ok=True)
+        (here / name).write_text("mine")
+        ended = command("generate", "-g", QUICK, "--output", ".", "--replace")
+        assert_bad_input(ended, "corpus.not-a-corpus")
+        assert read_tree(here) == {name: b"mine"}
+
     def test_too_low_a_version_is_refused_with_the_least(self, command, here, corpus_copy):
         before = read_tree(corpus_copy)
-        ended = command("generate", "-g", QUICK, "--output", corpus_copy, "--corpus-version", "1.0.9")
+        ended = command("generate", "-g", QUICK, "--output", corpus_copy, "--replace", "--corpus-version", "1.0.9")
         assert_bad_input(ended, "usage.version-too-low", "1.0.9", "--corpus-version 1.1.0")
         assert read_tree(corpus_copy) == before
 

@@ -60,6 +60,8 @@ MALFORMED = {
     "an unknown type": (
         *("hazards", with_value(lambda value: setattr(value.type.tensor_type, "elem_type", 99)), "element type 99"),
     ),
+    "an axis beyond the rank": ("hazards", with_node(lambda node: made(node.attribute[0], 1)), "the axis 1"),
+    "an axis before the rank": ("hazards", with_node(lambda node: made(node.attribute[0], -2)), "the axis -2"),
     "recursive functions": ("hazards", recursive(), "calls itself"),
     "an attribute that is a text": ("expand", adam(lambda attribute: made(attribute, "half")), "alpha"),
     "an attribute of whole numbers": ("expand", adam(lambda attribute: made(attribute, [1, 2])), "alpha"),

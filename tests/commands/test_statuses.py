@@ -114,6 +114,23 @@ class TestInterruptions:
         assert (noted, signal.getsignal(signal.SIGINT)) == ([], signal.SIG_IGN)
 
 
+@pytest.mark.parametrize("module", ["typer", "conformance.commands.audit"])
+def test_interruption_during_start_ends_without_traceback(process, here, module):
+    interrupts = "import os, signal; os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(20)"
+    program = (
+        "import importlib.abc, runpy, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Interruption(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {module!r}: exec({interrupts!r})\n"
+        "sys.meta_path.insert(0, Interruption())\n"
+        "sys.argv[1:] = ['list']\n"
+        "runpy.run_module('conformance', run_name='__main__')\n"
+    )
+    ended = process("python", "-c", program)
+    assert (ended.status, ended.out, ended.err) == (130, "", "")
+
+
 def test_system_without_posix_is_refused(process):
     program = "import os, conformance.cli as cli; os.name = 'nt'; cli.main()"
     ended = process("python", "-c", program)

@@ -130,7 +130,9 @@ ACTIVITIES = (
     _run("run in process", "-b", IN_PROCESS, "--no-isolation"),
     _run("run in process -n 2", "-b", IN_PROCESS, "--no-isolation", "-n", "2"),
     Activity(
-        "generate", ("generate", "-g", "functions", "--output", "corpus", "--corpus-version", "9.0.0"), ("corpus",)
+        "generate",
+        ("generate", "-g", "functions", "--output", "corpus", "--replace", "--corpus-version", "9.0.0"),
+        ("corpus",),
     ),
     Activity("generate --release", ("generate", "--release", "--output", "corpus"), ("corpus",)),
     Activity(

@@ -38,7 +38,16 @@ class TestRejectedCases:
         self.assert_refused(tmp_path, "case.clause-unknown", "argmax.nothing", clauses=("argmax.nothing",))
 
     def test_operator_unknown_to_the_oracle_is_rejected(self, tmp_path):
-        self.assert_refused(tmp_path, "case.not-computable", "Tan", model=self.argmax_model(op_type="Tan"))
+        model = self.argmax_model(op_type="Tan")
+        self.assert_refused(tmp_path, "case.not-computable", "Tan", model=model, full_check_exception="a test")
+
+    def test_output_shape_that_argmax_cannot_have_is_rejected(self, tmp_path):
+        self.assert_refused(tmp_path, "case.model-invalid", model=self.argmax_model(keepdims=1))
+
+    @pytest.mark.parametrize("changes", [{"keepdims": 1}, {"keepdims": 0, "type": "int32"}])
+    def test_wrong_output_declaration_is_rejected_without_full_check(self, tmp_path, changes):
+        model = self.argmax_model(**changes)
+        self.assert_refused(tmp_path, "case.output-declaration", "index", model=model, full_check_exception="a test")
 
     def test_unknown_attribute_is_rejected(self, tmp_path):
         self.assert_refused(tmp_path, "case.model-invalid", model=self.argmax_model(keepdims=0, bogus=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from itertools import product
@@ -254,6 +255,26 @@ def test_judge_of_hostile_manifest_reads_no_other_folder(program, pair, line):
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert "pass: 0\nfail: 0\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["index.csv", "manifest.json", "output_0.pb", "bound_0.pb", "accept_0.pb", "candidate"]
+)
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_judge_of_file_that_is_not_regular_ends(program, pair, name, kind):
+    pair.add("case", ExpectedTensor("Y", np.arange(3)), np.arange(3))
+    (pair.corpus / "index.csv").write_text("\n".join(pair.lines) + "\n", encoding="utf-8")
+    place = Path("node", "case", "test_data_set_0")
+    file = pair.candidates / place / "output_0.pb" if name == "candidate" else pair.corpus / place / name
+    if name in {"index.csv", "manifest.json"}:
+        (pair.corpus / "index.csv").unlink()
+        file = pair.corpus / name
+    file.unlink(missing_ok=True)
+    file.symlink_to("/dev/zero") if kind == "device" else os.mkfifo(file)
+    command = [program, "--corpus", pair.corpus, pair.candidates]
+    ended = subprocess.run(command, check=False, capture_output=True, timeout=20)
+    judged_without_file = name in {"bound_0.pb", "accept_0.pb"}
+    assert ended.returncode == (0 if judged_without_file else 1 if name == "candidate" else 2)
 
 
 def test_cmake_target_judges_a_folder_of_candidates(tmp_path, pair):
