@@ -76,21 +76,29 @@ def _checked_model(case: Case) -> onnx.ModelProto:
     Raises:
         CaseError: ONNX rejects the model, or the inputs do not match its declarations.
     """
-    try:
+    with _model_errors(case):
         model = onnx.load_model_from_string(case.model)
-        if not case.is_invalid:
-            check_model(model, shapes=not case.full_check_exception)
-    except (DecodeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise CaseError(
-            "model-invalid", f"Case {case.id}: onnx rejects the model: {error}", "Correct the generator of the case."
-        ) from None
     declared = GraphInputs.of(model)
     try:
         for inputs in case.data_sets:
             declared.by_name(inputs)
     except ValueError as error:
         raise CaseError("inputs-mismatch", f"Case {case.id}: {error}.", "Correct the generator of the case.") from None
+    if not case.is_invalid:
+        with _model_errors(case):
+            check_model(model, shapes=not case.full_check_exception)
     return model
+
+
+@contextmanager
+def _model_errors(case: Case) -> Iterator[None]:
+    """Replace an error of onnx in the block by a `CaseError`."""
+    try:
+        yield
+    except (DecodeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise CaseError(
+            "model-invalid", f"Case {case.id}: onnx rejects the model: {error}", "Correct the generator of the case."
+        ) from None
 
 
 def _check_declared_outputs(case: Case, model: onnx.ModelProto, outputs: Sequence[tuple[str, Answer]]) -> None:
