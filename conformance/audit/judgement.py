@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,11 @@ from conformance.models.inputs import tensor_elements
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     import onnx
 
@@ -136,10 +137,19 @@ class Judgement:
         model: the model, without calls of model-local functions.
         recorded: the values; those of the operator Constant are added.
         all_elements: whether every element of a large output is judged, and not a sample.
+        rounded: the names of values that a node may have received before they were rounded to their type.
     """
 
-    def __init__(self, model: onnx.ModelProto, recorded: RecordedValues, *, all_elements: bool = False) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        recorded: RecordedValues,
+        *,
+        all_elements: bool = False,
+        rounded: Container[str] = (),
+    ) -> None:
         self.nodes = list(model.graph.node)
+        self._rounded = rounded
         self._recorded, self._all_elements = recorded, all_elements
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
@@ -192,7 +202,8 @@ class Judgement:
         before: set[int] = set()
         for name in names_taken_by(node):
             if name in recorded.values:
-                known[name] = recorded.values[name]
+                array = recorded.values[name]
+                known[name] = Enclosure.rounding_of(array) if name in self._rounded else array
             elif (hidden := self._hidden_value(name)) is not None:
                 known[name] = hidden.tensor
                 before |= hidden.nodes
@@ -231,7 +242,7 @@ class Judgement:
             if name in outputs:
                 _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
             else:
-                self._hidden[name] = _Hidden(tensor, frozenset({*before, number}))
+                self._hidden[name] = _Hidden(_unrounded(tensor), frozenset({*before, number}))
                 if tensor is not None and not result.type:
                     result.type = type_name(tensor.dtype)
         if before:
@@ -246,6 +257,7 @@ def judge_nodes(
     progress: Callable[[int, int], None] = lambda *_: None,
     *,
     all_elements: bool = False,
+    rounded: Container[str] = (),
 ) -> list[JudgedNode]:
     """Judge all nodes of the main graph on the recorded values; see `Judgement`.
 
@@ -254,8 +266,9 @@ def judge_nodes(
         recorded: the values.
         progress: is called with the number of judged nodes and the number of all nodes.
         all_elements: whether every element of a large output is judged, and not a sample.
+        rounded: the names of values that a node may have received before they were rounded to their type.
     """
-    judgement = Judgement(model, recorded, all_elements=all_elements)
+    judgement = Judgement(model, recorded, all_elements=all_elements, rounded=rounded)
     judged = []
     for node in judgement.judge(range(len(judgement.nodes))):
         judged.append(node)
@@ -339,6 +352,13 @@ def _settle(result: JudgedNode) -> None:
     elif result.unspecified:
         result.verdict = NodeVerdict.UNSPECIFIED
         result.reason = f"the page of {result.op_type} states no result for {result.unspecified} elements"
+
+
+def _unrounded(tensor: Tensor) -> Tensor:
+    """Return a hidden tensor as another node may receive it: infinities of a narrow type may be finite in float."""
+    if not isinstance(tensor, Enclosure) or type_name(tensor.dtype) not in NARROW:
+        return tensor
+    return replace(tensor, error=np.where(np.isinf(tensor.value), np.inf, tensor.error))
 
 
 def _elements(tensor: Tensor) -> Array:

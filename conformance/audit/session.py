@@ -24,8 +24,10 @@ from conformance.graphs.exposure import (
     set_data_folder,
 )
 from conformance.graphs.inlining import inline_taken_branches
+from conformance.models.arrays import type_name
 from conformance.models.external_data import initializer_arrays_in
-from conformance.models.graphs import graph_edges, names_taken_by
+from conformance.models.graphs import graph_edges, is_operator, names_taken_by
+from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 
 APART = "its operands and its result cannot be exposed in one run without a change of the model's outputs"
 """Reason for not judging a node that seems wrong on values of several runs."""
+
+_EXPOSED_IN_MODEL = {Exposure.OUTPUT, Exposure.ADDED_OUTPUT, Exposure.GROUP}
+"""The ways of values that the runtime computed in the whole model."""
 
 MAX_WIDENING = 6
 """Number of times that the segment of a wrong node takes in the nodes before it."""
@@ -219,23 +224,30 @@ def _record(
 
 
 def _confirm_wrong_nodes(nodes: list[JudgedNode], confirmation: _Confirmation) -> dict[int, Mapping[str, Array]]:
-    """Replace the judgements of wrong nodes by those of `confirmation`.
+    """Replace the judgements of nodes outside of their bounds by those of `confirmation`.
 
     Returns:
         the values on which nodes were judged again, by the number of the node and the name of the value.
     """
     used: dict[int, Mapping[str, Array]] = {}
-    for position, wrong in enumerate(nodes):
-        if wrong.verdict is not NodeVerdict.WRONG or not confirmation.is_needed(wrong.number):
+    for position, suspect in enumerate(nodes):
+        if not _fault_rank(suspect) or not confirmation.is_needed(suspect.number):
             continue
-        found = _decisive_judgement(confirmation.judge_wider_segments(wrong.number))
-        if found is None:
+        found = _decisive_judgement(confirmation.judge_wider_segments(suspect.number))
+        if suspect.verdict is not NodeVerdict.WRONG and (found is None or found.node.verdict is not suspect.verdict):
+            nodes[position] = replace(suspect, should_share=0.0, should_worst=None)
+        elif found is None:
             nodes[position] = replace(
-                wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
+                suspect, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
             )
         else:
-            nodes[position], used[wrong.number] = found.node, found.values
+            nodes[position], used[suspect.number] = found.node, found.values
     return used
+
+
+def _fault_rank(node: JudgedNode) -> int:
+    """Return 2 for a wrong node, 1 for a node outside of its bounds of level `should` only, and otherwise 0."""
+    return 2 if node.verdict is NodeVerdict.WRONG else int(node.should_worst is not None)
 
 
 @dataclass(frozen=True)
@@ -250,31 +262,36 @@ class _SegmentJudgement:
     node: JudgedNode
     values: Mapping[str, Array]
 
-    @property
-    def is_wrong(self) -> bool:
-        return self.node.verdict is NodeVerdict.WRONG
-
 
 def _decisive_judgement(judgements: Iterable[_SegmentJudgement | None]) -> _SegmentJudgement | None:
-    """Return the judgement that counts: the first that is not wrong, or else that of the smallest wrong segment.
+    """Return the judgement that counts: the mildest one, and of these that of the smallest segment.
 
     Segments before one that cannot be judged do not count. The result is None if the last cannot be judged.
     """
-    smallest: _SegmentJudgement | None = None
+    mildest: _SegmentJudgement | None = None
     for judgement in judgements:
-        if judgement is not None and not judgement.is_wrong:
-            return judgement
-        smallest = judgement and (smallest or judgement)
-    return smallest
+        if judgement is None:
+            mildest = None
+        elif mildest is None or _fault_rank(judgement.node) < _fault_rank(mildest.node):
+            mildest = judgement
+        if mildest is not None and not _fault_rank(mildest.node):
+            break
+    return mildest
 
 
 @dataclass(frozen=True)
 class _Confirmation:
-    """Judges wrong nodes again, if their operands or results were exposed in groups.
+    """Judges nodes outside of their bounds again, on all operands that the runtime may have passed to them.
 
-    A runtime that fuses nodes can compute an exposed operand twice: for the output, and inside of the fused kernel with
-    other last bits. The node is therefore judged on values of one run, and then together with more and more nodes
-    before it. It is wrong if it is wrong with composed bounds too; the smallest wrong segment is reported.
+    An exposed operand can differ from the operand of the node in two ways:
+
+    - A runtime that computes a region of float16 or bfloat16 nodes in float rounds the exposed operand only. The node
+      is therefore judged with every operand that is rounded to the exposed one.
+    - A runtime that fuses nodes can compute an operand twice: for the output, and inside of the fused kernel with other
+      last bits. A node with values that were exposed in groups is therefore judged on values of one run, and then
+      together with more and more nodes before it.
+
+    It is wrong if it is wrong in all of these ways. The smallest wrong segment is reported.
 
     Attributes:
         model: the model.
@@ -298,22 +315,46 @@ class _Confirmation:
     def _hidden(self) -> set[str]:
         return {name for name, way in self.recorded.ways.items() if way is Exposure.HIDDEN}
 
+    @cached_property
+    def _rounded(self) -> frozenset[str]:
+        """The values that the runtime may have rounded only for the output."""
+        return frozenset(
+            name
+            for name, way in self.recorded.ways.items()
+            if way in _EXPOSED_IN_MODEL
+            and name in self._producers
+            and not is_operator(self.model.graph.node[self._producers[name]], "Constant")
+            and type_name(self.recorded.values[name].dtype) in NARROW
+        )
+
     def is_needed(self, number: int) -> bool:
-        """Return whether an operand or a result of a node was exposed in a group."""
+        """Return whether a node may have had other operands than the exposed ones."""
         _, names = self._segment(number, self._hidden)
-        return bool(self._grouped(names))
+        return bool(self._grouped(names)) or self._has_rounded_operand(number, names)
+
+    def _has_rounded_operand(self, number: int, names: Sequence[str]) -> bool:
+        results = self.model.graph.node[number].output
+        is_cut = any(self.recorded.ways.get(name) is Exposure.CUT for name in results)
+        return not is_cut and any(name in self._rounded and name not in results for name in names)
 
     def judge_wider_segments(self, number: int) -> Iterator[_SegmentJudgement | None]:
-        """Yield the judgements of a node on values of one run, each with more nodes before it.
+        """Yield the judgements of a node, each with more operands that the runtime may have passed to it.
 
         A judgement is None if the subject does not return the values around the segment in one run.
         """
         results = set(self.model.graph.node[number].output)
         hidden = self._hidden
+        numbers, names = self._segment(number, hidden)
+        if self._has_rounded_operand(number, names):
+            yield self._judge(numbers, {}, hidden)
         for _ in range(MAX_WIDENING + 1):
             numbers, names = self._segment(number, hidden)
             grouped = self._grouped(names)
-            yield self._judge(numbers, grouped, hidden)
+            if not grouped:
+                return
+            self.recorded.runs += 1
+            exposed = expose_together(self.subject.target, self.model, self.data_set.arrays, grouped, self.recorded)
+            yield None if exposed is None else self._judge(numbers, exposed, hidden)
             operands = set(grouped) - results
             if not operands:
                 return
@@ -322,17 +363,12 @@ class _Confirmation:
     def _grouped(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.recorded.ways.get(name) is Exposure.GROUP]
 
-    def _judge(
-        self, numbers: Sequence[int], grouped: Sequence[str], hidden: Container[str]
-    ) -> _SegmentJudgement | None:
-        """Judge the last of some nodes, with the values `grouped` exposed and the values `hidden` not used."""
-        self.recorded.runs += 1
-        exposed = expose_together(self.subject.target, self.model, self.data_set.arrays, grouped, self.recorded)
-        if exposed is None:
-            return None
+    def _judge(self, numbers: Sequence[int], exposed: Mapping[str, Array], hidden: Container[str]) -> _SegmentJudgement:
+        """Judge the last of some nodes, with values of one run, and with the values `hidden` not used."""
         known = {name: array for name, array in self.recorded.values.items() if name not in hidden}
-        recorded = replace(self.recorded, values=known | exposed)
-        judged = judge_nodes(part_of(self.model, "segment", numbers), recorded, all_elements=self.all_elements)[-1]
+        recorded = replace(self.recorded, values=known | dict(exposed))
+        part = part_of(self.model, "segment", numbers)
+        judged = judge_nodes(part, recorded, all_elements=self.all_elements, rounded=self._rounded)[-1]
         segment = tuple(numbers[place] for place in judged.segment)
         return _SegmentJudgement(replace(judged, number=numbers[-1], segment=segment), recorded.values)
 

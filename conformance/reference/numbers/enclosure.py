@@ -144,6 +144,18 @@ class Enclosure:
         value = np.asarray(array).astype(np.float64)
         return cls(value, np.zeros_like(value), np.asarray(array).dtype)
 
+    @classmethod
+    def rounding_of(cls, array: Array) -> Enclosure:
+        """Return the enclosure of a tensor of a wider type that was rounded to the given elements.
+
+        An infinity may be the rounding of any large number.
+        """
+        exact = cls.exact(array)
+        with np.errstate(all="ignore"):
+            half = _ulp(np.abs(exact.value), format_of(exact.dtype)) / 2
+        error = np.where(np.isnan(exact.value), 0.0, np.where(np.isinf(exact.value), np.inf, half))
+        return cls(exact.value, error, exact.dtype)
+
     def constant(self, number: float) -> Enclosure:
         """Return a number of the formula, to combine with this tensor: itself, or rounded to the type.
 

@@ -1,0 +1,210 @@
+"""Audits of float16 models on runtimes that compute a region of nodes in float, and round only what leaves it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from conformance.audit.judgement import NodeVerdict
+from conformance.audit.report import Coverage
+from conformance.audit.session import SubjectAudit, audit_subject
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.reading import LoadedModel
+from conformance.isolation.limits import Limits
+from conformance.isolation.start_subjects import started_subjects
+from conformance.subjects.loading import Subject
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+H, F = np.float16, np.float32
+
+
+def erf(x: Any) -> Any:
+    return np.vectorize(math.erf, otypes=[F])(x)
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def normalize(x: Any, scale: Any, bias: Any, *, epsilon: float = 1e-5, ddof: int = 0) -> Any:
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True, ddof=ddof) + epsilon) * scale + bias
+
+
+KERNELS: dict[str, Any] = {
+    "MatMul": np.matmul,
+    "Add": np.add,
+    "Mul": np.multiply,
+    "Relu": lambda x: np.maximum(x, 0),
+    "Tanh": np.tanh,
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Gelu": lambda x: x * (1 + erf(x / np.sqrt(F(2)))) / 2,
+    "Softmax": softmax,
+    "LayerNormalization": normalize,
+}
+
+
+class KeepsFloat:
+    """A backend that computes float16 nodes in float, and rounds only what it returns.
+
+    Args:
+        faults: other kernels, by the name of the node.
+    """
+
+    def __init__(self, faults: dict[str, Any] | None = None) -> None:
+        self.faults = faults or {}
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        faults, graph = self.faults, model.graph
+
+        class Prepared:
+            def run(self, inputs: list[Any]) -> list[Any]:
+                values = {tensor.name: numpy_helper.to_array(tensor).astype(F) for tensor in graph.initializer}
+                values |= {value.name: array.astype(F) for value, array in zip(graph.input, inputs, strict=True)}
+                for node in graph.node:
+                    kernel = faults.get(node.name, KERNELS[node.op_type])
+                    values[node.output[0]] = kernel(*(values[name] for name in node.input)).astype(F)
+                with np.errstate(over="ignore"):
+                    return [values[value.name].astype(H) for value in graph.output]
+
+        return Prepared()
+
+
+def write_block(path: Path, activation: str = "Gelu", width: int = 64, seed: int = 0) -> LoadedModel:
+    """Write a block: normalization, two products with biases and an activation, a residual sum, and Softmax."""
+    random = np.random.default_rng(seed)
+    weights = {
+        "w1": random.standard_normal((width, width)) / width**0.5,
+        "w2": random.standard_normal((width, width)) / width**0.5,
+        "b1": random.standard_normal(width),
+        "b2": random.standard_normal(width),
+        "scale": 1 + random.standard_normal(width) / 8,
+        "shift": random.standard_normal(width) / 8,
+    }
+    nodes = [
+        ("LayerNormalization", ["x", "scale", "shift"], "n"),
+        ("MatMul", ["n", "w1"], "m1"),
+        ("Add", ["m1", "b1"], "a1"),
+        (activation, ["a1"], "h"),
+        ("MatMul", ["h", "w2"], "m2"),
+        ("Add", ["m2", "b2"], "a2"),
+        ("Add", ["a2", "x"], "r"),
+        ("Softmax", ["r"], "y"),
+    ]
+    protos = [helper.make_node(op_type, inputs, [output], name=output) for op_type, inputs, output in nodes]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT16, [4, width]) for name in "xy")
+    tensors = [numpy_helper.from_array(array.astype(H), name) for name, array in weights.items()]
+    graph = helper.make_graph(protos, "g", [x], [y], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), path)
+    return LoadedModel.read(path)
+
+
+def audit(model: LoadedModel, backend: Any, seed: int = 1) -> SubjectAudit:
+    shape = [size.dim_value for size in model.original.graph.input[0].type.tensor_type.shape.dim]
+    X = np.random.default_rng(seed).standard_normal(shape).astype(H)
+    return audit_subject(model, Subject("region", "1", backend), InputSet("given", (X,)))
+
+
+@pytest.mark.parametrize("activation", ["Gelu", "Relu", "Tanh", "Sigmoid"])
+def test_block_that_is_kept_in_float_is_correct(tmp_path: Path, activation: str) -> None:
+    result = audit(write_block(tmp_path / "m.onnx", activation), KeepsFloat())
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 8
+    assert not result.nodes_below_should
+    assert {node.name for node in result.nodes if node.share} > {"n", "m1", "a1", "m2", "a2", "r"}
+
+
+def add_in_float16(x: Any, w: Any) -> Any:
+    """Return a product of matrices whose partial sums are rounded to float16."""
+    total = np.zeros((x.shape[0], w.shape[1]), H)
+    for k in range(w.shape[0]):
+        total = (total + (x[:, k : k + 1] * w[k : k + 1]).astype(H)).astype(H)
+    return total
+
+
+def spoil_one(x: Any, y: Any) -> Any:
+    total = x + y
+    total[1, 7] *= F(1.01)
+    return total
+
+
+FAULTS = {
+    "Gelu as a logistic function": ("Gelu", "h", lambda x: x / (1 + np.exp(-1.702 * x))),
+    "Gelu as Relu": ("Gelu", "h", lambda x: np.maximum(x, 0)),
+    "Sigmoid as a line": ("Sigmoid", "h", lambda x: np.clip(x / 6 + 0.5, 0, 1)),
+    "Tanh as a fraction": ("Tanh", "h", lambda x: np.clip(x * (27 + x * x) / (27 + 9 * x * x), -1, 1)),
+    "Relu with a slope": ("Relu", "h", lambda x: np.where(x > 0, x, 0.01 * x)),
+    "first bias lost": ("Gelu", "a1", lambda x, _: x),
+    "second bias lost": ("Gelu", "a2", lambda x, _: x),
+    "bias added twice": ("Gelu", "a2", lambda x, b: x + 2 * b),
+    "residual of the other sign": ("Gelu", "r", lambda a, x: a - x),
+    "one element of a sum": ("Gelu", "r", spoil_one),
+    "last term of a product lost": ("Gelu", "m2", lambda x, w: x[:, :-1] @ w[:-1]),
+    "weights transposed": ("Gelu", "m1", lambda x, w: x @ w.T),
+    "Softmax along the rows": ("Gelu", "y", lambda x: softmax(x.T).T),
+    "Softmax in base 2": ("Gelu", "y", lambda x: softmax(x * F(np.log(2)))),
+    "variance with n - 1": ("Gelu", "n", lambda x, s, b: normalize(x, s, b, ddof=1)),
+    "scale lost": ("Gelu", "n", lambda x, _, b: normalize(x, 1, b)),
+    "epsilon of another size": ("Gelu", "n", lambda x, s, b: normalize(x, s, b, epsilon=0.05)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_in_a_region_is_found_at_its_node_only(tmp_path: Path, fault: str) -> None:
+    activation, name, kernel = FAULTS[fault]
+    result = audit(write_block(tmp_path / "m.onnx", activation), KeepsFloat({name: kernel}))
+    assert [node.name for node in result.wrong_nodes] == [name]
+
+
+@pytest.mark.parametrize("name", ["m1", "m2"])
+def test_accumulation_in_float16_is_below_should(tmp_path: Path, name: str) -> None:
+    model = write_block(tmp_path / "m.onnx", width=512)
+    result = audit(model, KeepsFloat({name: add_in_float16}))
+    assert not result.wrong_nodes
+    assert [node.name for node in result.nodes_below_should] == [name]
+
+
+def test_sum_that_overflows_only_in_float16_is_not_wrong(tmp_path: Path) -> None:
+    """The residual sum is above the largest float16 number, and a region in float normalizes it."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"], name="m"),
+        helper.make_node("Add", ["m", "x"], ["s"], name="s"),
+        helper.make_node("Add", ["s", "x"], ["t"], name="t"),
+        helper.make_node("LayerNormalization", ["t", "scale", "shift"], ["y"], name="y"),
+    ]
+    random = np.random.default_rng(10)
+    weights = {"w": random.standard_normal((16, 16)) / 64, "scale": np.ones(16), "shift": np.zeros(16)}
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT16, [2, 16]) for name in "xy")
+    tensors = [numpy_helper.from_array(array.astype(H), name) for name, array in weights.items()]
+    graph = helper.make_graph(nodes, "g", [x], [y], tensors)
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    X = (random.standard_normal((2, 16)) * 20).astype(H)
+    X[0, 3] = 40000
+    result = audit_subject(LoadedModel.read(path), Subject("region", "1", KeepsFloat()), InputSet("given", (X,)))
+    assert not result.wrong_nodes
+    assert result.nodes[3].undetermined == 16
+
+
+@pytest.mark.programs
+def test_random_chains_on_onnxruntime_have_no_wrong_node(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    named = [SubjectName.parse("onnxruntime", SubjectKind.BACKEND)]
+    judged = []
+    with started_subjects(named, Limits(60), no_isolation=True) as (subject,):
+        for seed in range(20):
+            activation = ["Gelu", "Relu", "Tanh", "Sigmoid"][seed % 4]
+            model = write_block(tmp_path / f"{seed}.onnx", activation, [8, 16, 64, 96, 128][seed % 5], seed)
+            shape = [size.dim_value for size in model.original.graph.input[0].type.tensor_type.shape.dim]
+            X = (np.random.default_rng(seed).standard_normal(shape) * 3).astype(H)
+            judged.append(audit_subject(model, subject, InputSet("given", (X,))))
+    assert [[node.name for node in result.wrong_nodes] for result in judged] == [[]] * 20
+    assert [[node.name for node in result.nodes_below_should] for result in judged] == [[]] * 20
+    assert Coverage.of(judged).nodes == 160
