@@ -34,7 +34,7 @@ from conformance.corpus.case_json import COMPANION_FILE, companion_bytes
 from conformance.corpus.corpus import MANIFEST, bundled_corpus_path, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
 from conformance.isolation.limits import Limits
-from conformance.isolation.start_subjects import StartingSubjects
+from conformance.isolation.start_subjects import started_subjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
@@ -213,16 +213,15 @@ def _isolation(table: Table, scratch: Path) -> None:
 
 def _round_trip(table: Table, _: Path) -> None:
     """Measure the time from inputs to outputs through the protocol, for a case with few elements."""
-    subject = StartingSubjects([SubjectName.parse("onnxruntime", SubjectKind.BACKEND)], Limits(), {}).subjects()[0]
     corpus = open_corpus(bundled_corpus_path())
     case = load_case(corpus, corpus.cases[SMALL_CASE])
     (inputs,) = (list(data_set.inputs) for data_set in case.data_sets())
-    prepared, seconds = subject.target.prepare(case.model), []
-    for _ in range(ROUND_TRIPS):
-        started = time.perf_counter()
-        prepared.run(inputs)
-        seconds.append(time.perf_counter() - started)
-    subject.target.host.stop()
+    with started_subjects([SubjectName.parse("onnxruntime", SubjectKind.BACKEND)], Limits()) as (subject,):
+        prepared, seconds = subject.target.prepare(case.model), []
+        for _ in range(ROUND_TRIPS):
+            started = time.perf_counter()
+            prepared.run(inputs)
+            seconds.append(time.perf_counter() - started)
     median = statistics.median(seconds) * 1000
     table.add_row(f"round trip of {SMALL_CASE}", f"{median:.3f} ms", "", "", "at most 1 ms")
 

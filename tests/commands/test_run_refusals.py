@@ -43,7 +43,7 @@ class TestErrors:
             raise ModuleNotFoundError("No module named 'it'", name="it")
 
         fake = SimpleNamespace(**vars(importlib) | {"import_module": raise_missing})
-        monkeypatch.setattr("conformance.subjects.loading.importlib", fake)
+        monkeypatch.setattr("conformance.subjects.harness.importlib", fake)
         ended = run("--no-isolation", option, name)
         assert_bad_input(ended, "subject.import-failed", name, f"pip install 'onnx-conformance[{extra}]'")
 
@@ -108,11 +108,15 @@ class TestErrors:
     def test_malformed_worker_count_is_rejected(self, run, number):
         assert_usage_error(run("-b", RIGHT, "-n", number), "-n", number)
 
-    @pytest.mark.parametrize("name", ["missing", "given_empty", "given_file"])
+    @pytest.mark.parametrize("name", ["missing", "given_empty"])
     def test_directory_without_manifest_is_rejected(self, command, here, name):
         (here / "given_empty").mkdir()
-        (here / "given_file").write_text("")
         assert_bad_input(command("run", "-b", RIGHT, "--data", name), "corpus.manifest-missing", name, "generate")
+
+    def test_file_that_is_no_archive_is_rejected(self, command, here):
+        (here / "given_file").write_text("")
+        ended = command("run", "-b", RIGHT, "--data", "given_file")
+        assert_bad_input(ended, "corpus.archive-unreadable", "given_file", "generate")
 
     @pytest.mark.parametrize("name", ["my [old] cases", "my::cases"])
     def test_directory_with_pytest_syntax_is_accepted(self, command, corpus_copy, tmp_path, name):
