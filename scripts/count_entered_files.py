@@ -90,8 +90,8 @@ def record(backend: str, folder: Path) -> list[tuple[float, str, str]]:
 
 
 def files_of_cases(calls: list[tuple[float, str, str]]) -> list[set[str]]:
-    """Return the files that each case enters; a case begins with the hook that pytest calls for its item."""
-    starts = [moment for moment, place, name in calls if name == "pytest_runtest_protocol"]
+    """Return the files that each case enters; a case begins with the call of `execute`."""
+    starts = [moment for moment, place, name in calls if (Path(place).name, name) == ("execute.py", "execute")]
     return [{place for moment, place, _ in calls if start <= moment < end} for start, end in pairwise(starts)]
 
 
