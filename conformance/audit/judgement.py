@@ -17,6 +17,7 @@ from conformance.models.arrays import type_name
 from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import tensor_elements
 from conformance.reference.enclosures import has_signed_zeros
+from conformance.reference.enclosures.linear import FLOAT
 from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.tolerances import NARROW
@@ -138,6 +139,7 @@ class Judgement:
         recorded: the values; those of the operator Constant are added.
         all_elements: whether every element of a large output is judged, and not a sample.
         rounded: the names of values that a node may have received before they were rounded to their type.
+        keeps_float: whether nodes of float16 and bfloat16 are computed in float, and only their outputs are rounded.
     """
 
     def __init__(
@@ -147,9 +149,10 @@ class Judgement:
         *,
         all_elements: bool = False,
         rounded: Container[str] = (),
+        keeps_float: bool = False,
     ) -> None:
         self.nodes = list(model.graph.node)
-        self._rounded = rounded
+        self._rounded, self._keeps_float = rounded, keeps_float
         self._recorded, self._all_elements = recorded, all_elements
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
@@ -207,6 +210,8 @@ class Judgement:
             elif (hidden := self._hidden_value(name)) is not None:
                 known[name] = hidden.tensor
                 before |= hidden.nodes
+        if self._keeps_float:
+            known = {name: _in_float(tensor) for name, tensor in known.items()}
         outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
         result.inner_nodes = inner_node_count(node)
         result.type = next((type_name(array.dtype) for array in outputs.values()), "")
@@ -240,6 +245,8 @@ class Judgement:
             if not name:
                 continue
             if name in outputs:
+                if self._keeps_float:
+                    tensor = _rounded_to(outputs[name].dtype, tensor)  # noqa: PLW2901
                 _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
             else:
                 self._hidden[name] = _Hidden(_unrounded(tensor), frozenset({*before, number}))
@@ -258,6 +265,7 @@ def judge_nodes(
     *,
     all_elements: bool = False,
     rounded: Container[str] = (),
+    keeps_float: bool = False,
 ) -> list[JudgedNode]:
     """Judge all nodes of the main graph on the recorded values; see `Judgement`.
 
@@ -267,8 +275,9 @@ def judge_nodes(
         progress: is called with the number of judged nodes and the number of all nodes.
         all_elements: whether every element of a large output is judged, and not a sample.
         rounded: the names of values that a node may have received before they were rounded to their type.
+        keeps_float: whether nodes of float16 and bfloat16 are computed in float, and only their outputs are rounded.
     """
-    judgement = Judgement(model, recorded, all_elements=all_elements, rounded=rounded)
+    judgement = Judgement(model, recorded, all_elements=all_elements, rounded=rounded, keeps_float=keeps_float)
     judged = []
     for node in judgement.judge(range(len(judgement.nodes))):
         judged.append(node)
@@ -359,6 +368,23 @@ def _unrounded(tensor: Tensor) -> Tensor:
     if not isinstance(tensor, Enclosure) or type_name(tensor.dtype) not in NARROW:
         return tensor
     return replace(tensor, error=np.where(np.isinf(tensor.value), np.inf, tensor.error))
+
+
+def _in_float(tensor: Tensor) -> Tensor:
+    """Return a tensor of a narrow type as one of float, and every other tensor unchanged."""
+    if tensor is None or type_name(tensor.dtype) not in NARROW:
+        return tensor
+    return replace(tensor, dtype=FLOAT) if isinstance(tensor, Enclosure) else tensor.astype(FLOAT)
+
+
+def _rounded_to(dtype: np.dtype[Any], tensor: Tensor) -> Tensor:
+    """Return a tensor of float rounded to a narrow type, and every other tensor unchanged."""
+    if tensor is None or type_name(dtype) not in NARROW or tensor.dtype != FLOAT:
+        return tensor
+    if not isinstance(tensor, Enclosure):
+        return tensor.astype(dtype)
+    rounded = replace(tensor.as_type(dtype).returned(), unspecified=tensor.unspecified)
+    return replace(rounded, compute_should=lambda: tensor.should and tensor.should.as_type(dtype).returned())
 
 
 def _elements(tensor: Tensor) -> Array:

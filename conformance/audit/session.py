@@ -233,7 +233,9 @@ def _confirm_wrong_nodes(nodes: list[JudgedNode], confirmation: _Confirmation) -
     for position, suspect in enumerate(nodes):
         if not _fault_rank(suspect) or not confirmation.is_needed(suspect.number):
             continue
-        found = _decisive_judgement(confirmation.judge_wider_segments(suspect.number))
+        found = _decisive_judgement(
+            confirmation.judge_wider_segments(suspect.number, is_wrong=_fault_rank(suspect) > 1)
+        )
         if suspect.verdict is not NodeVerdict.WRONG and (found is None or found.node.verdict is not suspect.verdict):
             nodes[position] = replace(suspect, should_share=0.0, should_worst=None)
         elif found is None:
@@ -330,45 +332,68 @@ class _Confirmation:
     def is_needed(self, number: int) -> bool:
         """Return whether a node may have had other operands than the exposed ones."""
         _, names = self._segment(number, self._hidden)
-        return bool(self._grouped(names)) or self._has_rounded_operand(number, names)
+        return bool(self._grouped(names) or self._rounded_operands(number, names))
 
-    def _has_rounded_operand(self, number: int, names: Sequence[str]) -> bool:
+    def _rounded_operands(self, number: int, names: Sequence[str]) -> list[str]:
+        """Return which of some values around a node are operands that may have been rounded for the output only."""
         results = self.model.graph.node[number].output
-        is_cut = any(self.recorded.ways.get(name) is Exposure.CUT for name in results)
-        return not is_cut and any(name in self._rounded and name not in results for name in names)
+        if any(self.recorded.ways.get(name) is Exposure.CUT for name in results):
+            return []
+        return [name for name in names if name in self._rounded and name not in results]
 
-    def judge_wider_segments(self, number: int) -> Iterator[_SegmentJudgement | None]:
+    def judge_wider_segments(self, number: int, *, is_wrong: bool) -> Iterator[_SegmentJudgement | None]:
         """Yield the judgements of a node, each with more operands that the runtime may have passed to it.
 
-        A judgement is None if the subject does not return the values around the segment in one run.
+        First the node is judged alone, then together with more and more nodes before it. In a wider segment, nodes of
+        float16 and bfloat16 are computed in float. A judgement is None if the subject does not return the values around
+        the segment in one run.
+
+        Args:
+            number: the number of the node.
+            is_wrong: whether the node is outside of its bounds of level `must`. Otherwise only values that were exposed
+                in groups make the segment wider, because each operand in a wider segment has an error of its own.
         """
         results = set(self.model.graph.node[number].output)
         hidden = self._hidden
-        numbers, names = self._segment(number, hidden)
-        if self._has_rounded_operand(number, names):
-            yield self._judge(numbers, {}, hidden)
-        for _ in range(MAX_WIDENING + 1):
+        for widening in range(MAX_WIDENING + 1):
             numbers, names = self._segment(number, hidden)
-            grouped = self._grouped(names)
-            if not grouped:
-                return
-            self.recorded.runs += 1
-            exposed = expose_together(self.subject.target, self.model, self.data_set.arrays, grouped, self.recorded)
-            yield None if exposed is None else self._judge(numbers, exposed, hidden)
-            operands = set(grouped) - results
+            grouped, rounded = self._grouped(names), self._rounded_operands(number, names)
+            if rounded and not widening:
+                yield self._judge(numbers, {}, hidden)
+            exposed: dict[str, Array] | None = {}
+            if grouped:
+                self.recorded.runs += 1
+                exposed = expose_together(self.subject.target, self.model, self.data_set.arrays, grouped, self.recorded)
+                yield None if exposed is None else self._judge(numbers, exposed, hidden)
+            if is_wrong and exposed is not None and self._has_narrow_segment(numbers, hidden):
+                yield self._judge(numbers, exposed, hidden, keeps_float=True)
+            operands = {*grouped, *(rounded if is_wrong else ())} - results
             if not operands:
                 return
             hidden |= operands
 
+    def _has_narrow_segment(self, numbers: Sequence[int], hidden: Container[str]) -> bool:
+        """Return whether a hidden value between some nodes has, or may have, a narrow type."""
+        between = {name for number in numbers for name in self.model.graph.node[number].output if name in hidden}
+        return not between.isdisjoint(self._rounded) or any(name not in self.recorded.values for name in between)
+
     def _grouped(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.recorded.ways.get(name) is Exposure.GROUP]
 
-    def _judge(self, numbers: Sequence[int], exposed: Mapping[str, Array], hidden: Container[str]) -> _SegmentJudgement:
+    def _judge(
+        self,
+        numbers: Sequence[int],
+        exposed: Mapping[str, Array],
+        hidden: Container[str],
+        *,
+        keeps_float: bool = False,
+    ) -> _SegmentJudgement:
         """Judge the last of some nodes, with values of one run, and with the values `hidden` not used."""
         known = {name: array for name, array in self.recorded.values.items() if name not in hidden}
         recorded = replace(self.recorded, values=known | dict(exposed))
         part = part_of(self.model, "segment", numbers)
-        judged = judge_nodes(part, recorded, all_elements=self.all_elements, rounded=self._rounded)[-1]
+        options: dict[str, Any] = {"rounded": self._rounded, "keeps_float": keeps_float}
+        judged = judge_nodes(part, recorded, all_elements=self.all_elements, **options)[-1]
         segment = tuple(numbers[place] for place in judged.segment)
         return _SegmentJudgement(replace(judged, number=numbers[-1], segment=segment), recorded.values)
 

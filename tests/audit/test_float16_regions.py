@@ -208,3 +208,48 @@ def test_random_chains_on_onnxruntime_have_no_wrong_node(tmp_path: Path) -> None
     assert [[node.name for node in result.wrong_nodes] for result in judged] == [[]] * 20
     assert [[node.name for node in result.nodes_below_should] for result in judged] == [[]] * 20
     assert Coverage.of(judged).nodes == 160
+
+
+class FusesGelu(KeepsFloat):
+    """A backend that computes the last product of a Gelu of five nodes from its input, when all values are outputs."""
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        prepared = super().prepare(model, device)
+
+        class Fused:
+            def run(self, inputs: list[Any]) -> list[Any]:
+                outputs = dict(zip([value.name for value in model.graph.output], prepared.run(inputs), strict=True))
+                outputs["y"] = KERNELS["Gelu"](inputs[0].astype(F)).astype(H)
+                return list(outputs.values())
+
+        return Fused()
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.01])
+def test_fused_gelu_is_judged_with_the_nodes_between(
+    tmp_path: Path, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One plus Erf cancels for negative numbers; a kernel that does not round it has another result."""
+    monkeypatch.setitem(KERNELS, "Erf", erf)
+    monkeypatch.setitem(KERNELS, "Div", np.divide)
+    nodes = [
+        ("Div", ["x", "root"], "d"),
+        ("Erf", ["d"], "e"),
+        ("Add", ["e", "one"], "s"),
+        ("Mul", ["x", "s"], "p"),
+        ("Mul", ["p", "half"], "y"),
+    ]
+    protos = [helper.make_node(op_type, inputs, [output], name=output) for op_type, inputs, output in nodes]
+    constants = {"root": np.sqrt(F(2)), "one": F(1), "half": F(0.5)}
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT16, [4, 64]) for name in "xy")
+    graph = helper.make_graph(
+        protos, "g", [x], [y], [numpy_helper.from_array(np.array(value, H), name) for name, value in constants.items()]
+    )
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "gelu.onnx"
+    )
+    root = F(H(np.sqrt(2)))
+    monkeypatch.setitem(KERNELS, "Gelu", lambda value: F(factor) * value * (1 + erf(value / root)) / 2)
+    rounds_all = {name: lambda *operands, op=op: KERNELS[op](*operands).astype(H) for op, _, name in nodes}
+    result = audit(LoadedModel.read(tmp_path / "gelu.onnx"), FusesGelu(rounds_all))
+    assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
