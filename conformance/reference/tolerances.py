@@ -130,6 +130,10 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("shifted", "(X - largest) - Log(Sum(Exp(X - largest)))"),
         Form("collected", "X - (largest + Log(Sum(Exp(X - largest))))"),
     ),
+    "Range": (
+        Form("written", "start + i * delta"),
+        Form("function", "start + delta + delta + …, the function body of the schema"),
+    ),
     "Interpolation": (
         Form("written", "(1 - w) * first + w * second"),
         Form("lerp", "first + w * (second - first)"),
@@ -182,7 +186,7 @@ UNSPECIFIED_OVERFLOW = frozenset(
         "ReduceSumSquare",
         "ReduceL1",
     }
-    | {"ReduceL2", "CumSum", "MatMul", "Gemm"}
+    | {"ReduceL2", "CumSum", "MatMul", "Gemm", "Einsum", "ReduceProd", "CumProd"}
 )
 """Operators of integers whose pages do not state the result of an overflow."""
 

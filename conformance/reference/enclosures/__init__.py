@@ -14,12 +14,15 @@ import numpy as np
 
 from conformance.models.arrays import type_name
 from conformance.models.types import MAIN_DOMAINS
+from conformance.reference.enclosures.casts import CAST_ENCLOSURES
 from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.reference.enclosures.exact import EXACT_OPERATORS, evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
+from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
 from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.enclosures.open_elements import leave_open
+from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
 from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES
 from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import is_computed
@@ -32,12 +35,22 @@ if TYPE_CHECKING:
     from conformance.reference.nodes import Node, NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
 
+OF_ANY_TYPE: Mapping[str, NodeEnclosure] = {
+    **CAST_ENCLOSURES,
+    **INTEGER_ENCLOSURES,
+    "MaxPool": IMAGE_ENCLOSURES["MaxPool"],
+}
+"""The functions that take tensors of integers too. Other functions take at least one tensor of floating-point
+numbers, and a node without such a tensor is evaluated exactly."""
+
 ENCLOSURES: Mapping[str, NodeEnclosure] = {
     **ELEMENTWISE_ENCLOSURES,
     **LINEAR_ENCLOSURES,
     **NORMALIZATION_ENCLOSURES,
     **RECURRENT_ENCLOSURES,
     **IMAGE_ENCLOSURES,
+    **PRODUCT_ENCLOSURES,
+    **OF_ANY_TYPE,
 }
 """The function that encloses the outputs of each operator of the main domain that rounds, by op_type."""
 
@@ -108,7 +121,7 @@ def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if node.op_type in EXACT_OPERATORS:
         return evaluate_exactly(node, inputs)
     given = [tensor for tensor in inputs if tensor is not None]
-    if node.op_type != "Cast" and not any(
+    if node.op_type not in OF_ANY_TYPE and not any(
         isinstance(tensor, Enclosure) or is_computed(tensor.dtype) for tensor in given
     ):
         return evaluate_exactly(node, inputs)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.models.arrays import dtype_of
 from conformance.reference.numbers.enclosure import (
     ROUNDOFF,
     Enclosure,
@@ -22,7 +21,7 @@ from conformance.reference.numbers.enclosure import (
     multiply,
     subtract,
 )
-from conformance.reference.numbers.precision import format_of, is_computed
+from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import FUNCTIONS
 from conformance.verdicts import Unsupported
 
@@ -240,36 +239,6 @@ def _broadcast(X: Enclosure, shape: tuple[int, ...]) -> Enclosure:
     return X.moved(lambda x: np.broadcast_to(x, shape))
 
 
-def _cast(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, to = inputs[0], dtype_of(node.attributes["to"])
-    assert X is not None
-    for dtype in (X.dtype, to):
-        if not (is_computed(dtype) or (dtype.kind in "iub" and dtype.isbuiltin == 1)):
-            raise Unsupported(f"no reference for Cast of the type {dtype}")
-    if isinstance(X, Enclosure):
-        if to == X.dtype:
-            return [X]
-        if is_computed(to):
-            return [X.as_type(to)]
-        exact = X.apply(np.trunc) if to.kind in "iu" else X.apply(lambda x: x != 0)
-        if not exact.is_exact:
-            raise Unsupported("rounding of an input decides the result of Cast")
-        if to.kind in "iu" and not (fits := _fits(exact.value, to)).all():
-            known = np.where(fits, exact.value, 0.0)
-            return [Enclosure(known, np.zeros(known.shape), to).leave_open(~fits)]
-        return [exact.value.astype(to)]
-    if is_computed(to):
-        return [Enclosure.exact(X.astype(np.float64)).as_type(to)]
-    return [X.astype(to)]
-
-
-def _fits(values: Array, to: np.dtype[Any]) -> Array:
-    """Return for each integer in double whether a type has it; the largest double below 2^64 is less than 2^64 - 1."""
-    limits = np.iinfo(to)
-    with np.errstate(all="ignore"):
-        return np.asarray((values >= float(limits.min)) & (values < float(limits.max) + (1 if limits.bits < 64 else 0)))
-
-
 def _add_operands(operands: Sequence[Enclosure]) -> Enclosure:
     """Return the sum of some tensors, added in any order."""
     first, *others = operands
@@ -354,6 +323,34 @@ def _tan(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [X.named("tan", np.tan)]
 
 
+def _mod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Mod. With `fmod` the result is exact; otherwise one addition of B rounds.
+
+    At level `must`, a kernel may compute the formula A - Floor(A / B) * B of the page with three roundings.
+    """
+    A, B = _tensor(inputs[0]), _tensor(inputs[1])
+    if not (A.is_exact and B.is_exact):
+        raise Unsupported("rounding of an input decides the result of Mod")
+    shape = np.broadcast_shapes(A.shape, B.shape)
+    exact = np.zeros(shape)
+    if node.attributes.get("fmod", 0):
+        return [Enclosure(np.fmod(A.value, B.value), exact, A.dtype)]
+    if node.opset < 28:
+        raise Unsupported("Mod of floating-point numbers with fmod = 0 below opset 28")
+    value = np.mod(A.value, B.value)
+    is_finite = np.isfinite(A.value) & np.isfinite(B.value) & (B.value != 0)
+    result = Enclosure(value, exact, A.dtype)
+    rounded = result.with_roundings(np.ones(shape), exact == 0)
+    is_unrounded = (value == np.fmod(A.value, B.value)) | ~is_finite
+    error = np.where(is_unrounded, 0.0, rounded.error)
+    if not is_strict():
+        size = np.abs(B.value)
+        distance = np.where(is_finite, 4 * float(format_of(A.dtype).unit_roundoff) * (np.abs(A.value) + size), 0.0)
+        is_near_multiple = (np.abs(value) <= distance) | (np.abs(value) >= size - distance)
+        error = np.where(is_finite & (A.value != 0), distance + np.where(is_near_multiple, size, 0.0), error)
+    return [Enclosure(value, error, A.dtype)]
+
+
 def _named(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
     return _unary(lambda X: X.named(name, function))
 
@@ -366,7 +363,6 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Sum": _sum,
     "Mean": _mean,
     "Pow": _pow,
-    "Cast": _cast,
     "Exp": _unary(exp),
     "Log": _unary(log),
     "Sqrt": _unary(sqrt),
@@ -393,6 +389,7 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Acos": _named("acos", np.arccos),
     "Atan": _named("atan", np.arctan),
     "Tan": _tan,
+    "Mod": _mod,
     "Sinh": _named("sinh", np.sinh),
     "Cosh": _named("cosh", np.cosh),
     "Asinh": _named("asinh", np.arcsinh),

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.reference.enclosures.linear import reduced_axes
+from conformance.reference.enclosures.casts import CASTS_OF_KNOWN
+from conformance.reference.enclosures.linear import accumulate, integers, reduced_axes
+from conformance.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
 from conformance.reference.numbers.enclosure import Enclosure, is_strict
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import ABSENT
@@ -34,6 +36,7 @@ MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape"} | {
     "GatherElements",
     "DepthToSpace",
     "SpaceToDepth",
+    *ELEMENT_MOVEMENTS,
 }
 """Operators whose outputs have only elements of their inputs, in positions that do not depend on numbers."""
 
@@ -45,8 +48,9 @@ SELECTION = frozenset({"Relu", "Neg", "Abs", "Max", "Min", "Clip", "Where", "Red
 
 DECISIONS = frozenset(
     {"ArgMax", "ArgMin", "TopK", "Hardmax", "Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And"}
-    | {"Or", "Xor", "Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Constant", "Shape", "Size", "Range"}
-    | {"ConstantOfShape", "NonZero", "IsNaN", "IsInf", "OneHot", "EyeLike", "Mod"}
+    | {"Or", "Xor", "Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Constant", "Shape", "Size", "Unique"}
+    | {"ConstantOfShape", "NonZero", "IsNaN", "IsInf", "OneHot", "EyeLike", "BitCast", "BitwiseAnd"}
+    | {"BitwiseOr", "BitwiseXor", "BitwiseNot"}
 )
 """Operators whose result is exact for known elements, and can change completely where elements differ by rounding."""
 
@@ -63,8 +67,8 @@ def evaluate_exactly(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return list(evaluate(node, [_known(tensor) for tensor in inputs]))
     if node.op_type in MOVEMENT:
         return _move(node, inputs)
-    if node.op_type in ("Shape", "Size"):
-        return list(evaluate(node, [tensor.value if isinstance(tensor, Enclosure) else tensor for tensor in inputs]))
+    if node.op_type in ("Shape", "Size", "EyeLike"):
+        return list(evaluate(node, [_known(tensor) for tensor in inputs]))
     if node.op_type in _MONOTONE_SELECTIONS:
         return _MONOTONE_SELECTIONS[node.op_type](node, inputs)
     raise Unsupported(f"rounding of an input decides the result of {node.op_type}")
@@ -109,7 +113,7 @@ def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _values(tensor: Array | None, attribute: str) -> Array | None:
     """Return the values, or the bounds, of a tensor that is no enclosure; integers are shapes, axes or indices."""
-    if tensor is None or tensor.dtype.kind != "f":
+    if tensor is None or not is_computed(tensor.dtype):
         return tensor
     return tensor.astype(np.float64) if attribute == "value" else np.zeros(tensor.shape)
 
@@ -199,10 +203,8 @@ def _power_of_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
 
 def _modulo(node: Node, arrays: Sequence[Any]) -> list[Array]:
     A, B = arrays
-    if A.dtype.kind in "iu" and (B == 0).any():
+    if (B == 0).any():
         raise Unsupported("Mod of integers divides by zero")
-    if A.dtype.kind not in "iu" and not node.attributes.get("fmod", 0):
-        raise Unsupported("Mod of floating-point numbers with fmod = 0")
     return [np.asarray(np.fmod(A, B) if node.attributes.get("fmod", 0) else np.mod(A, B), A.dtype)]
 
 
@@ -293,8 +295,6 @@ def _constant_of_shape(node: Node, arrays: Sequence[Any]) -> list[Array]:
 
 def _range(_: Node, arrays: Sequence[Any]) -> list[Array]:
     start, limit, delta = (array.item() for array in arrays)
-    if arrays[0].dtype.kind == "f":
-        raise Unsupported("Range of floating-point numbers")
     return [np.arange(start, limit, delta, dtype=arrays[0].dtype)]
 
 
@@ -306,6 +306,23 @@ def _one_hot(node: Node, arrays: Sequence[Any]) -> list[Array]:
         [-1 if a == axis % (indices.ndim + 1) else 1 for a in range(indices.ndim + 1)]
     )
     return [np.where(hot, on, off)]
+
+
+def _einsum(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    try:
+        return [np.asarray(np.einsum(node.attributes["equation"], *arrays))]
+    except ValueError as reason:
+        raise Unsupported(f"Einsum with the equation {node.attributes['equation']}") from reason
+
+
+def _reduce_prod(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    X, axes = arrays[0], reduced_axes(node, arrays, arrays[0].ndim)
+    keepdims = bool(node.attributes.get("keepdims", 1))
+    return [X if axes is None else np.asarray(np.prod(X, axis=tuple(axes), keepdims=keepdims, dtype=X.dtype))]
+
+
+def _cumprod(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    return [accumulate(node, integers(arrays[1])[0], arrays[0], np.cumprod, 1) if arrays[0].size else arrays[0]]
 
 
 def _integer(function: Callable[..., Array]) -> Callable[[Node, Sequence[Any]], list[Array]]:
@@ -335,6 +352,16 @@ _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "IsNaN": lambda _, arrays: [np.isnan(arrays[0])],
     "IsInf": lambda node, arrays: [_is_infinite(arrays[0], node)],
     "OneHot": _one_hot,
+    "BitwiseAnd": _integer(np.bitwise_and),
+    "BitwiseOr": _integer(np.bitwise_or),
+    "BitwiseXor": _integer(np.bitwise_xor),
+    "BitwiseNot": _integer(np.invert),
+    "Einsum": _einsum,
+    "ReduceProd": _reduce_prod,
+    "CumProd": _cumprod,
+    **CASTS_OF_KNOWN,
+    **ELEMENT_MOVEMENTS,
+    **ELEMENT_DECISIONS,
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.reference.enclosures.linear import dilations, explicit_pads, extents, mean, strides, tensor, windows
 from conformance.reference.numbers.enclosure import Enclosure, admit
+from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -34,9 +35,10 @@ def _pads(node: Node, X: Enclosure, kernel: Sequence[int]) -> list[tuple[int, in
 
 
 def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    if len(node.outputs) > 1 and node.outputs[1]:
-        raise Unsupported("MaxPool with indices")
-    X, kernel = tensor(inputs[0]), node.attributes["kernel_shape"]
+    given = inputs[0]
+    assert given is not None
+    X = given if isinstance(given, Enclosure) else Enclosure.exact(given)
+    kernel = node.attributes["kernel_shape"]
     pads = _pads(node, X, kernel)
 
     def largest(x: Array, fill: float) -> Array:
@@ -44,8 +46,39 @@ def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     error = np.zeros(1) if X.is_exact else largest(X.error, 0.0)
     value = largest(X.value, -np.inf)
-    result = Enclosure(value, np.broadcast_to(error, value.shape), X.dtype)
-    return [result.leave_open(np.isnan(value))]
+    result: Tensor = Enclosure(value, np.broadcast_to(error, value.shape), X.dtype).leave_open(np.isnan(value))
+    if not is_computed(X.dtype):
+        result = value.astype(X.dtype)
+    if len(node.outputs) < 2 or not node.outputs[1]:
+        return [result]
+    return [result, _places_of_largest(node, X, kernel, pads)]
+
+
+def _places_of_largest(node: Node, X: Enclosure, kernel: Sequence[int], pads: Sequence[tuple[int, int]]) -> Tensor:
+    """Return the places of the largest elements in the flattened tensor; the page decides between no equal elements.
+
+    The page does not state either how the column-major order counts several matrices.
+    """
+    if not X.is_exact:
+        raise Unsupported("rounding of an input decides the indices of MaxPool")
+    is_column_major = bool(node.attributes.get("storage_order", 0))
+    counts = np.arange(prod(X.shape[2:]), dtype=np.float64).reshape(X.shape[2:], order="F" if is_column_major else "C")
+    planes = np.arange(prod(X.shape[:2]), dtype=np.float64).reshape(*X.shape[:2], *[1] * len(kernel))
+    elements, places = (
+        np.asarray(windows(array, node, kernel, pads, -np.inf)) for array in (X.value, planes * counts.size + counts)
+    )
+    is_largest = (elements == elements.max(axis=0)) & (places >= 0)
+    low, high = (
+        extreme(np.where(is_largest, places, fill), axis=0) for extreme, fill in ((np.min, np.inf), (np.max, -np.inf))
+    )
+    is_open = low != high
+    if is_column_major and planes.size > 1:
+        is_open = np.ones_like(is_open)
+    is_open |= np.isnan(elements).any(axis=0)
+    low, high = np.where(is_open, 0, low), np.where(is_open, X.value.size - 1, high)
+    if not is_open.any():
+        return low.astype(np.int64)
+    return Enclosure((low + high) / 2, (high - low) / 2, np.dtype(np.int64), unspecified=is_open)
 
 
 def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -9,13 +9,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.models.arrays import type_name
 from conformance.reference.enclosures.elementwise import exp, log, sqrt
-from conformance.reference.numbers.enclosure import Enclosure, add, add_up, admit, divide, dot, is_strict, multiply
+from conformance.reference.numbers.enclosure import (
+    Enclosure,
+    SumOfProducts,
+    add,
+    add_up,
+    admit,
+    divide,
+    dot,
+    is_strict,
+    multiply,
+)
+from conformance.reference.numbers.precision import format_of
+from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -92,18 +105,62 @@ def _broadcast_to(Y: Enclosure, C: Enclosure) -> Enclosure:
 def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     equation = node.attributes["equation"].replace(" ", "")
     operands = [tensor(given) for given in inputs]
-    if len(operands) != 2 or "." in equation:
-        raise Unsupported("Einsum without two operands, or with an ellipsis")
-    left, _, result = equation.partition("->")
-    sizes = {
-        name: size
-        for names, X in zip(left.split(","), operands, strict=True)
-        for name, size in zip(names, X.shape, strict=True)
-    }
-    if "->" not in equation:
-        result = "".join(sorted(name for name in sizes if left.count(name) == 1))
-    count = prod(size for name, size in sizes.items() if name not in result)
-    return [dot(operands[0], operands[1], lambda A, B: np.einsum(f"{left}->{result}", A, B, optimize=True), count)]
+    count = _contracted(equation, [X.shape for X in operands])
+
+    def contract(*arrays: Array) -> Array:
+        try:
+            return np.asarray(np.einsum(equation, *arrays, optimize=len(arrays) > 1))
+        except ValueError as reason:
+            raise Unsupported(f"Einsum with the equation {equation}") from reason
+
+    if len(operands) == 2:
+        return [dot(operands[0], operands[1], contract, count)]
+    (first, *_), terms = operands, [SumOfProducts.of(X) for X in operands]
+    if len(operands) == 1 and count == 1:
+        return [first.moved(contract)]
+    magnitudes = [each.magnitudes for each in terms]
+    with np.errstate(all="ignore"):
+        value, total = contract(*(X.value for X in operands)), contract(*magnitudes)
+        error = sum(
+            (
+                contract(*magnitudes[:place], each.error, *magnitudes[place + 1 :])
+                for place, each in enumerate(terms)
+                if each.error.any()
+            ),
+            np.zeros_like(value),
+        )
+    result = first.from_terms(value, total, error, count + len(operands) - 1 + sum(each.roundings for each in terms))
+    return [_with_partial_products(result, magnitudes, count)]
+
+
+def _with_partial_products(result: Enclosure, factors: Sequence[Array], count: int) -> Enclosure:
+    """Return sums of products of three or more factors, some of which may overflow or underflow before the last."""
+    if len(factors) < 3 or not result.value.size:
+        return result
+    limits = format_of(result.dtype)
+    with np.errstate(all="ignore"):
+        largest = count * prod(max(1.0, float(np.max(each, initial=0.0, where=np.isfinite(each)))) for each in factors)
+        lowest = prod(min(1.0, float(np.min(each, initial=1.0, where=each > 0))) for each in factors)
+    if not largest <= float(limits.largest):
+        return replace(result, error=np.full(result.shape, np.inf))
+    if lowest >= float(limits.smallest_normal):
+        return result
+    return replace(result, error=result.error + count * len(factors) * float(limits.smallest_normal) * largest)
+
+
+def _contracted(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
+    """Return the number of products that an Einsum adds for each element of its result."""
+    left, arrow, result = equation.partition("->")
+    sizes: dict[str, int] = {}
+    for term, shape in zip(left.split(","), shapes, strict=True):
+        before, _, after = term.partition("...")
+        if len(before) + len(after) > len(shape):
+            raise Unsupported(f"Einsum with the equation {equation} of a tensor of rank {len(shape)}")
+        for name, size in (*zip(before, shape, strict=False), *zip(after[::-1], shape[::-1], strict=False)):
+            sizes[name] = max(size, sizes.get(name, 0))
+    if not arrow:
+        result = "".join(name for name in sizes if left.count(name) == 1)
+    return prod(size for name, size in sizes.items() if name not in result)
 
 
 # Convolutions
@@ -283,24 +340,54 @@ def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
     return shifted if keepdims else shifted.moved(lambda x: np.squeeze(x, tuple(axes)))
 
 
+def accumulate(node: Node, axis: int, x: Array, cumulate: Callable[..., Array] = np.cumsum, start: int = 0) -> Array:
+    """Return the sums, or products, of all elements up to each element, with `reverse` and `exclusive` of a node."""
+    x = np.flip(x, axis) if node.attributes.get("reverse", 0) else x
+    total = np.asarray(cumulate(x, axis=axis, dtype=x.dtype))
+    if node.attributes.get("exclusive", 0):
+        total = np.roll(total, 1, axis=axis)
+        total[(slice(None),) * (axis % x.ndim) + (0,)] = start
+    return np.flip(total, axis) if node.attributes.get("reverse", 0) else total
+
+
 def _cumsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, (axis,) = tensor(inputs[0]), integers(inputs[1])
-    backwards, exclusive = node.attributes.get("reverse", 0), node.attributes.get("exclusive", 0)
-
-    def accumulate(x: Array) -> Array:
-        x = np.flip(x, axis) if backwards else x
-        total = np.cumsum(x, axis=axis)
-        if exclusive:
-            total = np.roll(total, 1, axis=axis)
-            total[(slice(None),) * (axis % x.ndim) + (0,)] = 0
-        return np.flip(total, axis) if backwards else total
-
     if not X.value.size:
         return [X]
     with np.errstate(all="ignore"):
-        finite = accumulate(np.where(np.isfinite(X.value), X.magnitude, 0.0))
-        value, magnitudes, error = (accumulate(part) for part in (X.value, X.magnitude, X.error))
+        finite = accumulate(node, axis, np.where(np.isfinite(X.value), X.magnitude, 0.0))
+        value, magnitudes, error = (accumulate(node, axis, part) for part in (X.value, X.magnitude, X.error))
     return [X.from_terms(value, magnitudes, error, X.shape[axis], finite=finite)]
+
+
+def _range(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Range of floating-point numbers: start + i delta, or the sum of start and i times delta.
+
+    `stash_type` states for a narrow type that the numbers are computed in float and rounded once.
+    """
+    start, limit, delta = (tensor(given) for given in inputs)
+    is_stashed = type_name(start.dtype) in NARROW and node.attributes.get("stash_type", 1) and node.opset >= 27
+    wide = FLOAT if is_stashed else start.dtype
+    u = float(format_of(wide).unit_roundoff)
+    if not (start.is_exact and limit.is_exact and delta.is_exact):
+        raise Unsupported("rounding of an input decides the number of elements of Range")
+    if not np.isfinite([start.value.item(), limit.value.item(), delta.value.item()]).all() or not delta.value.item():
+        raise Unsupported("Range with an operand that is not finite, or with a delta of 0")
+    quotient = (limit.value.item() - start.value.item()) / delta.value.item()
+    counts = {max(0, ceil(quotient * (1 + sign * 2 * u))) for sign in (-1, 0, 1)}
+    if len(counts) > 1 and quotient != int(quotient):
+        raise Unsupported("rounding decides the number of elements of Range")
+    i = np.arange(max(0, ceil(quotient)), dtype=np.float64)
+    first, step = start.with_dtype(wide), delta.with_dtype(wide)
+
+    def sums() -> Enclosure:
+        value, magnitudes = first.value + i * step.value, np.abs(first.value) + i * np.abs(step.value)
+        added = first.from_terms(value, magnitudes, np.zeros_like(i), max(1, i.size - 1))
+        return replace(added, error=np.where(i == 0, 0.0, added.error))
+
+    places = Enclosure(i, np.zeros_like(i), wide)
+    result = admit("Range", written=lambda: first + places * step, function=sums)
+    return [replace(result, error=np.where(i == 0, 0.0, result.error)).as_type(start.dtype)]
 
 
 LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {
@@ -317,4 +404,5 @@ LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "ReduceLogSum": _reduction(lambda X, axes, keep: log(X.sum(axes, keepdims=keep))),
     "ReduceLogSumExp": _reduction(_log_sum_exp),
     "CumSum": _cumsum,
+    "Range": _range,
 }

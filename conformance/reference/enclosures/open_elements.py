@@ -138,7 +138,7 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
         return results
     given: list[Any] = list(inputs)
     arrays = [each.astype(np.float64) if _is_operand(each) else each for each in given]
-    if len(inputs) > 1 and node.op_type.startswith(("Reduce", "CumSum")):
+    if len(inputs) > 1 and node.op_type.startswith(("Reduce", "Cum")):
         arrays[1:] = given[1:]
     dtype = given[0].dtype
     limits = np.iinfo(dtype)

@@ -200,11 +200,11 @@ class Enclosure:
 
     def __add__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
-        return self._rounded(lambda: self.value + other.value, self.error + other.error, other)
+        return self._summed(lambda: self.value + other.value, other)
 
     def __sub__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
-        return self._rounded(lambda: self.value - other.value, self.error + other.error, other)
+        return self._summed(lambda: self.value - other.value, other)
 
     def __mul__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
@@ -289,7 +289,7 @@ class Enclosure:
         error = self.error
         if is_fused:
             whole = self.from_terms(self.value, terms.magnitudes, terms.error, terms.roundings)
-            error = np.maximum(error, whole.error)
+            error = np.where(np.isinf(self.value) & (error == 0), 0.0, np.maximum(error, whole.error))
         return replace(self, error=error, terms=terms)
 
     def from_terms(
@@ -370,6 +370,16 @@ class Enclosure:
         with np.errstate(all="ignore"):
             error = propagated()
         return np.where((self.error == 0) & (other.error == 0), 0.0, error)
+
+    def _summed(self, compute: Callable[[], Array], other: Enclosure) -> Enclosure:
+        """Return a sum or a difference; with a certain infinity and a finite number it is that infinity."""
+        result = self._rounded(compute, self.error + other.error, other)
+        if not np.isinf(result.value).any():
+            return result
+        is_certain = np.zeros(result.shape, dtype=bool)
+        for one, another in ((self, other), (other, self)):
+            is_certain |= np.isinf(one.value) & (one.error == 0) & np.isfinite(another.magnitude)
+        return replace(result, error=np.where(is_certain, 0.0, result.error))
 
     def _rounded(
         self, compute: Callable[[], Array], error: Array, other: Enclosure, *, roundings: float = 1.0

@@ -1,0 +1,209 @@
+"""Cast, CastLike and BitCast, for all types of numbers.
+
+A type with at most eight bits is no type that the reference computes with. A conversion to it rounds once, and the
+function that rounds is monotone, so that the ends of an operand's interval give the ends of the result's interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from conformance.models.arrays import dtype_of, type_name
+from conformance.reference.numbers.enclosure import Enclosure, is_strict
+from conformance.reference.numbers.precision import is_computed
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.numbers.enclosure import Tensor
+
+INTEGERS_OF_BITS: Mapping[str, int] = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4}
+"""The types of integers that NumPy stores in a whole byte, and their bits."""
+
+SMALL_FLOATS = frozenset({"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1"})
+"""The binary floating-point types that only conversions and quantization use."""
+
+SCALES = "float8e8m0"
+"""The type of powers of two."""
+
+
+def _cast(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    return [cast(inputs[0], dtype_of(node.attributes["to"]), node)]
+
+
+def _cast_like(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    assert inputs[1] is not None
+    return [cast(inputs[0], inputs[1].dtype, node)]
+
+
+def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
+    """Return a tensor converted to a type, with the attributes `saturate` and `round_mode` of a node.
+
+    Raises:
+        Unsupported: a type is not a type of real numbers, or rounding decides an integer.
+    """
+    assert X is not None
+    for dtype in (X.dtype, to):
+        if not _is_number(dtype):
+            raise Unsupported(f"no reference for Cast of the type {dtype}")
+    if not isinstance(X, Enclosure):
+        if X.dtype == to:
+            return X
+        if is_integer(X.dtype) and (is_integer(to) or to.kind == "b"):
+            return _discard_bits(X, to)
+        X = Enclosure.exact(X if is_computed(X.dtype) else X.astype(np.float64))
+    if to == X.dtype:
+        return X
+    if is_computed(to):
+        return X.as_type(to)
+    name = type_name(to)
+    if name in SMALL_FLOATS or name == SCALES:
+        return round_to_small_float(X, to, node)
+    return _to_integer(X, to)
+
+
+def _is_number(dtype: np.dtype[Any]) -> bool:
+    return is_computed(dtype) or dtype.kind == "b" or is_integer(dtype) or is_small_float(dtype)
+
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    """Return whether a type is one of integers, also of less than eight bits."""
+    return dtype.kind in "iu" or (dtype.kind == "V" and type_name(dtype) in INTEGERS_OF_BITS)
+
+
+def is_small_float(dtype: np.dtype[Any]) -> bool:
+    """Return whether a type is a floating-point type of at most eight bits."""
+    return dtype.kind in "fV" and type_name(dtype) in SMALL_FLOATS | {SCALES}
+
+
+def integer_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the smallest and the largest integer of a type."""
+    limits = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    return int(limits.min), int(limits.max)
+
+
+def _discard_bits(X: Array, to: np.dtype[Any]) -> Array:
+    """Return integers in another type: higher bits are discarded, and the others are reinterpreted."""
+    wide = X if X.dtype.kind in "iu" else X.astype(np.int64)
+    if to.kind in "iub":
+        return wide.astype(to)
+    low, high = integer_limits(to)
+    kept = wide.astype(np.int64) & (high - low)
+    return np.where(kept > high, kept - (high - low + 1), kept).astype(to)
+
+
+def _to_integer(X: Enclosure, to: np.dtype[Any]) -> Tensor:
+    """Return integers, or booleans; a number out of range has no defined result."""
+    exact = X.apply(lambda x: x != 0) if to.kind == "b" else X.apply(np.trunc)
+    if not exact.is_exact:
+        raise Unsupported("rounding of an input decides the result of Cast")
+    if to.kind != "b" and not (fits := _fits(exact.value, to)).all():
+        known = np.where(fits, exact.value, 0.0)
+        return Enclosure(known, np.zeros(known.shape), to).leave_open(~fits)
+    return exact.value.astype(to)
+
+
+def _fits(values: Array, to: np.dtype[Any]) -> Array:
+    """Return for each integer in double whether a type has it; the largest double below 2^64 is less than 2^64 - 1."""
+    low, high = integer_limits(to)
+    with np.errstate(all="ignore"):
+        return np.asarray((values >= float(low)) & (values < float(high) + (1 if high < 2**62 else 0)))
+
+
+# Types of at most eight bits
+
+
+def round_to_small_float(X: Enclosure, to: np.dtype[Any], node: Node) -> Tensor:
+    """Return a tensor in a floating-point type of at most eight bits.
+
+    Args:
+        X: the tensor.
+        to: the type.
+        node: the node, with the attributes `saturate` and `round_mode`.
+    """
+    name, saturates = type_name(to), bool(node.attributes.get("saturate", 1))
+    mode = node.attributes.get("round_mode", "up")
+
+    def convert(x: Array) -> Array:
+        return _to_power_of_two(x, mode, saturates) if name == SCALES else _to_small_float(x, to, saturates)
+
+    # a kernel may convert a double to float first
+    spread = X.error if is_strict() or X.dtype != np.float64 else X.error + np.abs(X.value) * 2.0**-24
+    with np.errstate(all="ignore"):
+        value, low, high = (convert(each) for each in (X.value, X.value - spread, X.value + spread))
+        error = np.where(np.isfinite(X.value), np.maximum(np.abs(low - value), np.abs(high - value)), X.error)
+    is_same_nan = np.isnan(low) & np.isnan(value) & np.isnan(high)
+    error = np.where(is_same_nan | (low == value) & (high == value), 0.0, np.where(np.isnan(error), np.inf, error))
+    if name == SCALES:
+        is_open = (X.value < 0) | ((X.value == 0) & np.signbit(X.value))
+        if (mode, saturates) not in (("up", True), ("nearest", False)):
+            is_open |= ~((X.value >= 2.0**-127) & (X.value <= 2.0**127)) & ~np.isnan(X.value)
+    elif name == "float4e2m1":  # it has neither infinities nor NaN
+        value = np.where(np.isnan(X.value), 0.0, value)
+        is_open = np.isnan(X.value) | (np.abs(value) == 6) & (np.abs(X.value) > 6)
+    else:
+        is_open = np.zeros(X.shape, dtype=bool)
+    return Enclosure(value, error, to).leave_open(is_open)
+
+
+def _to_small_float(x: Array, to: np.dtype[Any], saturates: bool) -> Array:
+    """Return numbers rounded to nearest even; a number out of range becomes the largest one, an infinity or NaN."""
+    limits = ml_dtypes.finfo(to)  # type: ignore[no-untyped-call]
+    largest, lowest = float(limits.max), int(limits.minexp)
+    _, exponent = np.frexp(np.where(np.isfinite(x), x, 0.0))
+    step = np.ldexp(1.0, np.maximum(exponent - 1, lowest) - int(limits.nmant))
+    rounded = np.where(np.isinf(x), x, np.rint(x / step) * step)
+    name = type_name(to)
+    beyond = largest if saturates or name == "float4e2m1" else np.inf if name == "float8e5m2" else np.nan
+    rounded = np.where(np.abs(rounded) > largest, np.copysign(beyond, rounded), rounded)
+    return np.where(rounded == 0, 0.0, rounded) if name.endswith("fnuz") else rounded
+
+
+def _to_power_of_two(x: Array, mode: str, saturates: bool) -> Array:
+    """Return numbers rounded to powers of two; 0 has the smallest power or NaN."""
+    fraction, exponent = np.frexp(np.where(np.isfinite(x), np.abs(x), 1.0))
+    # x = fraction 2^exponent with a fraction from 0.5, which is a power of two itself, up to 1
+    limit = {"up": 0.5, "down": 1.0, "nearest": 0.75}[mode]
+    is_up = fraction > limit if mode == "up" else fraction >= limit
+    power = np.ldexp(1.0, np.clip(exponent - 1 + is_up, -1000, 1000))
+    power = np.where(x == 0, 0.0, np.where(np.isinf(x), np.inf, power))
+    small, large = (2.0**-127, 2.0**127) if saturates else (np.nan, np.nan)
+    power = np.where(power < 2.0**-127, small, np.where(power > 2.0**127, large, power))
+    return np.where(np.isnan(x), np.nan, power)
+
+
+# BitCast
+
+
+def bit_cast(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return the bits of the elements as elements of another type with as many bits."""
+    X, to = arrays[0], dtype_of(node.attributes["to"])
+    source, target = bits_of(X.dtype), bits_of(to)
+    if source != target:
+        raise Unsupported(f"BitCast of {source} bits to {target} bits")
+    if target >= 8:
+        Y = X.copy(order="C").view(np.uint8 if to.kind == "b" else to)
+        if to.kind == "b" and (Y > 1).any():
+            raise Unsupported("BitCast to a boolean that is neither 0 nor 1")
+        return [Y.astype(to)]
+    bits = X.copy(order="C").view(np.uint8) & (2**target - 1)
+    if is_integer(to):
+        return [_discard_bits(bits, to)]
+    return [bits.view(to)]
+
+
+def bits_of(dtype: np.dtype[Any]) -> int:
+    """Return the number of bits of an element in a tensor of ONNX."""
+    name = type_name(dtype)
+    return INTEGERS_OF_BITS.get(name, 4 if name == "float4e2m1" else 8 * dtype.itemsize)
+
+
+CAST_ENCLOSURES: Mapping[str, NodeEnclosure] = {"Cast": _cast, "CastLike": _cast_like}
+
+CASTS_OF_KNOWN: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {"BitCast": bit_cast}
