@@ -169,6 +169,7 @@ CHECKS = (
     "python scripts/make_error_reference.py --check",
     "python scripts/make_cli_reference.py --check",
     "python scripts/check_structure.py",
+    "python scripts/check_prints.py",
     "python scripts/check_words.py",
     "python scripts/count_entered_files.py",
 )

@@ -43,7 +43,8 @@ from conformance.errors import ConformanceError, ExitStatus, StorageError, Suite
 from conformance.files.atomic_write import open_standard_streams
 from conformance.processes.helper import adopt_orphans
 from conformance.run.supervisor import report_status_and_exit
-from conformance.serialization.text import escape_unprintable
+from conformance.serialization.terminal import print_line
+from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -251,7 +252,8 @@ def _is_importing(frame: FrameType | None) -> bool:
 def _print_error(problem: str, hint: str, code: str = "", *, with_code: bool = False) -> None:
     """Print the problem and the hint of an error; if `with_code` is set, also the error code."""
     label = f"error[{code}]" if with_code else "error"
-    sys.stderr.write(f"{label}: {escape_unprintable(problem)}\n       {escape_unprintable(hint)}\n")
+    print_line(f"{label}: {one_line(problem)}", err=True)
+    print_line(f"       {one_line(hint)}", err=True)
 
 
 def _write_traceback() -> str:

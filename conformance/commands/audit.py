@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +25,7 @@ from conformance.commands.options import (
     report_option,
     run_option,
 )
+from conformance.serialization.terminal import print_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -133,13 +133,13 @@ def audit(
                     audited,
                     subject,
                     data_set,
-                    _show_progress,
+                    print_progress,
                     all_elements=all_elements,
                     makes_cases=output is not None,
                     workers=pool,
                 )
                 audits.append(result)
-                _show_progress("")
+                print_progress("")
                 for line in text_lines(result):
                     echo(line, err=takes_output)
     texts = [input_text(names, data_set) for data_set in data_sets]
@@ -202,10 +202,3 @@ def _announce_files(targets: Sequence[Path | None], *, err: bool) -> None:
     for target in targets:
         if target is not None and not is_standard_output(target):
             echo(f"Wrote {target}.", err=err)
-
-
-def _show_progress(text: str) -> None:
-    """Show what is being done in the last line of a terminal; an empty text removes the line."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from conformance.commands.options import (
     output_option,
     report_option,
 )
+from conformance.serialization.terminal import print_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,17 +119,17 @@ def blame(
         request = at_release
 
     def show(name: str, data: Mapping[str, Any]) -> None:
-        _show_progress("")
+        print_progress("")
         for line in step_lines(name, data, session.document):
             echo(line, err=takes_output)
 
     known = deepcopy(document)
     find_releases = partial(releases_worth_comparing, store)
-    session = Session(request, opened, show, _show_progress, document, find_releases)
+    session = Session(request, opened, show, print_progress, document, find_releases)
     try:
         verdict = session.run()
     except (KeyboardInterrupt, SubjectError):
-        _show_progress("")
+        print_progress("")
         if session.document.get("steps") and session.document != known:
             _write_reports(session.document, json, html)
             if json is not None:
@@ -232,10 +232,3 @@ def _read_document(path: Path | None) -> dict[str, Any]:
     except MalformedError as error:
         problem = f"--resume: {path} is not a file of this command: {error}."
         raise JobError("malformed-state", problem, "Name a file that --json wrote.") from None
-
-
-def _show_progress(text: str) -> None:
-    """Show what is being done in the last line of a terminal; an empty text removes the line."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.commands.options import echo
+from conformance.serialization.terminal import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -86,7 +87,7 @@ def blame_case(
         settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
         files, _ = failure_files(settings, corpus, entry, None)
         options.echo("")
-        options.echo(files["ISSUE.md"].decode())
+        print_lines(files["ISSUE.md"].decode(), err=options.takes_output)
         if output is not None:
             write_folder(output, files)
             options.echo(f"Wrote {output}.")

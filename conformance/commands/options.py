@@ -33,7 +33,7 @@ from conformance.errors import ConformanceError
 from conformance.files.atomic_write import is_standard_output, write_text_atomically
 from conformance.report.report_files import FORMATS, ReportFiles
 from conformance.run.options import OUTPUT, RUN_OPTIONS, RUNNING, SELECTION_OPTIONS, flag_name
-from conformance.serialization.text import escape_unprintable
+from conformance.serialization.terminal import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -357,14 +357,9 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, StrEnum) else value
 
 
-def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
-    """Print text without control characters, because text from a file could otherwise control the terminal.
-
-    Args:
-        nl: whether to end the line.
-        err: whether to print to standard error.
-    """
-    typer.echo(escape_unprintable(text), nl=nl, err=err)
+def echo(text: str, *, err: bool = False) -> None:
+    """Print a text as one line, see `print_line`."""
+    print_line(text, err=err)
 
 
 def echo_written_reports(outputs: ReportFiles) -> None:

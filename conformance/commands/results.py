@@ -18,6 +18,7 @@ from conformance.commands.options import (
     run_option,
 )
 from conformance.report.report_files import ReportFiles
+from conformance.serialization.terminal import print_lines
 
 if TYPE_CHECKING:
     from conformance.expectations.update import UpdatedFile
@@ -103,7 +104,7 @@ def diff(
     if markdown:
         write_text_atomically(markdown, to_markdown(found))
     taken = any(is_standard_output(path) for path in (json, markdown) if path)
-    echo(to_text(found), nl=False, err=taken)
+    print_lines(to_text(found), err=taken)
     raise typer.Exit(1 if found["regressions"] else 0)
 
 
@@ -216,7 +217,7 @@ def update_expectations(
         _print_open_points(updated, check)
         raise UsageError("reason-missing", f"{expect} is not changed: it lacks entries for these failures.", _HINT)
     if check:
-        echo(_diff(before, updated.text, str(expect)), nl=False)
+        print_lines(_diff(before, updated.text, str(expect)))
     elif is_changed:
         write_bytes_atomically(expect, updated.text.encode())
     change = "needs no change" if not is_changed else "would change" if check else "is updated"

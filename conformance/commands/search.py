@@ -31,6 +31,7 @@ from conformance.commands.options import (
     report_option,
 )
 from conformance.report.report_files import ReportFiles
+from conformance.serialization.terminal import print_progress
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -278,9 +279,7 @@ def _operators(operators: list[SearchedOperator] | None, subjects: list[tuple[st
 
 
 def _print_progress(found: FailingExamples, seconds: float) -> None:
-    if sys.stderr.isatty():
-        counts = f"{found.examples} examples, {len(found)} failing, {seconds:.0f} s "
-        echo(f"\r{counts}", nl=False, err=True)
+    print_progress(f"{found.examples} examples, {len(found)} failing, {seconds:.0f} s")
 
 
 def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool) -> None:

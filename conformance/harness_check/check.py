@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.text import Text
 
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.harness_check.backend_rules import BACKEND_RULES, CAPABILITY_RULES
@@ -21,7 +20,7 @@ from conformance.harness_check.session import (
     RuleState,
     RuleViolation,
 )
-from conformance.serialization.text import escape_unprintable
+from conformance.serialization.terminal import print_styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,14 +80,14 @@ def print_outcome(outcome: RuleOutcome) -> None:
     """Print a rule and its outcome."""
     mark, style = _MARKS[outcome.state]
     console = _console()
-    console.print(Text.assemble((mark, style), f" {escape_unprintable(outcome.text)}"), soft_wrap=True)
+    print_styled(console, (mark, style), f" {outcome.text}")
     if outcome.state is RuleState.SKIPPED:
-        console.print(Text(f"    skipped: {escape_unprintable(outcome.why)}", "dim"), soft_wrap=True)
+        print_styled(console, (f"    skipped: {outcome.why}", "dim"))
     elif outcome.state is RuleState.FAILS:
         details = {"problem": outcome.why, "sent": outcome.sent, "received": outcome.received, "hint": outcome.hint}
         for label, text in details.items():
             if text:
-                console.print(Text(f"    {label:8}  {escape_unprintable(text)}"), soft_wrap=True)
+                print_styled(console, f"    {label:8}  {text}")
 
 
 def print_summary(counts: Mapping[RuleState, int]) -> None:
@@ -96,7 +95,7 @@ def print_summary(counts: Mapping[RuleState, int]) -> None:
     skipped = f", {counts[RuleState.SKIPPED]} skipped" if counts[RuleState.SKIPPED] else ""
     verb = "violates" if counts[RuleState.FAILS] else "implements"
     summary = f"{counts[RuleState.HOLDS]} rules hold, {counts[RuleState.FAILS]} fail{skipped}"
-    _console().print(f"The harness {verb} the protocol: {summary}.", markup=False, soft_wrap=True)
+    print_styled(_console(), f"The harness {verb} the protocol: {summary}.")
 
 
 def _console() -> Console:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,8 @@ from conformance.results import failure_groups
 from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import EVIDENCE_CASES, count_cases, format_group_counts, violated_clause
 from conformance.results.outcome_counts import OutcomeCounts
-from conformance.serialization.text import escape_unprintable, one_line
+from conformance.serialization.terminal import print_line, print_styled, print_table
+from conformance.serialization.text import escape_line, one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
-
-MAX_TABLE_WIDTH = 1000
-"""Largest width of a table outside of a terminal, in characters; a table is as wide as its content."""
 
 _STYLES = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.SKIPPED: "dim"}
 
@@ -64,8 +61,7 @@ class OutputOptions:
 
 def write_notice(sentence: str) -> None:
     """Write a sentence about the progress of a run to standard error."""
-    sys.stderr.write(f"{escape_unprintable(sentence)}\n")
-    sys.stderr.flush()
+    print_line(sentence, err=True)
 
 
 def print_outcome(session: RunSession, options: OutputOptions) -> None:
@@ -75,26 +71,19 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     console = Console(highlight=False, emoji=False, stderr=options.to_stderr)
     groups = session.recorder.failure_groups
     counts = _outcome_counts(session)
-    outcome = "[bold red]FAILED[/]" if session.reasons else "[bold green]PASSED[/]"
-    console.print(f"{outcome}: {counts.sentence}", soft_wrap=True)
+    outcome = ("FAILED", "bold red") if session.reasons else ("PASSED", "bold green")
+    print_styled(console, outcome, f": {counts.sentence}")
     for reason in session.reasons:
-        console.print(f"  {escape_unprintable(reason)}", markup=False, soft_wrap=True)
+        print_styled(console, f"  {reason}")
     if options.detail is Detail.OUTCOME:
         return
-    _print_table(console, _verdict_table(session))
+    print_table(console, _verdict_table(session))
     lines = [_selection_line(session), *_notes(session)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
     lines += [_next_command(groups, options)] if groups else []
     for line in lines:
-        console.print(escape_unprintable(line), markup=False, soft_wrap=True)
-
-
-def _print_table(console: Console, table: Table) -> None:
-    """Print a table; outside of a terminal with its full width, so that no id or version is cut."""
-    if not console.is_terminal:
-        console.width = MAX_TABLE_WIDTH
-    console.print(table)
+        print_styled(console, line)
 
 
 def _outcome_counts(session: RunSession) -> OutcomeCounts:
@@ -218,7 +207,7 @@ def _verdict_table(session: RunSession) -> Table:
 def _escaped(texts: Sequence[str]) -> list[Any]:
     from rich.text import Text
 
-    return [Text(escape_unprintable(text)) for text in texts]
+    return [Text(escape_line(text)) for text in texts]
 
 
 def _count(verdict: Verdict, count: int) -> str:

@@ -18,6 +18,11 @@ def escape_unprintable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: _escape(ord(found[0])), text)
 
 
+def escape_line(text: str) -> str:
+    r"""Return a text without line ends; they and unprintable characters are replaced by escapes such as `\n`."""
+    return escape_unprintable(text).replace("\n", "\\n")
+
+
 def one_line(text: str) -> str:
     """Return a text as one line; unprintable characters are replaced by escapes."""
     return " ".join(escape_unprintable(text).split())
