@@ -216,3 +216,34 @@ def test_command_fails_below_the_required_share(command: Any, tmp_path: Path) ->
     enough, too_little = command(*words), command(*words, "--require-judged", "0.6")
     assert (enough.status, too_little.status) == (0, 1)
     assert too_little.out.splitlines()[-1].startswith("FAILED: 1 of 2 nodes judged (9 of 10 elements; 50 %")
+
+
+WHILE_BELOW = """<ir_version: 8, opset_import: ["" : 16]>
+g (float[k] x) => (float[k] x_out, int64 n_out)
+<int64 zero = {0}, int64 big = {100000}, float limit = {LIMIT}, int64 one = {1}, float step = {1.}> {
+  s0 = ReduceSum<keepdims: int = 0>(x)
+  c0 = Less(s0, limit)
+  x_out, n_out = Loop(big, c0, x, zero) <body = b (int64 i, bool c, float[k] xi, int64 ni)
+    => (bool co, float[k] xo, int64 no) {
+    xo = Add(xi, step)
+    no = Add(ni, one)
+    s = ReduceSum<keepdims: int = 0>(xo)
+    co = Less(s, limit)
+  }>
+}"""
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [("10.", NodeVerdict.CORRECT), ("9.5", NodeVerdict.NOT_JUDGED)])
+def test_loop_while_a_sum_is_below_a_limit_is_judged_unless_rounding_decides(
+    tmp_path: Path, limit: str, verdict: NodeVerdict
+) -> None:
+    onnx.save(onnx.parser.parse_model(WHILE_BELOW.replace("LIMIT", limit)), tmp_path / "m.onnx")
+    model = LoadedModel.read(tmp_path / "m.onnx")
+    inputs = {"x": np.array([2.2, 3.3], np.float32)}
+    assert [node.verdict for node in audit(model, inputs).nodes if node.op_type == "Loop"] == [verdict]
+
+    def once_more(outputs: list[Any]) -> list[Any]:
+        return [outputs[0] + np.float32(1), np.asarray(outputs[1] + 1), *outputs[2:]]
+
+    wrong = [node.op_type for node in audit(model, inputs, Changed(once_more)).wrong_nodes]
+    assert wrong == (["Loop"] if verdict is NodeVerdict.CORRECT else [])

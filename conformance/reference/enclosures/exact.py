@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.reference.enclosures.casts import CASTS_OF_KNOWN
+from conformance.reference.enclosures.decisions import decide
 from conformance.reference.enclosures.linear import accumulate, integers, reduced_axes
 from conformance.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
 from conformance.reference.numbers.enclosure import Enclosure, is_strict
@@ -71,7 +72,7 @@ def evaluate_exactly(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return list(evaluate(node, [_known(tensor) for tensor in inputs]))
     if node.op_type in _MONOTONE_SELECTIONS:
         return _MONOTONE_SELECTIONS[node.op_type](node, inputs)
-    raise Unsupported(f"rounding of an input decides the result of {node.op_type}")
+    return decide(node, inputs)
 
 
 def _known(tensor: Tensor) -> Array | None:
@@ -159,7 +160,8 @@ def _clip(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _where(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     condition = inputs[0]
-    assert isinstance(condition, np.ndarray)
+    if not isinstance(condition, np.ndarray):
+        raise Unsupported("rounding of an input decides the condition of Where")
     A, B = _enclosures(inputs[1:])
     return [Enclosure(np.where(condition, A.value, B.value), np.where(condition, A.error, B.error), A.dtype)]
 
