@@ -24,7 +24,7 @@ from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     import onnx
 
@@ -159,6 +159,9 @@ class Judgement:
         for node in self.nodes:
             if is_operator(node, "Constant"):
                 _add_constant(node, recorded)
+        self._declared = {
+            value.name: shape for value in model.graph.output if (shape := _declared_shape(value)) is not None
+        }
         self._producers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
 
     def judge(self, numbers: Iterable[int]) -> Iterator[JudgedNode]:
@@ -255,7 +258,30 @@ class Judgement:
         if before:
             result.together = tuple(map(str, sorted(before)))
         _settle(result)
+        if result.verdict is not NodeVerdict.WRONG and (contradiction := self._contradiction(outputs)):
+            result.verdict, result.reason = NodeVerdict.NOT_JUDGED, contradiction
         return result
+
+    def _contradiction(self, outputs: Mapping[str, Array]) -> str:
+        """Return which declaration of the model contradicts an output of a node; an empty text if none does."""
+        for name, array in outputs.items():
+            shape = self._declared.get(name)
+            if shape is None:
+                continue
+            sizes = zip(shape, array.shape, strict=False)
+            if len(shape) != array.ndim or any(size is not None and size != found for size, found in sizes):
+                text = "x".join("?" if size is None else str(size) for size in shape) or "scalar"
+                found = "x".join(map(str, array.shape)) or "scalar"
+                return f"the model is invalid: it declares {name} as {text}, but its node makes {found}"
+        return ""
+
+
+def _declared_shape(value: onnx.ValueInfoProto) -> list[int | None] | None:
+    """Return the shape that a model declares, with None for a size that it leaves open; None for no shape."""
+    tensor = value.type.tensor_type
+    if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
+        return None
+    return [size.dim_value if size.HasField("dim_value") else None for size in tensor.shape.dim]
 
 
 def judge_nodes(

@@ -247,3 +247,30 @@ def test_loop_while_a_sum_is_below_a_limit_is_judged_unless_rounding_decides(
 
     wrong = [node.op_type for node in audit(model, inputs, Changed(once_more)).wrong_nodes]
     assert wrong == (["Loop"] if verdict is NodeVerdict.CORRECT else [])
+
+
+@pytest.mark.parametrize("declared", [[3], [2, 2], [None, 2, 1]])
+def test_output_of_another_shape_than_declared_is_an_invalid_model(tmp_path: Path, declared: list[int | None]) -> None:
+    inputs = {"X": np.ones((2, 3), np.float32)}
+    model = write(
+        tmp_path / "m.onnx",
+        [helper.make_node("Reshape", ["X", "S"], ["Y"])],
+        {**inputs, "S": np.zeros(2, np.int64)},
+        {"Y": TensorProto.FLOAT},
+    )
+    value = model.prepared.graph.output[0]
+    value.CopyFrom(helper.make_tensor_value_info("Y", TensorProto.FLOAT, declared))
+    result = audit(model, {**inputs, "S": np.array([3, 2])})
+    (node,) = result.nodes
+    assert (node.verdict, node.reason.partition(":")[0]) == (NodeVerdict.NOT_JUDGED, "the model is invalid")
+    assert not Coverage.of([result]).is_enough(0.0)
+
+
+def test_scale_that_is_wider_than_its_tensor_is_an_invalid_model(tmp_path: Path) -> None:
+    inputs = {"X": np.array([1.1, 0.9, -1.5], np.float32).reshape(1, 3, 1, 1)}
+    nodes = [helper.make_node("LayerNormalization", ["X", "S"], ["Y"], axis=1)]
+    weights = {"S": np.ones((3, 1, 3), np.float32)}
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}, weights)
+    wide = Changed(lambda _: [np.broadcast_to(inputs["X"], (1, 3, 1, 3)).copy()])
+    (node,) = audit(model, inputs, wide).nodes
+    assert (node.verdict, node.reason.endswith("the model is invalid")) == (NodeVerdict.NOT_JUDGED, True)
