@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from corpora import ADAM, write_corpus
 
+from conformance import __version__
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
 from conformance.judging.accuracy import AccuracyCounter, accuracy_grades, strictest_attained_grade
@@ -156,7 +157,7 @@ def test_explain_shows_the_attained_grade(command, small_corpus):
     ended = command("explain", ADAM, "--data", small_corpus, "-b", "reference")
     assert ended.status == 0
     assert re.search(r"\bX_new, .* 0: IEEE 754", ended.out)
-    assert ended.out.count("reference attains IEEE 754") == 3
+    assert ended.out.count(f"reference {__version__} attains IEEE 754") == 3
 
 
 def test_explain_reports_a_failing_backend(command, small_corpus):

@@ -63,12 +63,12 @@ def test_bfloat16_output_is_compared_with_its_bound(bound, complains):
     actual = BFLOAT16.copy()
     actual[3] = np.nextafter(BFLOAT16[3], ml_dtypes.bfloat16(1))
     evidence = compare_output(ExpectedTensor("Y", BFLOAT16, bounds), actual, 0)
-    assert ("violation" in evidence, evidence["max_ulp"]) == (complains, 1)
+    assert (evidence.violation is not None, evidence.max_ulp) == (complains, 1)
 
 
 def test_float_instead_of_bfloat16_is_a_violation():
     evidence = compare_output(ExpectedTensor("Y", BFLOAT16), BFLOAT16.astype(np.float32), 0)
-    assert evidence["violation"] == "has type float instead of bfloat16"
+    assert evidence.violation == "has type float instead of bfloat16"
 
 
 def test_bfloat16_tensor_is_valid_for_the_checker():

@@ -24,7 +24,7 @@ OF_DETAILS = {"interface", "preservation"}
 def violated_checks(case, mutant):
     """Return the names of the checks that a mutant violates on a case."""
     outcome = judge_rewrite(mutant.optimize, (PASS_NAME,), optimizer_task(case))
-    return {check["name"] for check in outcome.checks if "violation" in check}
+    return {check.name for check in outcome.checks if check.violation is not None}
 
 
 def optimized(case, optimize):

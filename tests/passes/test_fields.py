@@ -18,7 +18,7 @@ from conformance.passes.fields import (
 )
 from mutation.pass_mutants.damage import CHECK_LEVELS, CLEARED
 
-OLDEST_ONNX, NEWEST_ONNX = (1, 18), (1, 23)
+OLDEST_ONNX, NEWEST_ONNX = (1, 21), (1, 23)
 """Range of onnx versions whose messages have exactly the fields in `FIELDS`."""
 
 INSTALLED = tuple(int(part) for part in onnx.__version__.split(".")[:2])
@@ -85,7 +85,7 @@ class TestFaults:
         otherwise = {}
         for fault, (field, place) in zip(CLEARED, OWED, strict=True):
             outcome = judge_rewrite(fault.optimize, (PASS_NAME,), optimizer_task(CASES[field.case_id(place)]))
-            failed = {check["name"]: check["level"] for check in outcome.checks if "violation" in check}
+            failed = {check.name: check.level for check in outcome.checks if check.violation is not None}
             if failed.get(field.checks[place]) != fault.level:
                 otherwise[fault.id] = failed
         assert otherwise == {}

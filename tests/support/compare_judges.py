@@ -108,7 +108,7 @@ def judge_in_package(case: CaseInMemory, outputs: Sequence[Sequence[Any]]) -> Ju
 def _failing(data_set: DataSet, outputs: Sequence[Any], number: int) -> Iterator[int]:
     """Yield the numbers of the outputs of a data set that are not acceptable, absent or too many."""
     for i, (expected, actual) in enumerate(zip(data_set.outputs, outputs, strict=False)):
-        if "violation" in compare_output(expected, actual, number):
+        if compare_output(expected, actual, number).violation is not None:
             yield i
     yield from range(len(outputs), len(data_set.outputs))
     if len(outputs) > len(data_set.outputs):
