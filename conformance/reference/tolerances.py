@@ -134,6 +134,18 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("written", "start + i * delta"),
         Form("function", "start + delta + delta + …, the function body of the schema"),
     ),
+    "Quotient by a scale": (
+        Form("written", "x / y_scale"),
+        Form("reciprocal", "x * (1 / y_scale)", Level.MUST),
+    ),
+    "Dequantized": (
+        Form("written", "(x - x_zero_point) * x_scale, with an exact difference"),
+        Form("narrow", "Cast(x - x_zero_point) * x_scale, with a difference in the type of the result", Level.MUST),
+    ),
+    "Requantized": (
+        Form("written", "sum * a_scale * b_scale / y_scale"),
+        Form("multiplier", "sum * (a_scale * b_scale / y_scale)"),
+    ),
     "Interpolation": (
         Form("written", "(1 - w) * first + w * second"),
         Form("lerp", "first + w * (second - first)"),

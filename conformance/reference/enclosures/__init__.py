@@ -23,6 +23,7 @@ from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
+from conformance.reference.enclosures.quantization import QUANTIZATION_ENCLOSURES
 from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES
 from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import is_computed
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 OF_ANY_TYPE: Mapping[str, NodeEnclosure] = {
     **CAST_ENCLOSURES,
     **INTEGER_ENCLOSURES,
+    **QUANTIZATION_ENCLOSURES,
     "MaxPool": IMAGE_ENCLOSURES["MaxPool"],
 }
 """The functions that take tensors of integers too. Other functions take at least one tensor of floating-point

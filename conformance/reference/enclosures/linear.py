@@ -22,14 +22,16 @@ from conformance.reference.numbers.enclosure import (
     add,
     add_up,
     admit,
+    current_level,
     divide,
     dot,
     is_strict,
+    judged_at,
     multiply,
 )
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW
-from conformance.verdicts import Unsupported
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -129,8 +131,10 @@ def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             ),
             np.zeros_like(value),
         )
-    result = first.from_terms(value, total, error, count + len(operands) - 1 + sum(each.roundings for each in terms))
-    return [_with_partial_products(result, magnitudes, count)]
+    roundings = count + len(operands) - 1 + sum(each.roundings for each in terms)
+    # the product of two operands is a tensor of their type
+    with judged_at(Level.MUST if len(operands) > 2 else current_level()):
+        return [_with_partial_products(first.from_terms(value, total, error, roundings), magnitudes, count)]
 
 
 def _with_partial_products(result: Enclosure, factors: Sequence[Array], count: int) -> Enclosure:
@@ -143,6 +147,7 @@ def _with_partial_products(result: Enclosure, factors: Sequence[Array], count: i
         lowest = prod(min(1.0, float(np.min(each, initial=1.0, where=each > 0))) for each in factors)
     if not largest <= float(limits.largest):
         return replace(result, error=np.full(result.shape, np.inf))
+    result = replace(result, error=np.where(np.isfinite(result.value), result.error, np.inf))
     if lowest >= float(limits.smallest_normal):
         return result
     return replace(result, error=result.error + count * len(factors) * float(limits.smallest_normal) * largest)
@@ -233,21 +238,28 @@ def _with_bias(Y: Enclosure, B: Enclosure | None) -> Enclosure:
     return Y if B is None else add(Y, B.moved(lambda b: b.reshape(1, -1, *[1] * (len(Y.shape) - 2))), is_fused=True)
 
 
+def convolve(node: Node, x: Array, w: Array, pads: Sequence[tuple[int, int]]) -> Array:
+    """Return the convolution of an input with filters.
+
+    Args:
+        node: the node, with the attributes `group`, `strides` and `dilations`.
+        x: the input (N, C, spatial sizes).
+        w: the filters (M, C / group, kernel sizes).
+        pads: the padding before and after each spatial axis.
+    """
+    groups = node.attributes.get("group", 1)
+    parts = w.reshape(groups, w.shape[0] // groups, w.shape[1], -1)
+    total: Any = 0
+    for number, window in enumerate(windows(x, node, w.shape[2:], pads, 0.0)):
+        grouped = window.reshape(window.shape[0], groups, w.shape[1], -1)
+        total = total + np.matmul(parts[..., number], grouped)
+    return np.asarray(total).reshape(x.shape[0], w.shape[0], *window.shape[2:])
+
+
 def _conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
-    groups, kernel = node.attributes.get("group", 1), W.shape[2:]
-    pads = explicit_pads(node, X.shape[2:], kernel)
-
-    def convolve(x: Array, w: Array) -> Array:
-        parts = w.reshape(groups, w.shape[0] // groups, w.shape[1], -1)
-        total: Any = 0
-        for number, window in enumerate(windows(x, node, kernel, pads, 0.0)):
-            grouped = window.reshape(window.shape[0], groups, w.shape[1], -1)
-            total = total + np.matmul(parts[..., number], grouped)
-        return np.asarray(total).reshape(x.shape[0], w.shape[0], *window.shape[2:])
-
-    Y = dot(X, W, convolve, prod(W.shape[1:]))
-    return [_with_bias(Y, B)]
+    pads = explicit_pads(node, X.shape[2:], W.shape[2:])
+    return [_with_bias(dot(X, W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)]
 
 
 def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

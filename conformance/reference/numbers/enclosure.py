@@ -60,9 +60,14 @@ def judged_at(level: Level) -> Iterator[None]:
         _LEVEL.reset(token)
 
 
+def current_level() -> Level:
+    """Return the level for which enclosures are computed."""
+    return _LEVEL.get()
+
+
 def is_strict() -> bool:
     """Return whether enclosures are computed for the level `should`."""
-    return _LEVEL.get() is not Level.MUST
+    return current_level() is not Level.MUST
 
 
 def accuracy_of(dtype: np.dtype[Any]) -> Accuracy:

@@ -1,0 +1,370 @@
+"""Random nodes of single operators, with inputs that belong together, for comparison with runtimes.
+
+Run `python tests/support/operator_draws.py COUNT SEED [OPERATOR ...]` to print the nodes whose outputs are outside of
+the bounds on ONNX Runtime, with and without optimizations, or on onnx's reference evaluator.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+from reference_sweep import Drawn, run
+
+from conformance.reference.enclosures import enclose_node
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Array = np.ndarray[Any, Any]
+    Draw = Callable[[np.random.Generator], Drawn]
+
+FLOATS = (np.float32, np.float32, np.float64, np.float16)
+INTEGERS = (np.int8, np.uint8, np.int32, np.int64)
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e30, -1e-30, 0.5, 2.5, 300.0)
+
+
+def make(op_type: str, *arrays: Array, opset: int = 21, outputs: int = 1, **attributes: Any) -> Drawn:
+    """Return a node with its inputs."""
+    names = [f"i{number}" for number in range(len(arrays))], [f"o{number}" for number in range(outputs)]
+    return Drawn(helper.make_node(op_type, *names, **attributes), tuple(np.asarray(each) for each in arrays), opset)
+
+
+def numbers(random: np.random.Generator, dtype: Any, *shape: int, special: float = 0.05) -> Array:
+    """Return random numbers of a type, some of them special."""
+    if np.dtype(dtype).kind in "iu":
+        return random.integers(0 if np.dtype(dtype).kind == "u" else -9, 10, shape).astype(dtype)
+    if np.dtype(dtype).kind == "b":
+        return random.random(shape) < 0.5
+    X = random.standard_normal(shape) * random.choice([0.1, 1, 1, 30])
+    with np.errstate(all="ignore"):
+        return np.where(random.random(shape) < special, random.choice(SPECIAL, shape), X).astype(dtype)
+
+
+def a_type(random: np.random.Generator, *more: Any) -> Any:
+    """Return a type of numbers."""
+    choices = (*FLOATS, *more)
+    return choices[random.integers(len(choices))]
+
+
+def a_shape(random: np.random.Generator, low: int = 1, high: int = 4) -> tuple[int, ...]:
+    """Return a shape with a rank between two limits."""
+    return tuple(int(size) for size in random.integers(1, 5, random.integers(low, high + 1)))
+
+
+def _cast(random: np.random.Generator) -> Drawn:
+    to = int(random.choice([1, 2, 3, 6, 7, 9, 10, 11, 12, 16, 17, 18, 19, 20]))
+    X = numbers(random, a_type(random, *INTEGERS, np.bool_), *a_shape(random))
+    return make("Cast", X, to=to, **({"saturate": int(random.integers(2))} if 17 <= to <= 20 else {}))
+
+
+def _cast_like(random: np.random.Generator) -> Drawn:
+    X = numbers(random, a_type(random, *INTEGERS, np.bool_), *a_shape(random))
+    return make("CastLike", X, np.zeros(1, a_type(random, *INTEGERS, np.bool_)))
+
+
+def _trilu(random: np.random.Generator) -> Drawn:
+    X = numbers(random, a_type(random, np.int64, np.bool_), *a_shape(random, 2))
+    return make("Trilu", X, np.array(random.integers(-4, 5)), upper=int(random.integers(2)))
+
+
+def _bitwise(op_type: str, count: int) -> Draw:
+    def draw(random: np.random.Generator) -> Drawn:
+        dtype, shape = INTEGERS[random.integers(len(INTEGERS))], a_shape(random)
+        return make(op_type, *(numbers(random, dtype, *shape) for _ in range(count)))
+
+    return draw
+
+
+def _bit_shift(random: np.random.Generator) -> Drawn:
+    dtype, shape = [np.uint8, np.uint32, np.uint64][random.integers(3)], a_shape(random)
+    X, Y = (random.integers(0, high, shape).astype(dtype) for high in (250, 8))
+    return make("BitShift", X, Y, direction=str(random.choice(["LEFT", "RIGHT"])))
+
+
+def _scatter(op_type: str) -> Draw:
+    def draw(random: np.random.Generator) -> Drawn:
+        dtype, shape = a_type(random, np.int32, np.int64), a_shape(random, 1, 3)
+        data = numbers(random, dtype, *shape)
+        reduction = str(random.choice(["none", "add", "mul", "max", "min"]))
+        attributes: dict[str, Any] = {"reduction": reduction}
+        if op_type == "ScatterND":
+            depth = int(random.integers(1, len(shape) + 1))
+            places = [random.integers(-size, size, 3) for size in shape[:depth]]
+            indices = np.stack(places, -1)
+            updates = numbers(random, dtype, 3, *shape[depth:])
+        else:
+            axis = int(random.integers(len(shape)))
+            part = tuple(int(random.integers(1, size + 1)) for size in shape)
+            indices, updates = random.integers(-shape[axis], shape[axis], part), numbers(random, dtype, *part)
+            attributes["axis"] = axis
+        return make(op_type, data, indices, updates, **attributes)
+
+    return draw
+
+
+def _compress(random: np.random.Generator) -> Drawn:
+    X = numbers(random, a_type(random, np.int64, np.bool_), *a_shape(random, 2))
+    return make("Compress", X, random.random(X.shape[1]) < 0.5, axis=1)
+
+
+def _unique(random: np.random.Generator) -> Drawn:
+    X = np.round(numbers(random, a_type(random, np.int64), *a_shape(random, 1, 3), special=0.0))
+    attributes = {"axis": int(random.integers(X.ndim))} if random.random() < 0.5 else {}
+    return make("Unique", X, outputs=4, sorted=int(random.integers(2)), **attributes)
+
+
+def _reverse_sequence(random: np.random.Generator) -> Drawn:
+    X = numbers(random, a_type(random, np.int64), *a_shape(random, 2))
+    time = int(random.integers(2))
+    lengths = random.integers(1, X.shape[time] + 1, X.shape[1 - time])
+    return make("ReverseSequence", X, lengths, time_axis=time, batch_axis=1 - time)
+
+
+def _range(random: np.random.Generator) -> Drawn:
+    dtype = [np.float32, np.float64][random.integers(2)]
+    start, delta = random.standard_normal(2)
+    return make("Range", *(np.array(x, dtype) for x in (start, start + delta * random.uniform(0, 50), delta)))
+
+
+def _eye_like(random: np.random.Generator) -> Drawn:
+    X = numbers(random, a_type(random, np.int64), *a_shape(random, 2, 2))
+    attributes = {"dtype": int(random.choice([1, 7, 11]))} if random.random() < 0.5 else {}
+    return make("EyeLike", X, k=int(random.integers(-2, 3)), **attributes)
+
+
+def _einsum(random: np.random.Generator) -> Drawn:
+    sizes = {letter: int(random.integers(1, 6)) for letter in "abcijk"}
+    equation = str(
+        random.choice(
+            ["ij,jk->ik", "bij,bjk->bik", "ij->ji", "ij->i", "ij", "i,j->ij", "ij,jk,k->i", "abc,cb->a", "ij,ij->"]
+        )
+    )
+    dtype = a_type(random, np.int32)
+    terms = equation.partition("->")[0].split(",")
+    return make("Einsum", *(numbers(random, dtype, *(sizes[n] for n in term)) for term in terms), equation=equation)
+
+
+def _max_pool(random: np.random.Generator) -> Drawn:
+    dtype = [np.float32, np.float64, np.float16, np.int8, np.uint8][random.integers(5)]
+    X = numbers(random, dtype, 1, 2, *(int(size) for size in random.integers(4, 8, 2)), special=0.02)
+    attributes: dict[str, Any] = {"storage_order": int(random.integers(2))} if random.random() < 0.5 else {}
+    pads = [int(pad) for pad in random.integers(0, 2, 4)]
+    return make(
+        "MaxPool", X, outputs=2, kernel_shape=[3, 2], pads=pads, strides=[2, 1], ceil_mode=int(random.integers(2)),
+        **attributes,
+    )  # fmt: skip
+
+
+def _product(op_type: str) -> Draw:
+    def draw(random: np.random.Generator) -> Drawn:
+        X = numbers(random, a_type(random, np.int32, np.int64), int(random.integers(1, 4)), int(random.integers(1, 30)))
+        if op_type == "ReduceProd":
+            return make(op_type, X, np.array([1]), keepdims=int(random.integers(2)))
+        return make(
+            op_type, X, np.array(1), opset=26, exclusive=int(random.integers(2)), reverse=int(random.integers(2))
+        )
+
+    return draw
+
+
+def _mod(random: np.random.Generator) -> Drawn:
+    dtype, shape = a_type(random), a_shape(random)
+    A, B = (numbers(random, dtype, *shape) for _ in range(2))
+    return make("Mod", A, B, opset=28, fmod=int(random.integers(2)))
+
+
+def _zero(random: np.random.Generator, dtype: Any, *shape: int) -> Array:
+    low, high = (0, 255) if dtype == np.uint8 else (-128, 127) if dtype == np.int8 else (-100, 100)
+    return random.integers(low, high + 1, shape).astype(dtype)
+
+
+def _scales(random: np.random.Generator, dtype: Any, *shape: int) -> Array:
+    X = (
+        random.choice([0.5, 0.25, 1.0, 0.1, 0.03], shape)
+        if random.random() < 0.5
+        else random.random(shape) * 0.2 + 0.01
+    )
+    return np.asarray(X, dtype)
+
+
+def _quantize_linear(random: np.random.Generator) -> Drawn:
+    dtype, shape = [np.float32, np.float32, np.float16][random.integers(3)], a_shape(random, 2)
+    to = [np.uint8, np.int8, np.int16, np.uint16][random.integers(4)]
+    X = numbers(random, dtype, *shape, special=0.02)
+    if random.random() < 0.3:
+        X = np.round(X * 2) / 2  # ties
+    kind, axis = random.integers(3), int(random.integers(len(shape)))
+    parts = [(), (shape[axis],), tuple(-(-size // 2) if each == axis else size for each, size in enumerate(shape))]
+    part, attributes = parts[kind], [{}, {"axis": axis}, {"axis": axis, "block_size": 2}][kind]
+    zero = (random.integers(0, 100, part)).astype(to)
+    return make("QuantizeLinear", X.astype(dtype), _scales(random, dtype, *part), zero, **attributes)
+
+
+def _dequantize_linear(random: np.random.Generator) -> Drawn:
+    dtype, shape = [np.float32, np.float16][random.integers(2)], a_shape(random, 2)
+    of = [np.uint8, np.int8, np.int16, np.int32][random.integers(4)]
+    kind, axis = random.integers(3), int(random.integers(len(shape)))
+    parts = [(), (shape[axis],), tuple(-(-size // 2) if each == axis else size for each, size in enumerate(shape))]
+    part, attributes = parts[kind], [{}, {"axis": axis}, {"axis": axis, "block_size": 2}][kind]
+    zero = np.zeros(part, of) if of == np.int32 else _zero(random, of, *part)
+    return make("DequantizeLinear", _zero(random, of, *shape), _scales(random, dtype, *part), zero, **attributes)
+
+
+def _dynamic_quantize_linear(random: np.random.Generator) -> Drawn:
+    return make("DynamicQuantizeLinear", numbers(random, np.float32, *a_shape(random), special=0.0), outputs=3)
+
+
+def _two_bytes(random: np.random.Generator) -> tuple[Any, Any]:
+    first, second = ([np.uint8, np.int8][number] for number in random.integers(0, 2, 2))
+    return first, second
+
+
+def _matmul_integer(random: np.random.Generator) -> Drawn:
+    first, second = _two_bytes(random)
+    m, k, n = (int(size) for size in random.integers(1, 8, 3))
+    A, B = _zero(random, first, m, k), _zero(random, second, k, n)
+    columns = [(), (n,)][random.integers(2)]
+    return make("MatMulInteger", A, B, _zero(random, first), _zero(random, second, *columns))
+
+
+def _conv_integer(random: np.random.Generator) -> Drawn:
+    second = np.uint8
+    X, W = _zero(random, np.uint8, 1, 4, 5, 6), _zero(random, second, 4, 2, 3, 2)
+    return make("ConvInteger", X, W, _zero(random, np.uint8), _zero(random, second), group=2, pads=[1, 0, 1, 1])
+
+
+def _qlinear_matmul(random: np.random.Generator) -> Drawn:
+    first, second = _two_bytes(random)
+    m, k, n = (int(size) for size in random.integers(1, 8, 3))
+    columns = [(), (n,)][random.integers(2)]
+    A = _zero(random, first, m, k), _scales(random, np.float32), _zero(random, first)
+    B = _zero(random, second, k, n), _scales(random, np.float32, *columns), _zero(random, second, *columns)
+    scale = np.array(random.choice([4.0, 8.0, 13.7]), np.float32)
+    return make("QLinearMatMul", *A, *B, scale, _zero(random, first))
+
+
+def _qlinear_conv(random: np.random.Generator) -> Drawn:
+    channels = [(), (4,)][random.integers(2)]
+    first, second = _two_bytes(random)
+    X = _zero(random, first, 1, 4, 5, 6), _scales(random, np.float32), _zero(random, first)
+    W = _zero(random, second, 4, 2, 3, 2), _scales(random, np.float32, *channels), np.zeros(channels, second)
+    scale = np.array(random.choice([4.0, 8.0, 13.7]), np.float32)
+    bias = random.integers(-1000, 1000, 4).astype(np.int32)
+    return make("QLinearConv", *X, *W, scale, _zero(random, first), bias, group=2, pads=[1, 0, 1, 1])
+
+
+DRAWS: Mapping[str, Draw] = {
+    "Cast": _cast,
+    "CastLike": _cast_like,
+    "Trilu": _trilu,
+    "BitwiseAnd": _bitwise("BitwiseAnd", 2),
+    "BitwiseOr": _bitwise("BitwiseOr", 2),
+    "BitwiseXor": _bitwise("BitwiseXor", 2),
+    "BitwiseNot": _bitwise("BitwiseNot", 1),
+    "BitShift": _bit_shift,
+    "ScatterND": _scatter("ScatterND"),
+    "ScatterElements": _scatter("ScatterElements"),
+    "Compress": _compress,
+    "Unique": _unique,
+    "ReverseSequence": _reverse_sequence,
+    "Range": _range,
+    "EyeLike": _eye_like,
+    "Einsum": _einsum,
+    "MaxPool": _max_pool,
+    "ReduceProd": _product("ReduceProd"),
+    "CumProd": _product("CumProd"),
+    "Mod": _mod,
+    "QuantizeLinear": _quantize_linear,
+    "DequantizeLinear": _dequantize_linear,
+    "DynamicQuantizeLinear": _dynamic_quantize_linear,
+    "MatMulInteger": _matmul_integer,
+    "ConvInteger": _conv_integer,
+    "QLinearMatMul": _qlinear_matmul,
+    "QLinearConv": _qlinear_conv,
+}
+"""The function that draws a node of each operator."""
+
+
+FAULTS_OF_EVALUATOR = frozenset({"Unique", "QuantizeLinear"})
+"""Operators that onnx's reference evaluator computes wrongly. Unique with `axis` and without `sorted` takes slices of
+another axis. QuantizeLinear of a quotient above 2^31 gives the smallest integer instead of the largest."""
+
+
+def evaluate(drawn: Drawn) -> list[Array] | None:
+    """Return the outputs of onnx's reference evaluator; None if it does not run the node."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            evaluator = ReferenceEvaluator(drawn.model())
+            results: list[Array] = evaluator.run(None, dict(zip(drawn.proto.input, drawn.arrays, strict=True)))
+    except Exception:  # noqa: BLE001 - the evaluator lacks the operator for the type
+        return None
+    return [np.asarray(result) for result in results]
+
+
+def faults(drawn: Drawn, expected: list[Any], actual: list[Array]) -> list[str]:
+    """Return a line for each output that is outside of its bounds."""
+    lines = []
+    for tensor, given in zip(expected, actual, strict=True):
+        # ONNX Runtime returns the bytes of types that NumPy lacks
+        output = given.view(tensor.dtype) if given.dtype == np.uint8 and tensor.dtype.kind in "fV" else given
+        if output.dtype != tensor.dtype or output.shape != tuple(tensor.shape):
+            lines.append(f"{output.dtype}{list(output.shape)}, expected {tensor.dtype}{list(tensor.shape)}")
+            continue
+        for level, bound in (("must", tensor), ("should", isinstance(tensor, Enclosure) and tensor.should)):
+            outside = ~admissible_mask(output, bound) if bound is not False and bound is not None else np.zeros(1, bool)
+            if outside.any():
+                place = tuple(np.argwhere(outside)[0])
+                wanted = bound.value[place] if isinstance(bound, Enclosure) else bound[place]
+                error = bound.error[place] if isinstance(bound, Enclosure) else 0.0
+                lines.append(f"{level}: {place} is {output[place]!r}, expected {wanted!r} ± {error:.3g}")
+                break
+    shapes = " ".join(f"{array.dtype}{list(array.shape)}" for array in drawn.arrays)
+    attributes = {each.name: helper.get_attribute_value(each) for each in drawn.proto.attribute}
+    return [f"{drawn.proto.op_type} {shapes} {attributes} opset {drawn.opset}: {line}" for line in lines]
+
+
+def compare(op_type: str, count: int, seed: int) -> tuple[list[str], int, int]:
+    """Return a line for each output outside of its bounds, and how many nodes are drawn and outputs are compared."""
+    random, lines, judged, compared = np.random.default_rng(seed), [], 0, 0
+    for _ in range(count):
+        drawn = DRAWS[op_type](random)
+        try:
+            with np.errstate(all="ignore"):
+                expected = enclose_node(drawn.node, list(drawn.arrays))
+        except Unsupported:
+            continue
+        judged += 1
+        subjects = {
+            "onnxruntime": run(drawn, is_optimized=True),
+            "onnxruntime without optimizations": run(drawn, is_optimized=False),
+            "onnx reference": evaluate(drawn),
+        }
+        for name, actual in subjects.items():
+            if actual is not None:
+                compared += 1
+                lines += [f"{name}: {line}" for line in faults(drawn, expected, actual)]
+    return lines, judged, compared
+
+
+def main() -> int:
+    """Compare, and return 1 if an output is outside of its bounds."""
+    count, seed, *chosen = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
+    found = 0
+    for op_type in chosen or DRAWS:
+        lines, judged, compared = compare(op_type, count, seed)
+        found += len(lines)
+        summary = f"{op_type}: {judged} of {count} judged, {compared} compared, {len(lines)} outside"
+        sys.stdout.write("\n".join([*lines[:8], summary]) + "\n")
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
