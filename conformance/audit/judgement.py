@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.audit.operands import operand_texts
 from conformance.audit.sampling import Sample, take_sample
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.distances import are_comparable, find_distances
@@ -53,6 +54,7 @@ class JudgedElement:
         value: the subject's value.
         expected: the expected value.
         bound: the largest admissible difference.
+        operands: the elements of the node's operands that the element depends on, as texts; empty if they are many.
     """
 
     output: str
@@ -60,6 +62,7 @@ class JudgedElement:
     value: float
     expected: float
     bound: float
+    operands: tuple[str, ...] = ()
 
 
 @dataclass
@@ -349,8 +352,12 @@ def _compare(
         return
 
     def element(place: int, distances: Distances) -> JudgedElement:
-        values = (_number(array.flat[place]) for array in (actual, distances.expected, distances.bounds))
-        return JudgedElement(name, part.locate(position, place, shape), *values)
+        value, expected, bound = (
+            _number(array.flat[place]) for array in (actual, distances.expected, distances.bounds)
+        )
+        index = tuple(int(each) for each in np.unravel_index(place, actual.shape))
+        operands = operand_texts(part.node, part.operands, actual.shape, index)
+        return JudgedElement(name, part.locate(position, place, shape), value, expected, bound, operands)
 
     distances = find_distances(actual, expected)
     result.undetermined += int(np.count_nonzero(distances.undetermined))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
 from conformance.models.graphs import operator_text
+from conformance.reference.tolerances import FORMS, FUNCTIONS
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -200,13 +202,17 @@ def judged_text(audit: SubjectAudit) -> str:
 def wrong_text(node: JudgedNode) -> str:
     """Return the description of a wrong node in one line."""
     place = _place(node)
-    return f"{place}: {node.reason}" if node.worst is None else f"{place}: {_element_text(node.worst, node.share)}"
+    return (
+        f"{place}: {node.reason}"
+        if node.worst is None
+        else f"{place}: {_element_text(node, node.worst, node.share, Level.MUST)}"
+    )
 
 
 def should_text(node: JudgedNode) -> str:
     """Return the description of a node that is outside of its bound of level `should` only; otherwise no text."""
     worst = node.should_worst
-    return "" if worst is None else f"{_place(node)}: {_element_text(worst, node.should_share)}"
+    return "" if worst is None else f"{_place(node)}: {_element_text(node, worst, node.should_share, Level.SHOULD)}"
 
 
 def open_text(node: JudgedNode) -> str:
@@ -226,12 +232,31 @@ def _element_name(element: JudgedElement) -> str:
     return f"{element.output}[{', '.join(map(str, element.index))}]"
 
 
-def _element_text(element: JudgedElement, share: float) -> str:
-    """Return an element outside of its bound, with its bound."""
+def _element_text(node: JudgedNode, element: JudgedElement, share: float, level: Level) -> str:
+    """Return an element outside of its bound, with its bound, the operands and the source of the bound."""
     text = f"{_element_name(element)} is {element.value:.9g}, expected {element.expected:.9g}"
+    if element.bound:
+        text += f" ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
+    operands = f"; {', '.join(element.operands)}" if element.operands else ""
+    return f"{text}{operands}; {bound_source(node, element, level)}"
+
+
+def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
+    """Return where the bound of an element comes from."""
     if not element.bound:
-        return text
-    return f"{text} ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
+        return (
+            f"{node.op_type} has exact results, also for the sign of zero" if level is Level.SHOULD else "exact result"
+        )
+    source = f"bound of {operator_name(node)} in {node.type} at level {level}"
+    if node.together:
+        source += f", composed over {1 + len(node.together)} nodes"
+    function = FUNCTIONS.get(node.op_type.lower())
+    if function is not None:
+        source += f", {function.ulps(is_strict=level is Level.SHOULD):g} ULP of the function"
+    if node.op_type in FORMS:
+        forms = [form.formula for form in FORMS[node.op_type] if level is Level.MUST or form.level is Level.SHOULD]
+        source += f", for the forms {' and '.join(forms)}"
+    return source
 
 
 def as_json(
@@ -300,7 +325,7 @@ def _element_json(element: JudgedElement | None) -> dict[str, Any] | None:
     if element is None:
         return None
     numbers = {name: _finite(getattr(element, name)) for name in ("value", "expected", "bound")}
-    return {"output": element.output, "index": list(element.index), **numbers}
+    return {"output": element.output, "index": list(element.index), **numbers, "operands": list(element.operands)}
 
 
 def _finite(number: float) -> float | str:

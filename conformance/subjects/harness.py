@@ -444,7 +444,9 @@ def message_of(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a message as text of limited length that can be encoded as UTF-8."""
+    """Return a message, without the stack trace of Rust, as text of limited length that can be encoded as UTF-8."""
+    head, trace, _ = text.partition("Stack backtrace:")
+    text = head.rstrip().removesuffix("\\n\\n") if trace else text  # tract escapes newlines
     return text[:MESSAGE_LIMIT].encode(errors="backslashreplace").decode()[:MESSAGE_LIMIT]
 
 

@@ -36,7 +36,8 @@ def model_of(*nodes: onnx.NodeProto, **weights: Any) -> bytes:
     X.CopyFrom(helper.make_tensor_value_info("X", TensorProto.FLOAT, [4] * rank))
     Y.CopyFrom(helper.make_tensor_value_info("Y", TensorProto.FLOAT, None))
     graph = helper.make_graph(list(nodes), "g", [X], [Y], tensors)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8).SerializeToString()
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8)
+    return bytes(model.SerializeToString())
 
 
 def optimized_operators(model: bytes, disabled: Sequence[str], folder: Path) -> list[str]:
