@@ -255,7 +255,8 @@ class Judgement:
                     tensor = _rounded_to(outputs[name].dtype, tensor)  # noqa: PLW2901
                 _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
             else:
-                self._hidden[name] = _Hidden(_unrounded(tensor), frozenset({*before, number}))
+                unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
+                self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
                 if tensor is not None and not result.type:
                     result.type = type_name(tensor.dtype)
         if before:
@@ -394,13 +395,6 @@ def _settle(result: JudgedNode) -> None:
     elif result.unspecified:
         result.verdict = NodeVerdict.UNSPECIFIED
         result.reason = f"the page of {result.op_type} states no result for {result.unspecified} elements"
-
-
-def _unrounded(tensor: Tensor) -> Tensor:
-    """Return a hidden tensor as another node may receive it: infinities of a narrow type may be finite in float."""
-    if not isinstance(tensor, Enclosure) or type_name(tensor.dtype) not in NARROW:
-        return tensor
-    return replace(tensor, error=np.where(np.isinf(tensor.value), np.inf, tensor.error))
 
 
 def _in_float(tensor: Tensor) -> Tensor:

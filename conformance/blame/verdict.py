@@ -131,6 +131,7 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
     scope = NodeScope.of(case.model)
     values: dict[str, Any] = {**initializer_arrays(case.model.graph), **case.inputs}
     reasons: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for node in case.model.graph.node:
         names = names_taken_by(node)
         reason = next((reasons[name] for name in names if name in reasons), "")
@@ -140,7 +141,11 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
             try:
                 with np.errstate(all="ignore"):
                     results = _enclose(scope, node, values)
-                values.update(zip((name for name in node.output), results, strict=False))
+                named = dict(zip(node.output, results, strict=False))
+                found |= named
+                values |= {
+                    name: each.unrounded() if isinstance(each, Enclosure) else each for name, each in named.items()
+                }
                 continue
             except Unsupported as error:
                 reason = str(error)
@@ -148,7 +153,7 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
                 reason = f"the reference cannot compute {node.op_type}: {type(error).__name__}: {error}"
         reasons.update((name, reason) for name in node.output if name)
     return {
-        value.name: values.get(value.name, reasons.get(value.name, "its value is not known"))
+        value.name: {**values, **found}.get(value.name, reasons.get(value.name, "its value is not known"))
         for value in case.model.graph.output
     }
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY, Accuracy, format_of
+from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY, Accuracy, format_of, is_computed
 from conformance.reference.tolerances import DEVIATIONS, FORMS, FUNCTIONS, NARROW
 from conformance.verdicts import Level
 
@@ -450,6 +450,12 @@ class Enclosure:
             return self
         value = np.where(self.overflows, np.copysign(np.inf, self.value), self.value)
         return replace(self, value=value, error=np.where(self.overflows, 0.0, self.error), terms=None, overflows=None)
+
+    def unrounded(self) -> Enclosure:
+        """Return the tensor as another node may receive it: an infinity of a narrow type may be finite in float."""
+        if not is_computed(self.dtype) or format_of(self.dtype).name not in NARROW:
+            return self
+        return replace(self, error=np.where(np.isinf(self.value), np.inf, self.error))
 
     def leave_open(self, unspecified: Array) -> Enclosure:
         """Return the tensor with elements that the specification leaves open."""
