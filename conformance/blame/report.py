@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from importlib import resources
 from pathlib import Path
@@ -114,6 +115,10 @@ def _reduction_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[
 
 def _verdict_lines(data: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
     yield verdict_sentence(data, document)
+    for label, share in zip("AB", data.get("should_shares", ()), strict=False):
+        if share is not None and float(share) > 1:
+            times = "" if float(share) == math.inf else f" ({float(share):.2g} times the bound)"
+            yield f"{label} is outside of its bound of level should{times}."
     for each in data.get("releases", ()):
         releases = f"{each['subject']} {each['older']} and {each['newer']}"
         yield f"Worth comparing: {releases}, between which {each['changed']} verdicts of the corpus change."

@@ -537,6 +537,7 @@ def verdict_data(verdict: BlameVerdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "hazard": verdict.hazard or None,
         "shares": [_plain(share) for share in verdict.shares],
+        "should_shares": [_plain(share) for share in verdict.should_shares],
         "differing": verdict.differing,
         "undetermined": verdict.undetermined,
         "loose": verdict.loose,
@@ -644,6 +645,7 @@ class _VerdictStep(_Strict):
     reason: str
     hazard: str | None
     shares: list[_Plain]
+    should_shares: list[_Plain] = []
     differing: Count = 0
     undetermined: Count = 0
     loose: Count = 0

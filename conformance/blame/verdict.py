@@ -25,10 +25,12 @@ from conformance.graphs.inputs import InputSet
 from conformance.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
 from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import initializer_arrays
+from conformance.models.types import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
-from conformance.verdicts import Unsupported
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,6 +78,7 @@ class BlameVerdict:
         reason: why, in one sentence.
         hazard: the name of the hazard by which both answers are admissible; otherwise empty.
         shares: the distances of both outputs from the expected value as shares of the bound; None if not judged.
+        should_shares: the same for the bounds of level `should`.
         differing: the number of differing elements of the outputs of the reduced model.
         undetermined: the number of differing elements for which every value is admissible.
         loose: the number of differing elements whose bound is larger than the magnitude of the expected value.
@@ -86,10 +89,16 @@ class BlameVerdict:
     reason: str = ""
     hazard: str = ""
     shares: tuple[float | None, float | None] = (None, None)
+    should_shares: tuple[float | None, float | None] = (None, None)
     differing: int = 0
     undetermined: int = 0
     loose: int = 0
     unspecified: int = 0
+
+    def fails(self, level: Level) -> bool:
+        """Return whether the exit status is 1, if the outputs must keep the bounds of a level."""
+        is_below = level is not Level.MUST and any(share is not None and share > 1 for share in self.should_shares)
+        return self.outcome.fails or is_below
 
     @property
     def has_useful_bounds(self) -> bool:
@@ -192,7 +201,7 @@ def _acceptable(node: onnx.NodeProto, operand: Enclosure) -> AcceptableIndices:
     return AcceptableIndices(np.asarray(mask), bool(attributes.get("keepdims", 1)), axis, hazard)
 
 
-def output_share(actual: Any, expected: Any) -> float | None:
+def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
     """Return the largest distance from the expected value as a share of the bound; None if it cannot be judged."""
     if isinstance(expected, str) or not isinstance(actual, np.ndarray):
         return None
@@ -200,7 +209,7 @@ def output_share(actual: Any, expected: Any) -> float | None:
         return expected.share(actual)
     if not are_comparable(actual, expected):
         return np.inf
-    return float(find_distances(actual, expected).shares.max(initial=0.0))
+    return float(find_distances(actual, expected, has_signed_zeros=has_signed_zeros).shares.max(initial=0.0))
 
 
 def _are_apart(first: Any, second: Any) -> bool | None:
@@ -246,8 +255,9 @@ def judge(
     if is_rewrite and rewritten is not None:
         of_second = _enclose_inlined(case, rewritten)
     names = [value.name for value in case.model.graph.output]
+    signed = _signed_outputs(case)
     found = [
-        _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite)
+        _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite, keeps_signs=name in signed)
         for name, other, a, b in zip(names, of_second.values(), answers[0].outputs, answers[1].outputs, strict=False)
         if any(name == each.name for each in difference.outputs)
     ]
@@ -283,9 +293,26 @@ def _enclose_inlined(case: FedModel, model: onnx.ModelProto) -> dict[str, Any]:
     return enclose_outputs(FedModel(inlined, case.inputs))
 
 
-def _judge_output(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool) -> BlameVerdict:
+def _signed_outputs(case: FedModel) -> set[str]:
+    """Return the outputs whose zeros have signs that IEEE 754 determines: those of one node on inputs and constants."""
+    scope, known = NodeScope.of(case.model), {*initializer_arrays(case.model.graph), *case.inputs}
+    return {
+        name
+        for node in case.model.graph.node
+        if known.issuperset(names_taken_by(node)) and node.domain in MAIN_DOMAINS and has_signed_zeros(scope.node(node))
+        for name in node.output
+    }
+
+
+def _judge_output(
+    expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool, keeps_signs: bool
+) -> BlameVerdict:
     """Judge one output that differs. It is not judged if most differing elements have no useful bound."""
     verdict = _judge_bounds(expected, of_second, a, b, is_rewrite=is_rewrite)
+    if verdict.outcome.is_open and verdict.shares[0] is not None:
+        strict = [(each.should or each) if isinstance(each, Enclosure) else each for each in (expected, of_second)]
+        first, second = (output_share(*pair, has_signed_zeros=keeps_signs) for pair in zip((a, b), strict, strict=True))
+        verdict = replace(verdict, should_shares=(first, second))
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         verdict = replace(verdict, **_count_differing(expected, a, b))
     if verdict.outcome is not BlameOutcome.BOTH_ADMISSIBLE or verdict.has_useful_bounds:

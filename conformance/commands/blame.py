@@ -12,6 +12,7 @@ import typer
 from conformance.commands.options import (
     Backends,
     Data,
+    FailLevel,
     InputFiles,
     InputSeed,
     InputShapes,
@@ -23,6 +24,7 @@ from conformance.commands.options import (
     echo,
     output_option,
     report_option,
+    run_option,
 )
 from conformance.serialization.terminal import print_progress
 
@@ -48,6 +50,9 @@ def blame(
     inputs: InputFiles = None,
     shape: InputShapes = None,
     seed: InputSeed = 0,
+    fail_level: Annotated[
+        FailLevel, run_option("fail_level", help="Weakest level whose bounds the outputs must keep.")
+    ] = FailLevel.MUST,
     json: Annotated[Path | None, report_option("json", "Write all steps as JSON.")] = None,
     html: Annotated[Path | None, report_option("html", "Write all steps as an HTML page.")] = None,
     output: Annotated[
@@ -98,6 +103,7 @@ def blame(
     from conformance.graphs.inputs import choose_inputs
     from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits
+    from conformance.verdicts import Level
 
     first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
     targets = _check_targets(json, html, output)
@@ -139,7 +145,12 @@ def blame(
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
         targets.append(output)
-    _finish(targets, judged_text(session.document["steps"]), fails=verdict.outcome.fails, takes_output=takes_output)
+    _finish(
+        targets,
+        judged_text(session.document["steps"]),
+        fails=verdict.fails(Level(fail_level)),
+        takes_output=takes_output,
+    )
 
 
 def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> list[Path]:

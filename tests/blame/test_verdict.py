@@ -21,6 +21,7 @@ from conformance.graphs.feeding import FedModel
 from conformance.isolation.limits import Limits
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.verdicts import Level
 
 
 def fed(nodes: list[onnx.NodeProto], X: Any, output: int = TensorProto.FLOAT) -> FedModel:
@@ -232,3 +233,23 @@ def test_difference_of_unspecified_indices_is_admissible() -> None:
         "unspecified",
         1,
     )
+
+
+def judge_answers(nodes: list[onnx.NodeProto], X: Any, first: Any, second: Any) -> Any:
+    answers = Computation([np.asarray(first, "f4")]), Computation([np.asarray(second, "f4")])
+    backend = Comparison(Subject("a", "1", None), Subject("b", "1", None))
+    case = fed(nodes, np.asarray(X, np.float32))
+    return judge(backend, case, find_difference(["Y"], *answers), answers)
+
+
+def test_wrong_sign_of_zero_fails_at_level_should_only() -> None:
+    verdict = judge_answers([helper.make_node("Neg", ["X"], ["Y"])], [0, 1], [-0.0, -1], [0.0, -1])
+    assert (verdict.outcome, verdict.shares) == (BlameOutcome.BOTH_ADMISSIBLE, (0.0, 0.0))
+    assert verdict.should_shares == (0.0, np.inf)
+    assert (verdict.fails(Level.MUST), verdict.fails(Level.SHOULD)) == (False, True)
+
+
+def test_sign_of_zero_after_a_node_that_leaves_it_open_has_no_level() -> None:
+    nodes = [helper.make_node("Relu", ["X"], ["A"]), helper.make_node("Neg", ["A"], ["Y"])]
+    verdict = judge_answers(nodes, [-1, 1], [-0.0, -1], [0.0, -1])
+    assert not verdict.fails(Level.SHOULD)
