@@ -7,6 +7,7 @@ also move the operand sources and the result consumers into the scope; others le
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from onnx import helper
 from conformance.dimensions.connections import CONDITION_INPUT, Fragment, GraphPart, join_parts, zeros_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.models.arrays import Array
 
@@ -117,17 +118,25 @@ def _loop_stacking(part: GraphPart) -> GraphPart:
     return GraphPart([node], [_trip_count()], given=given)
 
 
-def _loop(content: ScopeContent) -> ScopedModel:
-    """Return a model with the tested nodes in a Loop; results are operands of the next iteration (loop-carried)."""
+def _loop(content: ScopeContent, doubled: Sequence[str] = ()) -> ScopedModel:
+    """Return a model with the tested nodes in a Loop; results are operands of the next iteration (loop-carried).
+
+    Args:
+        content: the tested nodes and the nodes around them.
+        doubled: names of operands that each iteration doubles for the next one.
+    """
     fragment = content.fragment
+    given = {**fragment.results, **{f"{name}_doubled": fragment.operands[name] for name in doubled}}
     carried = {fragment.carried[name]: array for name, array in fragment.results.items()}
+    carried |= {name: fragment.operands[name] for name in doubled}
     names = {name: f"{name}_carried" for name in carried}
+    doubling = [helper.make_node("Add", [names[name]] * 2, [f"{name}_doubled_inside"]) for name in doubled]
     body = GraphPart(
-        [helper.make_node("Identity", ["goes_on"], ["again"]), *fragment.inside(names)],
-        given={"again": np.array(True), **{f"{name}_inside": array for name, array in fragment.results.items()}},
+        [helper.make_node("Identity", ["goes_on"], ["again"]), *fragment.inside(names), *doubling],
+        given={"again": np.array(True), **{f"{name}_inside": array for name, array in given.items()}},
     )
     inputs = {**_loop_body_inputs(), **{names[name]: array for name, array in carried.items()}}
-    node = helper.make_node("Loop", ["trips", "", *carried], list(fragment.results), body=body.graph("body", inputs))
+    node = helper.make_node("Loop", ["trips", "", *carried], list(given), body=body.graph("body", inputs))
     return ScopedModel(content.replaced_by(GraphPart([node], [_trip_count()])))
 
 
@@ -299,6 +308,9 @@ SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
     "if_both": _if_both,
 }
 """Builders of enclosing scopes by level."""
+
+SEARCH_SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {"loop_doubling_r": partial(_loop, doubled=("R",))}
+"""Builders of enclosing scopes that only random examples of training optimizers have."""
 
 ADDED_SCOPES = ("loop_invariant", "if_both")
 """Levels of `SCOPES` for `Declaration.added`."""

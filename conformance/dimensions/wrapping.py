@@ -21,7 +21,7 @@ from conformance.dimensions.connections import (
     join_parts,
     rename_values,
 )
-from conformance.dimensions.scopes import CUSTOM_DOMAIN, SCOPES, ScopeContent
+from conformance.dimensions.scopes import CUSTOM_DOMAIN, SCOPES, SEARCH_SCOPES, ScopeContent
 from conformance.generation.models import array_value_info, make_value_info
 from conformance.models.arrays import tensor_of
 from conformance.models.inputs import tensor_elements
@@ -52,7 +52,7 @@ class Context:
     """The graph around the tested nodes, described by levels of factors.
 
     Attributes:
-        scope: the enclosing scope, a key of `SCOPES`.
+        scope: the enclosing scope, a key of `SCOPES` or `SEARCH_SCOPES`.
         sources: the operand source, a key of `SOURCES` or `ALIAS_SOURCES`, by the operand's name. Default: `input`.
         consumers: the result consumer, a key of `CONSUMERS`, by the result's name. The default is `output`.
         shared: names of operands that another node also reads.
@@ -101,7 +101,7 @@ def build_in_context(
     before = join_parts(supply.before for supply in supplies.values())
     readers = (extra_reader(operand, fragment.operands[operand]) for operand in context.shared)
     after = join_parts((*uses, *readers, *(supply.after for supply in supplies.values())))
-    scoped = SCOPES[context.scope](ScopeContent(before, fragment, after))
+    scoped = {**SCOPES, **SEARCH_SCOPES}[context.scope](ScopeContent(before, fragment, after))
     main, fed = scoped.main, _graph_inputs(supplies)
     overridable = [tensor for supply in supplies.values() for tensor in supply.overridable]
     graph = GraphPart(main.nodes, [*main.initializers, *overridable], main.sparse, main.given).graph(name, fed)

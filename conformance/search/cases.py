@@ -151,6 +151,7 @@ def _is_judged_by_tuples(example: Example) -> bool:
         example.operator in TRAINING_OPTIMIZERS
         and is_plain
         and not example.distractor
+        and not example.repeated
         and sum(array.size for array in example.operands.values()) > MAX_ELEMENTS_JUDGED_SINGLY
     )
 

@@ -19,6 +19,7 @@ from conformance.dimensions.training import USUAL_ATTRIBUTES
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.example import ARGMAX, DEFAULT_OPSET, Example
+from conformance.search.interface import PLAIN_NAMES
 from conformance.search.shrinking import keep_tensors, slice_tensor
 
 if TYPE_CHECKING:
@@ -105,6 +106,17 @@ def _operator_features(example: Example) -> Iterator[Feature]:
     if len(example.runs) > 1:
         singles = tuple(replace(example, runs=(run,)) for run in example.runs)
         yield Feature("runs", f"{len(example.runs)} runs", singles)
+    if example.is_resized:
+        fixed = tuple(
+            {name: run[name] if name in {"R", "T"} else array for name, array in example.operands.items()}
+            for run in example.runs
+        )
+        yield Feature("shapes of runs", "runs of different shapes", (replace(example, runs=fixed),))
+    if example.repeated:
+        text = " and ".join(f"one value for {other} and {name}" for name, other in example.repeated.items())
+        yield Feature("repeated", text, (replace(example, repeated={}),))
+    if example.names != PLAIN_NAMES:
+        yield Feature("names", f"names of kind {example.names}", (replace(example, names=PLAIN_NAMES),))
 
 
 def _attribute_features(example: Example) -> Iterator[Feature]:

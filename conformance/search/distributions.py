@@ -229,6 +229,16 @@ def swept_length(turn: int) -> int:
     return 1 + turn * 29 % SWEPT_LENGTHS
 
 
+def other_length(chance: random.Random, shape: Sequence[int]) -> tuple[int, ...]:
+    """Return a random shape of the same rank, in which one dimension that is not 0 has another length."""
+    places = [place for place, length in enumerate(shape) if length]
+    if not places:
+        return tuple(shape)
+    changed, place = list(shape), chance.choice(places)
+    changed[place] = chance.choice((1, changed[place] + 1, 2 * changed[place], max(changed[place] // 2, 1)))
+    return tuple(changed)
+
+
 def element_count(shapes: Sequence[Sequence[int]]) -> int:
     """Return the number of elements of all tensors with these shapes."""
     return sum(map(prod, shapes))

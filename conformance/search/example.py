@@ -6,7 +6,7 @@ simplified by `conformance.search.shrinking`, and written as JSON without loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -22,6 +22,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import add_distractor
 from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
+from conformance.search.interface import PLAIN_NAMES, open_declared_sizes, rename_values_of
 from conformance.serialization.decoding import Count, Integer, MalformedError
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class ExampleDocument(TypedDict):
     opset: Integer
     axis_relation: str
     distractor: str
+    repeated: dict[str, str]
+    names: str
     runs: list[dict[str, TensorDocument]]
 
 
@@ -101,6 +104,8 @@ class Example:
         opset: the opset of the default domain.
         axis_relation: relation between the axis of ArgMax and the axis of chain operators, one of `AXIS_RELATIONS`.
         distractor: one of `distractors.NAMES`: unrelated nodes or metadata added to the model. Empty for none.
+        repeated: by the name of an operand, another operand that the node takes in its place: {"H2": "H1"}.
+        names: the kind of the names of values, a key of `NAME_KINDS`.
     """
 
     operator: str
@@ -111,11 +116,18 @@ class Example:
     opset: int = DEFAULT_OPSET
     axis_relation: str = "same"
     distractor: str = ""
+    repeated: Mapping[str, str] = field(default_factory=dict)
+    names: str = PLAIN_NAMES
 
     @property
     def operands(self) -> Mapping[str, Array]:
         """The operand values of the first run, by name."""
         return self.runs[0]
+
+    @property
+    def is_resized(self) -> bool:
+        """Whether the operands of the runs have different shapes."""
+        return any(array.shape != self.operands[name].shape for run in self.runs for name, array in run.items())
 
     @property
     def tensor_count(self) -> int:
@@ -173,6 +185,8 @@ class Example:
             + sum(unusual)
             + len(context.shared)
             + len(self.chain)
+            + len(self.repeated)
+            + (self.names != PLAIN_NAMES)
             + (self.opset != DEFAULT_OPSET)
             + (self.axis_relation != "same")
             + len({array.dtype for name, array in self.operands.items() if name != "T"} - {np.dtype(np.float32)}),
@@ -207,6 +221,8 @@ class Example:
             "opset": self.opset,
             "axis_relation": self.axis_relation,
             "distractor": self.distractor,
+            "repeated": dict(self.repeated),
+            "names": self.names,
             "runs": [{name: _tensor_document(array) for name, array in run.items()} for run in self.runs],
         }
 
@@ -215,8 +231,18 @@ class Example:
         """Read an example from JSON. `read_example` checks the document."""
         context: dict[str, Any] = {**document["context"], "shared": tuple(document["context"]["shared"])}
         runs = tuple({name: _tensor_array(tensor) for name, tensor in run.items()} for run in document["runs"])
-        chain, rest = tuple(document["chain"]), (document["opset"], document["axis_relation"], document["distractor"])
-        return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
+        return cls(
+            document["operator"],
+            Context(**context),
+            document["attributes"],
+            runs,
+            tuple(document["chain"]),
+            document["opset"],
+            document["axis_relation"],
+            document["distractor"],
+            document["repeated"],
+            document["names"],
+        )
 
     def with_operands(self, changed: Mapping[str, Array]) -> Example:
         """Return a copy of the example with some operands of the first run replaced."""
@@ -244,17 +270,21 @@ def _count_digits(runs: Iterable[Mapping[str, Array]]) -> int:
 def build_model(example: Example) -> BuiltModel:
     """Build the model and the data sets of an example."""
     fragment = _argmax_fragment(example) if example.operator == ARGMAX else _optimizer_fragment(example)
-    built = build_in_context("drawn", fragment, example.context, example.runs[1:])
+    again = [{name: run[name] for name in fragment.operands} for run in example.runs[1:]]
+    built = rename_values_of(build_in_context("drawn", fragment, example.context, again), example.names)
+    built = open_declared_sizes(built) if example.is_resized else built
     return add_distractor(built, example.distractor) if example.distractor else built
 
 
 def _optimizer_fragment(example: Example) -> Fragment:
-    operands, optimizer = example.operands, TRAINING_OPTIMIZERS[example.operator]
-    tensors = [operands[name] for name in tensor_names(optimizer.operands[:1], example.tensor_count)]
+    optimizer = TRAINING_OPTIMIZERS[example.operator]
+    operands = {name: array for name, array in example.operands.items() if name not in example.repeated}
+    tensors = [example.operands[name] for name in tensor_names(optimizer.operands[:1], example.tensor_count)]
     names = tensor_names(optimizer.results, example.tensor_count)
     results = {name: np.zeros_like(tensors[place % len(tensors)]) for place, name in enumerate(names)}
-    node = _tested_node(example, list(operands), names, optimizer.domain)
-    carried = {name: name.removesuffix("_new") for name in names}
+    taken = [example.repeated.get(name, name) for name in example.operands]
+    node = _tested_node(example, taken, names, optimizer.domain)
+    carried = {name: operand for name in names if (operand := name.removesuffix("_new")) in operands}
     opsets = {optimizer.domain: optimizer.version}
     return Fragment((node,), operands, results, opsets, carried, (node,))
 

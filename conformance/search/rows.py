@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.dimensions.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, TENSOR_ENCODINGS
 from conformance.dimensions.covering_array import Declaration, LevelCombination, covered_interactions
-from conformance.dimensions.scopes import SCOPES
+from conformance.dimensions.scopes import SCOPES, SEARCH_SCOPES
 from conformance.dimensions.training import READ_BY_ANOTHER, placed_declaration
 from conformance.dimensions.wrapping import IMPORT_LEVELS, Context
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS
 from conformance.search.distributions import (
     ATTRIBUTE_CLASSES,
@@ -28,6 +29,7 @@ from conformance.search.distributions import (
     spread_choice,
 )
 from conformance.search.example import ARGMAX, AXIS_RELATIONS, CHAIN_OPERATORS
+from conformance.search.interface import NAME_KINDS, PLAIN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,10 +60,18 @@ SWEEP = "sweep"
 """Level of the size of optimized tensors: `SWEPT_TENSORS` tensors of consecutive sizes of the sweep."""
 SWEEP_INTERVAL = 3
 """Interval between the examples of the sweep among the examples of a training optimizer."""
+AFTER_EMPTY = "after_empty"
+"""Level of the optimized tensors: empty tensors, then tensors whose size is at most their position, then another."""
+NAME_LEVELS = (PLAIN_NAMES,) * 3 + tuple(NAME_KINDS)
+RESIZED_LEVELS = ("no",) * 4 + ("yes",)
+"""Whether the runs of an example have different shapes."""
 RANKS = tuple(map(str, range(MAX_RANK + 1)))
 
 STATELESS_SCOPES = tuple(place for place in SCOPES if place not in {"loop", "scan", "function_twice"})
 """Scopes whose builders need no loop state and no rows of a Scan."""
+
+INNER_SCOPES = (*tuple(SCOPES)[1:], *SEARCH_SCOPES)
+"""All scopes besides the main graph."""
 
 FUNCTION_SCOPES = tuple(place for place in SCOPES if place.startswith("function"))
 """Scopes inside a model-local function."""
@@ -106,6 +116,8 @@ def argmax_declaration() -> Declaration:
             "stored": tuple(TENSOR_ENCODINGS),
             "imports": tuple(spelling for spelling in IMPORT_LEVELS if spelling != "main_by_name"),
             "training_info": ("absent", "absent", "present"),
+            "names": NAME_LEVELS,
+            "resized": RESIZED_LEVELS,
         },
         forbidden=(
             *(
@@ -212,8 +224,12 @@ def optimizer_declaration(operator: str) -> Declaration:
         declaration,
         factors={
             **{name: levels for name, levels in declaration.factors.items() if name not in {"tensors", "nodes"}},
+            "scope": (*declaration.factors["scope"], *SEARCH_SCOPES),
             "size": (*SIZES, SWEEP),
-            "tensors": ("1", "1", "1", "2", "3-9", "10-40"),
+            "tensors": ("1", "1", "1", "2", "3-9", "10-40", AFTER_EMPTY),
+            "repeated": ("none",) * 8 + TRAINING_OPTIMIZERS[operator].operands,
+            "names": NAME_LEVELS,
+            "resized": RESIZED_LEVELS,
             "rank": RANKS,
             "T": tuple(COUNT_CLASSES),
             "attributes": ATTRIBUTE_CLASSES,
@@ -224,8 +240,15 @@ def optimizer_declaration(operator: str) -> Declaration:
             LevelCombination(
                 {"scope": ("scan",), "rank": ("0",)}, "Scan iterates over rows, and a scalar has no rows."
             ),
+            LevelCombination(
+                {"scope": ("loop", *SEARCH_SCOPES), "repeated": TRAINING_OPTIMIZERS[operator].operands},
+                "Two results cannot replace the same operand.",
+            ),
             *(
-                LevelCombination({"scope": tuple(SCOPES)[1:], "size": (size,)}, "Large examples have a plain graph.")
+                LevelCombination(
+                    {"scope": (*tuple(SCOPES)[1:], *SEARCH_SCOPES), "size": (size,)},
+                    "Large examples have a plain graph.",
+                )
                 for size in (SWEEP, *LARGE_SIZES)
             ),
             LevelCombination(
@@ -291,7 +314,7 @@ SPREAD_FACTORS: Mapping[str, Sequence[str]] = {
 }
 """Factors whose combinations of levels consecutive rows spread over evenly."""
 
-OPTIMIZER_SPREAD_FACTORS = ("size", "T", "attributes", "types", "tensors", "rank")
+OPTIMIZER_SPREAD_FACTORS = ("size", "T", "attributes", "types", "tensors", "rank", "resized")
 
 
 CANDIDATE_ROWS = 8
@@ -418,11 +441,23 @@ def _random_row(
     }
     row |= {chance.choice(factors): value for factors, value in start}
     is_large = {row.get(name) for name in ("size", "length", "outer")} & {SWEEP, *LARGE_SIZES}
-    return _with_plain_graph(row) if is_large else row
+    if is_large:
+        return _with_plain_graph(row)
+    return _with_open_sizes(row) if row["resized"] == "yes" else row
+
+
+def _with_open_sizes(row: Mapping[str, str]) -> dict[str, str]:
+    """Return the row with a graph that fixes no size of a tensor, and with tensors that are small enough for runs."""
+    fixed = {name for name in row if name.startswith("source_") and name not in {"source_R", "source_T"}}
+    fixed_uses = {name for name, level in row.items() if name.startswith("consumer_") and level == "captured"}
+    plain = {"scope": "main", **({"repeated": "none"} if "repeated" in row else {})}
+    plain |= {"size": "8-33"} if row.get("size", "1") not in SHORT_LENGTHS else {}
+    return {**row, **plain, **dict.fromkeys(fixed, "input"), **dict.fromkeys(fixed_uses, "output")}
 
 
 def _with_plain_graph(row: Mapping[str, str]) -> dict[str, str]:
-    plain = {"scope": "main", "read_by_another": "none", "stored": "raw", "training_info": "absent"}
+    plain = {"scope": "main", "read_by_another": "none", "stored": "raw", "training_info": "absent", "resized": "no"}
+    plain |= {"names": PLAIN_NAMES, **({"repeated": "none"} if "repeated" in row else {})}
     plain |= {name: "input" for name in row if name.startswith("source_")}
     return {**row, **plain, **{name: "output" for name in row if name.startswith("consumer_")}}
 

@@ -29,6 +29,7 @@ from conformance.search.distributions import (
     SIZE_CLASSES,
     SWEPT_TENSORS,
     element_count,
+    other_length,
     other_shape,
     sample_attribute,
     sample_number,
@@ -38,7 +39,7 @@ from conformance.search.distributions import (
     swept_sizes,
 )
 from conformance.search.example import ARGMAX, Example
-from conformance.search.rows import LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
+from conformance.search.rows import AFTER_EMPTY, LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 
+STATE_RANGES = ((1.0, 0.25), (1.0, 0.25), (2.0**-12, 0.0), (2.0**-40, 0.0), (0.0, 0.0))
+"""Factor and summand of the values of H: ordinary values, values near 0, and zeros."""
 PLAIN_VALUES = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
 """Ordinary operand values."""
 SPECIAL_VALUES = (
@@ -84,6 +87,7 @@ class RandomNumbers:
         place: a random index: of the element that gets the special value, and for further random decisions.
         special: the special value, such as NaN, or None.
         is_special_throughout: whether all elements of the operand get the special value.
+        state: factor and summand of the values of H, one of `STATE_RANGES`.
         more: the generator of the numbers whose count depends on the row.
     """
 
@@ -93,6 +97,7 @@ class RandomNumbers:
     place: int
     special: float | None
     is_special_throughout: bool
+    state: tuple[float, float]
     more: random.Random
 
 
@@ -105,6 +110,7 @@ def sample_numbers(chance: random.Random) -> RandomNumbers:
         chance.randrange(2**20),
         chance.choice(SPECIAL_VALUES) if chance.random() < HALF else None,
         chance.random() < HALF / 2,
+        chance.choice(STATE_RANGES),
         random.Random(chance.getrandbits(64)),  # noqa: S311 - nothing is to be kept secret
     )
 
@@ -157,8 +163,10 @@ def argmax_example(turn: int, row: Row, numbers: RandomNumbers) -> Example:
         attributes["select_last_index"] = int(row["last"])
     listed = list(attributes.items())
     chance.shuffle(listed)
-    count = numbers.runs if prod(shape) <= MAX_ELEMENTS_RUN_AGAIN else 1
-    runs = tuple({"X": _argmax_operand(row, chain, numbers, run, shape)} for run in range(count))
+    runs = tuple(
+        {"X": _argmax_operand(row, chain, numbers, run, *_shapes_of_run(row, [shape], run, chance))}
+        for run in range(_run_count(row, prod(shape), numbers))
+    )
     axis_relation = row["along"] if ALONG_AXIS & {*chain} else "same"
     distractor = "" if row.get("distractor", "none") == "none" else row["distractor"]
     return Example(
@@ -170,6 +178,7 @@ def argmax_example(turn: int, row: Row, numbers: RandomNumbers) -> Example:
         int(row["opset"]),
         axis_relation,
         distractor,
+        names=row["names"],
     )
 
 
@@ -235,10 +244,7 @@ DISTINCT_TUPLES_OF_SWEEP = 5
 """Number of distinct tuples of operands of the tensors of a sweep, which has several runs."""
 
 SWEPT_COUNTS = range(13)
-"""Values of T that every example of the sweep has, in a random order."""
-
-OTHER_SWEPT_COUNTS = 2
-"""Number of runs of a sweep with another random T, besides the first run."""
+"""Values of T that every example of the sweep has, in a random order, after the first run."""
 
 MAX_ELEMENTS_RUN_AGAIN = 512
 """Maximum number of elements of an example with several runs. Small tensors suffice to detect state between runs."""
@@ -256,18 +262,48 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
     optimizer = TRAINING_OPTIMIZERS[operator]
     shapes = _shapes(turn, row, numbers.more)
     names = tensor_names(optimizer.operands, len(shapes))
-    count = numbers.runs if element_count(shapes) <= MAX_ELEMENTS_RUN_AGAIN else 1
+    repeated = _repeated_operand(row, len(shapes))
+    if repeated:
+        shapes[1] = shapes[0]
+    count = _run_count(row, element_count(shapes), numbers)
     counts = _update_counts(row, numbers.more, count)
-    runs = tuple(_run(names, shapes, TYPES[row["types"]], numbers, number, T) for number, T in enumerate(counts))
+    own = TYPES[row["types"]]
+    runs = tuple(
+        _run(names, _shapes_of_run(row, shapes, run, numbers.more), own, numbers, run, T, repeated)
+        for run, T in enumerate(counts)
+    )
+    context = row_context(row, ["R", "T", *names], tensor_names(optimizer.results, len(shapes)))
     return Example(
         operator,
-        row_context(row, ["R", "T", *names], tensor_names(optimizer.results, len(shapes))),
+        replace(context, shared=tuple(name for name in context.shared if name not in repeated)),
         _attributes(operator, row, numbers.more),
         runs,
+        repeated=repeated,
+        names=row["names"],
     )
 
 
-def _shapes(turn: int, row: Row, chance: random.Random) -> Sequence[Sequence[int]]:
+def _repeated_operand(row: Row, tensors: int) -> dict[str, str]:
+    """Return the operand of the second tensor that is also the operand of the first tensor; see `Example.repeated`."""
+    if row["repeated"] == "none" or tensors < 2:
+        return {}
+    return {f"{row['repeated']}2": f"{row['repeated']}1"}
+
+
+def _run_count(row: Row, elements: int, numbers: RandomNumbers) -> int:
+    """Return the number of runs of an example with so many elements."""
+    least = 2 if row["resized"] == "yes" else 1
+    return max(numbers.runs, least) if elements <= MAX_ELEMENTS_RUN_AGAIN else 1
+
+
+def _shapes_of_run(
+    row: Row, shapes: Sequence[Sequence[int]], run: int, chance: random.Random
+) -> Sequence[Sequence[int]]:
+    """Return the shapes of the tensors of a run; runs after the first one have other shapes if the row requires it."""
+    return [other_length(chance, shape) for shape in shapes] if run and row["resized"] == "yes" else shapes
+
+
+def _shapes(turn: int, row: Row, chance: random.Random) -> list[Sequence[int]]:
     """Return the shapes of the optimized tensors.
 
     After the first tensor, one third of the tensors have its number of elements and another shape.
@@ -279,6 +315,8 @@ def _shapes(turn: int, row: Row, chance: random.Random) -> Sequence[Sequence[int
     if not rank and row["size"] not in LARGE_SIZES and chance.random() < HALF:
         size = 1  # a scalar
     first = sample_shape(chance, size, max(rank, 1) if size != 1 else rank)
+    if row["tensors"] == AFTER_EMPTY:
+        return _with_rows(row, [*_shapes_after_empty(chance), first])
     low, high = map(int, ((row["tensors"] + "-" + row["tensors"]).split("-")[0], row["tensors"].split("-")[-1]))
     shapes = [first]
     limit = LARGEST_SIZE if row["size"] in LARGE_SIZES else MAX_ELEMENTS_OF_GRAPH
@@ -293,15 +331,25 @@ def _shapes(turn: int, row: Row, chance: random.Random) -> Sequence[Sequence[int
             shape = sample_shape(chance, own, chance.randint(1, max(rank, 1)))
         if element_count([*shapes, shape]) <= limit:
             shapes.append(shape)
-    return [(2, *shape) if not shape else (2, *shape[1:]) for shape in shapes] if row["scope"] == "scan" else shapes
+    return _with_rows(row, shapes)
+
+
+def _shapes_after_empty(chance: random.Random) -> list[Sequence[int]]:
+    """Return shapes of one or more empty tensors, then of tensors whose size is at most their position, from 0."""
+    empty = [sample_shape(chance, 0, chance.randint(1, 2)) for _ in range(chance.randint(1, 3))]
+    return [*empty, *((chance.randint(1, place),) for place in range(len(empty), len(empty) + chance.randint(1, 4)))]
+
+
+def _with_rows(row: Row, shapes: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Return the shapes; for a Scan, each with two rows."""
+    return [(2, *shape[1:]) if row["scope"] == "scan" else shape for shape in shapes]
 
 
 def _update_counts(row: Row, chance: random.Random, runs: int) -> list[int]:
     """Return T of each run: an integer of the row's class, then the next integers, or those of a sweep."""
     first = sample_number(chance, COUNT_CLASSES[row["T"]])
     if row["size"] == SWEEP:
-        others = [sample_number(chance, chance.choice(list(COUNT_CLASSES.values()))) for _ in range(OTHER_SWEPT_COUNTS)]
-        return [first, *others, *chance.sample(SWEPT_COUNTS, len(SWEPT_COUNTS))]
+        return [first, *chance.sample(SWEPT_COUNTS, len(SWEPT_COUNTS))]
     return [first, *(min(first + run, 2**63 - 1) for run in range(1, runs))]
 
 
@@ -312,6 +360,7 @@ def _run(
     numbers: RandomNumbers,
     run: int,
     T: int,
+    repeated: Mapping[str, str],
 ) -> dict[str, Array]:
     own, rate = types
     operands: dict[str, Array] = {"R": np.array(numbers.rate * (run + 1), rate), "T": np.array(T, np.int64)}
@@ -325,12 +374,13 @@ def _run(
         is_spread = size > POOL_SIZE or is_sweep
         values = pool[(shift + np.arange(distinct if is_spread else size)) % POOL_SIZE].astype(own)
         if name[0] == "H":
-            values = np.abs(values) + own(0.25)
+            factor, summand = map(own, numbers.state)
+            values = np.abs(values) * factor + summand
         operands[name] = (values[spread_indices(size, distinct, numbers.place)] if is_spread else values).reshape(shape)
     if numbers.special is not None and (special := _special_operand(names, operands, numbers)):
         spot = slice(None) if numbers.is_special_throughout else numbers.place % operands[special].size
         operands[special].reshape(-1)[spot] = numbers.special
-    return operands
+    return {name: operands[repeated.get(name, name)] for name in operands}
 
 
 def _attribute_limit(operator: str, name: str) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from conformance.dimensions.training import tensor_names
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.example import ARGMAX, DEFAULT_OPSET
+from conformance.search.interface import PLAIN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,6 +68,8 @@ def _apply_stage(
 def _plainer_context(example: Example) -> Iterator[Example]:
     if example.distractor:
         yield replace(example, distractor="")
+    yield replace(example, repeated={})
+    yield replace(example, names=PLAIN_NAMES)
     context = example.context
     everything = replace(
         context, scope="main", sources={}, consumers={}, shared=(), stored="raw", imports="main_first", trains=False
@@ -137,6 +140,11 @@ def keep_tensors(example: Example, kept: list[int]) -> Example:
             shared=tuple(operands[name] for name in context.shared if name in operands),
         ),
         runs=tuple({new: run[name] for name, new in operands.items()} for run in example.runs),
+        repeated={
+            operands[name]: operands[other]
+            for name, other in example.repeated.items()
+            if name in operands and other in operands
+        },
     )
 
 
@@ -158,17 +166,28 @@ def _fewer_elements(example: Example) -> Iterator[Example]:
 
 
 def slice_tensor(example: Example, tensor: int, part: slice) -> Example:
-    """Return the example with a part of one tensor's elements, as a 1-D tensor."""
+    """Return the example with a part of one tensor's elements, as a 1-D tensor.
+
+    If the tensor has an operand in common with another tensor, that tensor is reduced too.
+    """
     operands, count = TRAINING_OPTIMIZERS[example.operator].operands, example.tensor_count
-    names = tensor_names(operands, count)[tensor::count]
+    every = tensor_names(operands, count)
+    linked = {every.index(name) % count for pair in example.repeated.items() for name in pair}
+    sliced = linked if tensor in linked else {tensor}
+    names = [name for place, name in enumerate(every) if place % count in sliced]
     return replace(
         example, runs=tuple({**run, **{name: run[name].reshape(-1)[part] for name in names}} for run in example.runs)
     )
 
 
 def _smaller_rows(example: Example) -> Iterator[Example]:
-    """Yield examples with a smaller operand of ArgMax: fewer slices, shorter slices, fewer dimensions."""
+    """Yield examples with a smaller operand of ArgMax: fewer slices, shorter slices, fewer dimensions.
+
+    The operands of all runs must have one shape.
+    """
     X, axis = example.operands["X"], example.attributes.get("axis", 0)
+    if example.is_resized:
+        return
     for place, size in enumerate(X.shape):
         parts = [[at] for at in range(min(size, MAX_ELEMENTS_TRIED_SINGLY))] if place != axis % X.ndim else []
         parts += [list(range(size // 2)), list(range(size // 2, size))] if size > 2 else []

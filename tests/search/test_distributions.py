@@ -22,6 +22,7 @@ from conformance.search.distributions import (
     SWEPT_TENSORS,
     attribute_class,
     class_of,
+    other_length,
     other_shape,
     sample_attribute,
     sample_number,
@@ -89,6 +90,12 @@ def test_sample_attribute_is_in_its_class(seed, kind):
 def test_swept_sizes_visit_every_size():
     sweeps = range(-(-SWEPT_SIZES // SWEPT_TENSORS))
     assert {size for sweep in sweeps for size in swept_sizes(sweep)} == {*range(1, SWEPT_SIZES + 1)}
+
+
+@given(SEEDS, st.lists(st.integers(0, 9), max_size=8))
+def test_other_length_keeps_the_rank_and_empty_dimensions(seed, shape):
+    changed = other_length(random.Random(seed), shape)
+    assert [length == 0 for length in changed] == [length == 0 for length in shape]
 
 
 @given(st.integers(0, 10**9))

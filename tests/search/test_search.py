@@ -143,7 +143,8 @@ def has_verdict(backend, verdict):
 
 def test_shrink_of_an_always_wrong_backend_leaves_one_element(examples):
     is_wrong = has_verdict(subject("fake_backends:AlwaysWrong"), Verdict.FAIL)
-    for example in filter(is_wrong, examples[:8]):
+    without_empty = [one for one in examples if all(array.size for array in one.operands.values())]
+    for example in filter(is_wrong, without_empty[:8]):
         small, _ = shrink(example, is_wrong)
         assert (small.context, small.tensor_count) == (Context(), 1)
         assert all(array.size == 1 for array in small.operands.values())
