@@ -106,8 +106,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     if Path(conformance.__file__ or "").parent != _SUITE:
         raise pytest.UsageError(
-            f"The package {conformance.__file__} hides onnx-conformance, which has the same import name. Use the"
-            " command `onnx-conformance run`, or start `pytest` instead of `python -m pytest`."
+            f"The package {conformance.__file__} hides onnx-conformance, which has the same import name: pytest"
+            " puts the folder of the project on the import path. Run the cases with `onnx-conformance run` instead."
         )
     from conformance.run.plugin import create_plugin
 

@@ -82,8 +82,8 @@ class NewEntries:
 
     Attributes:
         reason: the reason of the user, for one cause; empty if there is none.
-        by_cause: whether a known fault or a diagnosis gives the reason. If there is neither, `reason` is used, or else
-            the text of the failure.
+        by_cause: whether a known fault or a diagnosis gives the reason. If there is neither, `reason` is used for
+            one cause, or else the text of the failure.
         numbers: the causes to write, by their position from 1 among the missing entries; None for all.
         is_selected: function that returns whether a case is selected.
         pins_unsupported: whether unsupported cases get entries too; the message of the subject is their reason.
@@ -230,11 +230,17 @@ def _add_entries(
             continue
         explained |= {entry.cause} if new.numbers is None and reason == new.reason else set()
         if len(explained) > 1:
+            instead = (
+                "leave out --reason, so that each other cause gets the text of its failure"
+                if new.by_cause
+                else "give --by-cause instead"
+            )
             raise UsageError(
                 "reason-for-several-causes",
-                f"--reason is one reason, but {name} lacks entries for {len(missing)} causes.",
-                "Choose the causes that the reason explains with --cause N, or give --by-cause instead. --check without"
-                " --reason prints the numbers of the causes.",
+                f"--reason is one reason, but it would be written for several of the {len(missing)} causes without an"
+                f" entry for {name}.",
+                f"Choose the causes that the reason explains with --cause N, or {instead}. --check without --reason"
+                " prints the numbers of the causes.",
             )
         issue = entry.issue if reason == entry.reason else ""
         table = _new_entry(_literal(chosen), entry.verdict, reason, issue, checks=entry.checks)
