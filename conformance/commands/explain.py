@@ -57,10 +57,12 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
     If `backend` is given, the lines also contain the grade that this backend attains.
     """
     from conformance.corpus.loading import load_case_in_memory
+    from conformance.errors import CorpusError
     from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import started_subjects
     from conformance.judging.accuracy import accuracy_grades, strictest_attained_grade
     from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.verdicts import Unsupported
 
     named = [SubjectName.parse(backend, SubjectKind.BACKEND)] if backend else []
     with started_subjects(named, Limits()) as subjects:
@@ -71,7 +73,12 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
         loaded = load_case_in_memory(corpus, case)
         run = _runner(subjects[0], loaded) if subjects else None
         for number, data_set in enumerate(loaded.data_sets()):
-            grades = accuracy_grades(loaded, data_set)
+            try:
+                grades = accuracy_grades(loaded, data_set)
+            except Unsupported as error:
+                raise CorpusError(
+                    "not-computable", f"The case {loaded.id} cannot be computed: {error}.", "Verify the corpus."
+                ) from None
             answers = run(data_set) if run else [None] * len(grades)
             for output, allowed_errors, answer in zip(data_set.outputs, grades, answers, strict=True):
                 if allowed_errors:

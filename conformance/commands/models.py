@@ -42,12 +42,12 @@ def expand(
     from conformance.errors import UsageError
     from conformance.expansion import expand as lowered
     from conformance.expansion import has_training_optimizers
-    from conformance.files.atomic_write import write_bytes_atomically
+    from conformance.files.atomic_write import real_path, write_bytes_atomically
     from conformance.models.graphs import has_external_data
     from conformance.models.validity import read_model, report_invalid_model
 
     content, proto = read_model(model)
-    if has_external_data(proto) and output.resolve().parent != model.resolve().parent:
+    if has_external_data(proto) and real_path(output).parent != real_path(model).parent:
         raise UsageError(
             "external-data",
             f"{model} has tensors in other files, whose paths are relative to its folder.",

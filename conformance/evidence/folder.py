@@ -22,7 +22,7 @@ from conformance.evidence.suite_facts import (
     statement_tables,
 )
 from conformance.evidence.traceability import traceability_tables
-from conformance.files.atomic_write import TEMPORARY_PREFIX
+from conformance.files.atomic_write import TEMPORARY_PREFIX, real_path
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.plugins import suite_version
 from conformance.serialization.decoding import decode_json
@@ -56,7 +56,7 @@ def check_folder(folder: Path) -> None:
         raise EvidenceError(
             "folder-not-empty", f"The folder {folder} is not empty.", "Pass the path of a new folder, or empty it."
         )
-    target = folder.resolve()
+    target = real_path(folder)
     with _write_errors(folder):
         above = next(parent for parent in target.parents if parent.exists())
         with supervised_temp_dir(above, TEMPORARY_PREFIX):
@@ -104,7 +104,7 @@ def write_evidence(
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files to a temporary folder beside `folder`, and rename it."""
-    target = folder.resolve()
+    target = real_path(folder)
     with _write_errors(folder):
         target.parent.mkdir(parents=True, exist_ok=True)
         with supervised_temp_dir(target.parent, TEMPORARY_PREFIX) as scratch:

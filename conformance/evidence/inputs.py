@@ -17,7 +17,7 @@ from msgspec import Meta
 from conformance.census.file import read_census
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.errors import EvidenceError, ResultsError
-from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input
+from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input, real_path
 from conformance.results.file import read_results_of_one_corpus
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty, decode_json
 
@@ -202,7 +202,7 @@ def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInpu
     sorted_paths = _Paths()
     files = []
     for number, path in enumerate(paths):
-        if any(path.resolve() == other.resolve() for other in paths[:number]):
+        if any(real_path(path) == real_path(other) for other in paths[:number]):
             raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
         if path == STANDARD_INPUT:
             raise EvidenceError("standard-input", "The evidence cannot be made from standard input.", "Pass a file.")

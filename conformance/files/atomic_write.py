@@ -261,12 +261,17 @@ def read_input(path: Path, largest: int) -> bytes:
         OSError: the file cannot be read, or is too large.
     """
     with open_input(path) as stream:
-        content = bytearray()
-        while chunk := stream.read(_READ_SIZE):
-            content += chunk
-            if len(content) > largest:
-                raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
-    return bytes(content)
+        size = os.fstat(stream.fileno()).st_size
+        if size > largest:
+            raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
+        chunks = [stream.read(size + 1)]  # one more byte: a file that does not grow is one chunk, without a copy
+        total = len(chunks[0])
+        while total <= largest and (chunk := stream.read(_READ_SIZE)):
+            chunks.append(chunk)
+            total += len(chunk)
+        if total > largest:
+            raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
+    return b"".join(chunks)
 
 
 def _open_regular(path: str | Path, flags: int = 0) -> tuple[int, int]:

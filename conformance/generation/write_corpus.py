@@ -27,7 +27,7 @@ from conformance.corpus.corpus import (
 )
 from conformance.corpus.released import fingerprints, read_released, release_of, released_bytes
 from conformance.errors import CorpusError, UsageError
-from conformance.files.atomic_write import write_bytes_atomically
+from conformance.files.atomic_write import real_path, write_bytes_atomically
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.generation.expected_outputs import compute_case_files
 from conformance.processes.helper import REPLACED_NAME
@@ -154,7 +154,7 @@ def generate(
         UsageError: the version is too low for the changes.
         CaseError: the files of a case cannot be computed.
     """
-    old, directory = _old_corpus(directory), directory.resolve()
+    old, directory = _old_corpus(directory), real_path(directory)
     released = read_released(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with supervised_temp_dir(directory.parent, f".{directory.name}-", directory) as scratch:

@@ -16,6 +16,7 @@ import onnx
 from onnx.helper import make_tensor_value_info
 
 from conformance.errors import ModelError
+from conformance.files.atomic_write import real_path
 from conformance.graphs.inlining import inline_functions
 from conformance.models.external_data import external_bytes, external_tensors, is_packed
 from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of
@@ -80,7 +81,7 @@ def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
     Raises:
         ModelError: a tensor cannot be read, or those that must be loaded are too large.
     """
-    folder = path.parent.resolve()
+    folder = real_path(path.parent)
     tensors = list(external_tensors(model))
     sizes = {id(tensor): external_bytes(tensor, folder).nbytes for tensor in tensors}
     kept: set[int] = set()

@@ -14,6 +14,7 @@ from conformance.files.atomic_write import (
     check_distinct_targets,
     check_target,
     is_standard_output,
+    real_path,
     write_chunks_atomically,
 )
 
@@ -86,7 +87,7 @@ def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
     from conformance.results.file import read_results, read_results_of_one_corpus
 
     for number, path in enumerate(paths):
-        if any(path.resolve() == other.resolve() for other in paths[:number]):
+        if any(real_path(path) == real_path(other) for other in paths[:number]):
             raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
     compares = all(FORMATS[name].compares for name in outputs.paths)
     runs = [read_results(path) for path in paths] if compares else read_results_of_one_corpus(paths)

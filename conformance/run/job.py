@@ -15,6 +15,7 @@ import msgspec
 
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus, read_manifest
 from conformance.errors import JobError
+from conformance.files.atomic_write import real_path
 from conformance.isolation.start_subjects import StartingSubjects, client_of
 from conformance.jobs.job import require_number
 from conformance.judging.execute import ExecutionOptions, execute
@@ -153,7 +154,7 @@ class RunJob:
         Raises:
             ConformanceError: the worker lacks the corpus or a subject, or has another one.
         """
-        settings, path = self.settings, (self.settings.data or bundled_corpus_path()).resolve()
+        settings, path = self.settings, real_path(self.settings.data or bundled_corpus_path())
         if self.is_remote:
             for name in LIBRARY_VARIABLES:  # a Dask worker has values of its own, such as OMP_NUM_THREADS=1
                 os.environ.pop(name, None)

@@ -13,6 +13,7 @@ from conformance.errors import CorpusError
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import read_expectations_by_subject
 from conformance.expectations.rules import criterion_for_run
+from conformance.files.atomic_write import real_path
 from conformance.isolation.start_subjects import StartingSubjects, client_of
 from conformance.judging.profile_rules import load_profile
 from conformance.run.recorder import Recorder
@@ -105,7 +106,7 @@ class RunSession:
 
     def _open_corpus(self) -> None:
         """Open the corpus and select the cases."""
-        self.corpus = open_corpus((self.settings.data or bundled_corpus_path()).resolve())
+        self.corpus = open_corpus(real_path(self.settings.data or bundled_corpus_path()))
         self._applies = Applicability(self.corpus)
         self.cases = self.settings.selection.select(self.corpus)
         if self.settings.shard is not None:

@@ -1,0 +1,230 @@
+"""Every verb with every kind of hostile input: it ends in time with status 0, 1 or 2, and without a traceback.
+
+The table is made from the command line: each parameter of each verb that is a path and not an output is given each kind
+of file. `pytest -rP` prints the status and the time of each cell.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import resource
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import pytest
+import typer
+from corpora import ADAM, EXACT, write_part
+from hostile_inputs import CORPORA, FORGED, INPUTS, MODELS, NOT_UTF8, PLACES, model_of
+
+import conformance
+from conformance import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.programs
+
+MAX_SECONDS = 20
+MAX_MEMORY = 2**32
+
+IN_PROCESS = "-b fake_backends:AlwaysRight --no-isolation"
+BASES = {
+    "run": f"{IN_PROCESS} --no-diagnosis",
+    "audit": "{model} -b reference --no-isolation",
+    "blame": "{model} -b reference -b onnx-reference --no-isolation",
+    "report": "{results} --json out.json",
+    "diff": "{before} {after}",
+    "merge": "{results} --output out.jsonl",
+    "update-expectations": "{results} --expect {expect} --by-cause",
+    "list": "",
+    "explain": ADAM,
+    "repro": f"{ADAM} --output out -b fake_backends:AlwaysWrong",
+    "search": f"{IN_PROCESS} --operator ArgMax --examples 1",
+    "census": "-b reference --no-isolation --operator Not --type bool",
+    "hazards": "{model} -b reference --no-isolation",
+    "expand": "{model} --output out.onnx",
+    "verify": "",
+    "generate": "-g functions",
+    "export": "{directory}",
+    "check-harness": "exec:false",
+    "env create": "nothing@1.0",
+    "env list": "",
+    "env remove": "nothing@1.0",
+    "history update": "onnxruntime --offline",
+    "history show": "",
+}
+"""Arguments of each verb; names in braces are those of the verb's own arguments."""
+
+NAMES = {"forged name", "not UTF-8"}
+"""Kinds of models with hostile names, which reports show."""
+
+OUTPUTS = {
+    *("html", "junit", "ctrf", "markdown", "annotations", "badge", "json", "hazard_table", "save_inputs", "evidence"),
+    *("coverage", "directory"),
+}
+"""Parameters that name what is written, in every verb."""
+
+OUTPUTS_OF = {
+    **dict.fromkeys(("run", "search", "census"), frozenset({"results", "output"})),
+    **dict.fromkeys(("audit", "blame", "merge", "repro", "expand"), frozenset({"output"})),
+}
+
+
+def verbs() -> Iterator[tuple[str, Any]]:
+    """Yield the name and the command of each verb of the command line."""
+    pending = [((), typer.main.get_command(cli.app))]
+    while pending:
+        name, command = pending.pop()
+        if hasattr(command, "commands"):
+            pending += [((*name, inner), each) for inner, each in command.commands.items()]
+        else:
+            yield " ".join(name), command
+
+
+def kinds_for(parameter: str) -> dict[str, Callable[[Path], object]]:
+    """Return the kinds of hostile things for a parameter: a function for each that makes it at a path."""
+    own = {"inputs": INPUTS, "data": CORPORA, "output": CORPORA}.get(parameter, {})
+    return {**PLACES, **own}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A verb with a hostile thing in the place of one parameter."""
+
+    verb: str
+    parameter: Any
+    kind: str
+
+    def prepare(self, folder: Path, usual: dict[str, str]) -> list[str]:
+        """Make the hostile thing in a folder; return the command line."""
+        name = NOT_UTF8 if self.kind in {"text", "not UTF-8"} else "hostile"
+        path = folder / (name + (".npz" if self.parameter.name == "inputs" and "npz" in self.kind else ""))
+        if self.kind in MODELS:
+            path.write_bytes(MODELS[self.kind](folder).SerializeToString())
+        elif self.kind == "not UTF-8":
+            path.write_bytes(model_of((2, 3)).SerializeToString())
+        else:
+            kinds_for(self.parameter.name)[self.kind](path)
+        values = {**usual, self.parameter.name: str(path)}
+        words = [word.format(**values) for word in BASES[self.verb].split()]
+        is_option = self.parameter.param_type_name == "option" and f"{{{self.parameter.name}}}" not in BASES[self.verb]
+        words += [self.parameter.opts[0], str(path)] if is_option else []
+        if self.verb in {"run", "list", "explain", "repro", "verify", "export"} and self.parameter.name != "data":
+            words += ["--data", usual["data"]]
+        return [
+            *self.verb.split(),
+            *words,
+            *(["--json", "o.json"] if self.kind in {"forged name", "not UTF-8"} else []),
+        ]
+
+
+def cells() -> Iterator[Cell]:
+    for verb, command in verbs():
+        for parameter in command.params:
+            if "path" not in type(parameter.type).__name__.lower() and "Path" not in repr(parameter.type):
+                continue
+            if parameter.name in OUTPUTS | OUTPUTS_OF.get(verb, frozenset()):
+                continue
+            more = [*MODELS, "not UTF-8"] if parameter.name == "model" else []
+            for kind in (*kinds_for(parameter.name), *more):
+                yield Cell(verb, parameter, kind)
+
+
+@pytest.fixture(scope="module")
+def _loaded() -> None:
+    """Import the package, so that children need not."""
+    for module in pkgutil.walk_packages(conformance.__path__, "conformance."):
+        if not module.name.startswith(("conformance.adapters.", "conformance.__main__", "conformance.diagnosis.repro")):
+            importlib.import_module(module.name)
+
+
+@pytest.fixture(scope="module")
+def usual(_loaded: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the path of a good file for each parameter of the verbs."""
+    folder = tmp_path_factory.mktemp("usual")
+    onnx.save(model_of((2, 3)), folder / "model.onnx")
+    write_part(folder / "data", lambda _, name: name in {ADAM, EXACT})
+    words = f"run -b fake_backends:AlwaysWrong --no-isolation --no-diagnosis --data {folder / 'data'}"
+    ended = run_in_child([*words.split(), "--results", str(folder / "results.jsonl")], folder)
+    assert ended.status == 1, ended
+    (folder / "expect.toml").write_text('format = 2\nsubject = "fake_backends:AlwaysWrong"\n')
+    results = str(folder / "results.jsonl")
+    return {
+        "model": str(folder / "model.onnx"),
+        "data": str(folder / "data"),
+        "expect": str(folder / "expect.toml"),
+        "results": results,
+        "before": results,
+        "after": results,
+        "directory": "exported",
+    }
+
+
+@dataclass(frozen=True)
+class EndedChild:
+    status: int
+    seconds: float
+    output: str
+
+
+def run_in_child(words: list[str], folder: Path) -> EndedChild:
+    """Run the command line in a child of this process, which is loaded already, with limits of memory and time."""
+    started, log = time.monotonic(), folder / "log"
+    pid = os.fork()
+    if not pid:
+        try:
+            _run_here(words, folder, log)
+        finally:
+            os._exit(99)
+    status = None
+    while status is None and time.monotonic() - started < MAX_SECONDS:
+        ended, waited = os.waitpid(pid, os.WNOHANG)
+        status = os.waitstatus_to_exitcode(waited) if ended else None
+        time.sleep(0.01)
+    if status is None:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    text = log.read_text(errors="replace") if log.exists() else ""
+    return EndedChild(-99 if status is None else status, time.monotonic() - started, text)
+
+
+def _run_here(words: list[str], folder: Path, log: Path) -> None:
+    os.chdir(folder)
+    os.environ |= {"XDG_CACHE_HOME": str(folder), "XDG_DATA_HOME": str(folder), "TMPDIR": str(folder)}
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
+    sys.argv = ["onnx-conformance", *words]
+    try:
+        cli.main()
+    except SystemExit as ending:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(ending.code or 0))
+
+
+def test_bases_name_every_verb():
+    assert sorted(BASES) == sorted(name for name, _ in verbs())
+
+
+@pytest.mark.parametrize("verb", sorted({cell.verb for cell in cells()}))
+def test_verb_with_hostile_input_ends_with_status_of_a_verdict_or_of_an_error(tmp_path, usual, verb):
+    failures = []
+    for number, cell in enumerate(cell for cell in cells() if cell.verb == verb):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        ended = run_in_child(cell.prepare(folder, usual), folder)
+        sys.stdout.write(f"{ended.status:4} {ended.seconds:6.2f} s  {verb} {cell.parameter.name}: {cell.kind}\n")
+        is_bad = ended.status not in {0, 1, 2} or "Traceback" in ended.output or "\x1b" in ended.output
+        if is_bad or FORGED.splitlines()[1] in {line.strip() for line in ended.output.splitlines()}:
+            failures.append((cell.parameter.name, cell.kind, ended))
+    assert not failures

@@ -1,0 +1,160 @@
+"""Hostile files by kind: in place of any file, of a model, of inputs of a model, and of a corpus."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from corpora import ADAM, rehash, write_part
+from large_models import doubling
+from onnx import TensorProto, helper
+
+from conformance.corpus.corpus import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORGED = "X\nPASSED: forged\x1b[2J"
+"""A name that forges a line of output, and erases a terminal."""
+
+NOT_UTF8 = os.fsdecode(b"m\xff\n\x1bodel")
+
+
+def model_of(shape: tuple[int, ...], name: str = "X", initializer: TensorProto | None = None) -> onnx.ModelProto:
+    """Return a model of one Add, or of one Abs if there is no initializer."""
+    values = [helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each in (name, "Y")]
+    node = helper.make_node("Add", [name, "W"], ["Y"]) if initializer else helper.make_node("Abs", [name], ["Y"])
+    graph = helper.make_graph([node], "g", values[:1], values[1:], [initializer] if initializer else [])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def _external(folder: Path, **entries: str) -> onnx.ModelProto:
+    with (folder / "w.bin").open("wb") as stream:
+        stream.truncate(6 * 2**30)
+    (folder / "link.bin").symlink_to("w.bin")
+    os.mkfifo(folder / "pipe.bin")
+    tensor = TensorProto(name="W", data_type=1, dims=(2, 3), data_location=TensorProto.EXTERNAL)
+    for key, value in {"location": "w.bin", **entries}.items():
+        tensor.external_data.add(key=key, value=value)
+    return model_of((2, 3), initializer=tensor)
+
+
+def _constant_of_shape(sizes: list[int]) -> onnx.ModelProto:
+    """Return a model that computes a tensor of a shape while it runs."""
+    shape = helper.make_tensor("S", TensorProto.INT64, [len(sizes)], sizes)
+    output = helper.make_tensor_value_info("Y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([helper.make_node("ConstantOfShape", ["S"], ["Y"])], "g", [], [output], [shape])
+    graph.output[0].type.tensor_type.shape.dim.add()
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def _nested(depth: int) -> onnx.ModelProto:
+    """Return a model with nested If nodes."""
+    flag = helper.make_tensor("yes", TensorProto.BOOL, [], [True])
+    value = helper.make_tensor_value_info("Y", TensorProto.FLOAT, [2])
+    graph = helper.make_graph([helper.make_node("Abs", ["X"], ["Y"])], "g", [], [value])
+    for _ in range(depth):
+        node = helper.make_node("If", ["yes"], ["Y"], then_branch=graph, else_branch=graph)
+        graph = helper.make_graph([node], "g", [], [value], [] if _ < depth - 1 else [flag])
+    graph.input.append(helper.make_tensor_value_info("X", TensorProto.FLOAT, [2]))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
+    "2^30 calls": lambda _: doubling(30),
+    "external 6 GiB": lambda folder: _external(folder, length=str(6 * 2**30)),
+    "external link": lambda folder: _external(folder, location="link.bin"),
+    "external pipe": lambda folder: _external(folder, location="pipe.bin"),
+    "external above": lambda folder: _external(folder, location="../secret"),
+    "rank 65": lambda _: model_of((1,) * 65),
+    "0 x 2^62 x 2^62": lambda _: model_of((0, 2**62, 2**62)),
+    "2^40 elements": lambda _: model_of((2**20, 2**20)),
+    "computed rank 65": lambda _: _constant_of_shape([1] * 65),
+    "computed 0 x 2^62 x 2^62": lambda _: _constant_of_shape([0, 2**62, 2**62]),
+    "computed 2^40 elements": lambda _: _constant_of_shape([2**40]),
+    "negative computed size": lambda _: _constant_of_shape([-1]),
+    "forged name": lambda _: model_of((2, 3), FORGED),
+    "6 nested If": lambda _: _nested(6),
+}
+"""By kind, a function that returns a model whose other files are in a folder."""
+
+PLACES: dict[str, Callable[[Path], object]] = {
+    "pipe": os.mkfifo,
+    "link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "link to itself": lambda path: path.symlink_to(path),
+    "directory": Path.mkdir,
+    "absent": lambda _: None,
+    "empty": Path.touch,
+    "1 GB of zeros": lambda path: (path.touch(), os.truncate(path, 2**30)),
+    "text": lambda path: path.write_text(f'{{"{FORGED}": 1}}\n'),
+    "nested": lambda path: path.write_text("[" * 100_000),
+    "gzip": lambda path: path.write_bytes(b"\x1f\x8b\x08" + bytes(64)),
+}
+"""By kind, a function that makes something at a path at which a command expects a file or a folder."""
+
+
+def _npz(path: Path, header: bytes) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", header)
+
+
+def _npy_header(shape: tuple[int, ...]) -> bytes:
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+def _folder_of(tensor: TensorProto) -> Callable[[Path], object]:
+    def write(path: Path) -> None:
+        path.mkdir()
+        (path / "input_0.pb").write_bytes(tensor.SerializeToString())
+
+    return write
+
+
+def _external_input() -> TensorProto:
+    tensor = TensorProto(name="X", data_type=1, dims=(2, 3), data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="model.onnx")
+    return tensor
+
+
+INPUTS: dict[str, Callable[[Path], object]] = {
+    "npz of 6 GiB": lambda path: _npz(path, _npy_header((3 * 2**29,))),
+    "npz of rank 65": lambda path: _npz(path, _npy_header((1,) * 65)),
+    "pb in external data": _folder_of(_external_input()),
+    "pb of rank 65": _folder_of(TensorProto(name="X", data_type=1, dims=(1,) * 65, raw_data=bytes(4))),
+    "pb of 0 x 2^62 x 2^62": _folder_of(TensorProto(name="X", data_type=1, dims=(0, 2**62, 2**62))),
+}
+
+
+def _corpus_with(file: str, content: Callable[[], bytes]) -> Callable[[Path], object]:
+    def write(path: Path) -> None:
+        write_part(path, lambda _, name: name == ADAM)
+        (entry,) = json.loads((path / MANIFEST).read_bytes())["cases"].items()
+        (path / entry[0] / file).write_bytes(content())
+        entry[1][file] = hashlib.sha256(content()).hexdigest()
+        rehash(path, dict([entry]))
+
+    return write
+
+
+def _tensor(*dims: int) -> bytes:
+    return TensorProto(data_type=1, dims=dims, raw_data=np.float32(1).tobytes()).SerializeToString()
+
+
+INPUT, OUTPUT = "test_data_set_0/input_0.pb", "test_data_set_0/output_0.pb"
+
+CORPORA: dict[str, Callable[[Path], object]] = {
+    "model of rank 65": _corpus_with("model.onnx", lambda: model_of((1,) * 65).SerializeToString()),
+    "model of 2^30 calls": _corpus_with("model.onnx", lambda: doubling(30).SerializeToString()),
+    "no model": _corpus_with("model.onnx", lambda: b"\xff"),
+    "input of rank 65": _corpus_with(INPUT, lambda: _tensor(*[1] * 65)),
+    "output of rank 65": _corpus_with(OUTPUT, lambda: _tensor(*[1] * 65)),
+    "output of 0 x 2^62 x 2^62": _corpus_with(OUTPUT, lambda: _tensor(0, 2**62, 2**62)),
+    "input in external data": _corpus_with(INPUT, lambda: _external_input().SerializeToString()),
+}
