@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
-from conformance.graphs.cutting import part_of
+from conformance.graphs.cutting import part_of, single_node_model
 from conformance.graphs.exposure import (
     Exposure,
     SubjectRefused,
@@ -231,10 +231,12 @@ def _confirm_wrong_nodes(nodes: list[JudgedNode], confirmation: _Confirmation) -
     """
     used: dict[int, Mapping[str, Array]] = {}
     for position, suspect in enumerate(nodes):
-        if not _fault_rank(suspect) or not confirmation.is_needed(suspect.number):
+        is_wrong = _fault_rank(suspect) > 1
+        is_fused = is_wrong and confirmation.is_correct_alone(suspect.number)
+        if not _fault_rank(suspect) or not (is_fused or confirmation.is_needed(suspect.number)):
             continue
         found = _decisive_judgement(
-            confirmation.judge_wider_segments(suspect.number, is_wrong=_fault_rank(suspect) > 1)
+            confirmation.judge_wider_segments(suspect.number, is_wrong=is_wrong, is_fused=is_fused)
         )
         if suspect.verdict is not NodeVerdict.WRONG and (found is None or found.node.verdict is not suspect.verdict):
             nodes[position] = replace(suspect, should_share=0.0, should_worst=None)
@@ -285,13 +287,16 @@ def _decisive_judgement(judgements: Iterable[_SegmentJudgement | None]) -> _Segm
 class _Confirmation:
     """Judges nodes outside of their bounds again, on all operands that the runtime may have passed to them.
 
-    An exposed operand can differ from the operand of the node in two ways:
+    An exposed operand can differ from the operand of the node in three ways:
 
     - A runtime that computes a region of float16 or bfloat16 nodes in float rounds the exposed operand only. The node
       is therefore judged with every operand that is rounded to the exposed one.
     - A runtime that fuses nodes can compute an operand twice: for the output, and inside of the fused kernel with other
       last bits. A node with values that were exposed in groups is therefore judged on values of one run, and then
       together with more and more nodes before it.
+    - A fused kernel can also stay when all values are exposed, if the runtime computes them once more for the outputs.
+      The subject then returns another result for the node alone. A node that is correct alone is judged together with
+      more and more nodes before it.
 
     It is wrong if it is wrong in all of these ways. The smallest wrong segment is reported.
 
@@ -320,13 +325,14 @@ class _Confirmation:
     @cached_property
     def _rounded(self) -> frozenset[str]:
         """The values that the runtime may have rounded only for the output."""
+        values = self.recorded.values
+        exposed = [name for name, way in self.recorded.ways.items() if way in _EXPOSED_IN_MODEL]
         return frozenset(
             name
-            for name, way in self.recorded.ways.items()
-            if way in _EXPOSED_IN_MODEL
-            and name in self._producers
+            for name in exposed
+            if name in self._producers
             and not is_operator(self.model.graph.node[self._producers[name]], "Constant")
-            and type_name(self.recorded.values[name].dtype) in NARROW
+            and type_name(values[name].dtype) in NARROW
         )
 
     def is_needed(self, number: int) -> bool:
@@ -334,14 +340,46 @@ class _Confirmation:
         _, names = self._segment(number, self._hidden)
         return bool(self._grouped(names) or self._rounded_operands(number, names))
 
-    def _rounded_operands(self, number: int, names: Sequence[str]) -> list[str]:
-        """Return which of some values around a node are operands that may have been rounded for the output only."""
+    def is_correct_alone(self, number: int) -> bool:
+        """Return whether the subject computes a node correctly as a model of its own, on the recorded operands."""
+        node, values = self.model.graph.node[number], self.recorded.values
+        operands = names_taken_by(node)
+        if not self._exposed_operands(number, operands) or any(name not in values for name in operands):
+            return False
+        typed = {value.name: value for value in (*self.model.graph.value_info, *self.model.graph.output)}
+        single = single_node_model(self.model, number, values, typed)
+        self.recorded.runs += 1
+        try:
+            (results,) = run_once(self.subject.target, single, [values[value.name] for value in single.graph.input])
+        except SubjectRefused:
+            return False
+        known = {name: values[name] for name in operands}
+        known |= {value.name: array for value, array in zip(single.graph.output, results, strict=True)}
+        alone = replace(self.recorded, values=known)
+        (judged,) = judge_nodes(part_of(self.model, "alone", [number]), alone, all_elements=self.all_elements)
+        return judged.verdict is NodeVerdict.CORRECT
+
+    def _exposed_operands(self, number: int, names: Sequence[str]) -> list[str]:
+        """Return which of some values around a node are operands that other nodes compute, and that are outputs."""
         results = self.model.graph.node[number].output
         if any(self.recorded.ways.get(name) is Exposure.CUT for name in results):
             return []
-        return [name for name in names if name in self._rounded and name not in results]
+        return [
+            name
+            for name in names
+            if self.recorded.ways.get(name) in _EXPOSED_IN_MODEL
+            and name in self._producers
+            and name not in results
+            and not is_operator(self.model.graph.node[self._producers[name]], "Constant")
+        ]
 
-    def judge_wider_segments(self, number: int, *, is_wrong: bool) -> Iterator[_SegmentJudgement | None]:
+    def _rounded_operands(self, number: int, names: Sequence[str]) -> list[str]:
+        """Return which of some values around a node are operands that may have been rounded for the output only."""
+        return [name for name in self._exposed_operands(number, names) if name in self._rounded]
+
+    def judge_wider_segments(
+        self, number: int, *, is_wrong: bool, is_fused: bool
+    ) -> Iterator[_SegmentJudgement | None]:
         """Yield the judgements of a node, each with more operands that the runtime may have passed to it.
 
         First the node is judged alone, then together with more and more nodes before it. In a wider segment, nodes of
@@ -352,6 +390,7 @@ class _Confirmation:
             number: the number of the node.
             is_wrong: whether the node is outside of its bounds of level `must`. Otherwise only values that were exposed
                 in groups make the segment wider, because each operand in a wider segment has an error of its own.
+            is_fused: whether all exposed operands make the segment wider.
         """
         results = set(self.model.graph.node[number].output)
         hidden = self._hidden
@@ -365,9 +404,12 @@ class _Confirmation:
                 self.recorded.runs += 1
                 exposed = expose_together(self.subject.target, self.model, self.data_set.arrays, grouped, self.recorded)
                 yield None if exposed is None else self._judge(numbers, exposed, hidden)
+            elif is_fused and widening:
+                yield self._judge(numbers, {}, hidden)
             if is_wrong and exposed is not None and self._has_narrow_segment(numbers, hidden):
                 yield self._judge(numbers, exposed, hidden, keeps_float=True)
-            operands = {*grouped, *(rounded if is_wrong else ())} - results
+            fused = self._exposed_operands(number, names) if is_fused else ()
+            operands = {*grouped, *fused, *(rounded if is_wrong else ())} - results
             if not operands:
                 return
             hidden |= operands
