@@ -432,6 +432,11 @@ def _conv(given: _Shapes) -> Iterator[IndependentAxis]:
         yield IndependentAxis({0: 1, 1: 0, **bias}, {0: 1}, "group", {0: X[1] // groups})
 
 
+def _pooling_axes(node: Node, _: int) -> Sequence[int]:
+    """Return the batch and the channel; none for a MaxPool with indices, which count the elements of all slices."""
+    return () if len(node.outputs) > 1 and node.outputs[1] else (0, 1)
+
+
 def _per_channel(given: _Shapes) -> Iterator[IndependentAxis]:
     """Yield the axes of normalizations with parameters for each channel."""
     yield IndependentAxis({0: 0}, {0: 0})
@@ -451,7 +456,7 @@ _AXES: Mapping[str, Any] = {
         _reduction,
     ),
     **dict.fromkeys(("ReduceMax", "ReduceMin", "ArgMax", "ArgMin"), _reduction),
-    **dict.fromkeys(("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"), _along(lambda *_: (0, 1))),
+    **dict.fromkeys(("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"), _along(_pooling_axes)),
     "GroupNormalization": _along(lambda *_: (0,)),
     "MatMul": _matmul,
     "Gemm": _gemm,

@@ -15,11 +15,12 @@ from conformance.models.arrays import type_name
 from conformance.models.graphs import subgraphs_of
 from conformance.models.inputs import initializer_arrays
 from conformance.models.types import MAIN_DOMAINS, normal_domain
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node, attribute_values
+from conformance.reference.enclosures import enclose_node, is_supported
+from conformance.reference.nodes import Node, attribute_values, resolve_references
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.operators.training_optimizers import find_training_optimizer
 from conformance.reference.oracle import answers
+from conformance.reference.tolerances import FUNCTION_OPERATORS
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -84,7 +85,65 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     if proto.domain in MAIN_DOMAINS and proto.op_type in _CONTROL_FLOW:
         results: list[Tensor] = _CONTROL_FLOW[proto.op_type](scope, proto, inputs, values)
         return results
-    return enclose_node(scope.node(proto), inputs)
+    node = scope.node(proto)
+    if not is_supported(node) and (function := _schema_function(node, proto, inputs)) is not None:
+        return _enclose_function(scope, proto, function, inputs)
+    return enclose_node(node, inputs)
+
+
+def _schema_function(node: Node, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> onnx.FunctionProto | None:
+    """Return the function body of a node's schema; None if it has none, or is not in `FUNCTION_OPERATORS`."""
+    domain = normal_domain(node.domain)
+    if (domain, node.op_type) not in FUNCTION_OPERATORS:
+        return None
+    schema: Any = onnx.defs.get_schema(node.op_type, max_inclusive_version=node.opset, domain=domain)
+    if schema.has_context_dependent_function:
+        version = _newest(schema.context_dependent_function_opset_versions, node.opset)
+        types = [_type_of(tensor) for tensor in inputs]
+        text = schema.get_context_dependent_function_with_opset_version(version, proto.SerializeToString(), types)
+    else:
+        text = schema.get_function_with_opset_version(_newest(schema.function_opset_versions, node.opset))
+    return onnx.FunctionProto.FromString(text) if text else None
+
+
+def _newest(versions: Sequence[int], opset: int) -> int:
+    """Return the newest version of a function body that a model may have; the oldest one if all are newer."""
+    return max((version for version in versions if version <= opset), default=min(versions))
+
+
+def _type_of(tensor: Tensor) -> bytes:
+    if tensor is None:
+        return bytes(onnx.TypeProto().SerializeToString())
+    element = onnx.TensorProto.DataType.Value(type_name(tensor.dtype).upper())
+    return bytes(onnx.helper.make_tensor_type_proto(element, tensor.shape).SerializeToString())
+
+
+def _enclose_function(
+    scope: NodeScope, proto: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[Tensor]
+) -> list[Tensor]:
+    """Evaluate the function body of an operator's schema node by node, with composed bounds."""
+    schema = onnx.defs.get_schema(
+        proto.op_type,
+        max_inclusive_version=scope.node(proto).opset,
+        domain=normal_domain(proto.domain),
+    )
+    defaults = {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
+    given = {**defaults, **{attribute.name: attribute for attribute in proto.attribute}}
+    imports = {normal_domain(entry.domain): entry.version for entry in function.opset_import}
+    inner = NodeScope({**scope.opsets, **imports}, scope.model)
+    values: dict[str, Tensor] = dict.fromkeys(function.input)
+    values.update(zip(function.input, inputs, strict=False))
+    for each in function.node:
+        node = onnx.NodeProto()
+        node.CopyFrom(each)
+        del node.attribute[:]
+        node.attribute.extend(resolve_references(each.attribute, given))
+        try:
+            results = enclose(inner, node, values)
+        except (ValueError, IndexError) as error:  # bodies of some versions do not fit every shape
+            raise Unsupported(f"the function body of {proto.op_type} fails at {node.op_type}") from error
+        values.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
+    return [values.get(name) for name, _ in zip(function.output, proto.output, strict=False)]
 
 
 def _enclose_optimizer(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -153,6 +153,24 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
 }
 """The admissible forms of each formula. An enclosure contains the results of all forms that its level admits."""
 
+FUNCTION_OPERATORS = frozenset(
+    {
+        ("", "Attention"),
+        ("", "BlackmanWindow"),
+        ("", "CausalConvWithState"),
+        ("", "HammingWindow"),
+        ("", "HannWindow"),
+        ("", "LinearAttention"),
+        ("", "NegativeLogLikelihoodLoss"),
+        ("", "RotaryEmbedding"),
+        ("", "SoftmaxCrossEntropyLoss"),
+        ("", "SwiGLU"),
+        ("ai.onnx.preview", "FlexAttention"),
+    }
+)
+"""Operators, by domain and name, whose schema has a function body that states the result. The body is evaluated node by
+node: the bounds of its nodes add up, and contain a computation in wider types and one in a single kernel."""
+
 NARROW = frozenset({"float16", "bfloat16"})
 """Types whose sums are accumulated in float at level `should`, as the kernels of all known runtimes do; NumPy, with
 which onnx's reference evaluator computes, does not. At level `must` they may be accumulated in the type itself, unless

@@ -119,13 +119,17 @@ class Drawn:
         names = tuple(self.proto.input), tuple(self.proto.output)
         return Node(self.proto.op_type, *names, attribute_values(self.proto.attribute), self.opset)
 
+    def feeds(self) -> dict[str, Array]:
+        """Return the arrays by the names of the inputs; an input that the node leaves out has no name."""
+        return dict(zip(filter(None, self.proto.input), self.arrays, strict=True))
+
     def model(self) -> onnx.ModelProto:
         """Return a model of the node alone."""
         inputs = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in zip(self.proto.input, self.arrays, strict=True)
+            for name, array in self.feeds().items()
         ]
-        outputs = [onnx.ValueInfoProto(name=name) for name in self.proto.output]
+        outputs = [onnx.ValueInfoProto(name=name) for name in self.proto.output if name]
         graph = helper.make_graph([self.proto], "g", inputs, outputs)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
 
@@ -243,8 +247,7 @@ def run(drawn: Drawn, *, is_optimized: bool) -> list[Array] | None:
     options.graph_optimization_level = level.ORT_ENABLE_ALL if is_optimized else level.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(drawn.model().SerializeToString(), options)
-        feeds = dict(zip(drawn.proto.input, drawn.arrays, strict=True))
-        return list(session.run(None, feeds))
+        return list(session.run(None, drawn.feeds()))
     except Exception:  # noqa: BLE001 - the runtime lacks the operator for the type
         return None
 

@@ -99,14 +99,26 @@ def _discard_bits(X: Array, to: np.dtype[Any]) -> Array:
 
 
 def _to_integer(X: Enclosure, to: np.dtype[Any]) -> Tensor:
-    """Return integers, or booleans; a number out of range has no defined result."""
-    exact = X.apply(lambda x: x != 0) if to.kind == "b" else X.apply(np.trunc)
-    if not exact.is_exact:
+    """Return integers, or booleans; a number out of range has no defined result.
+
+    A number of which rounding decides the integer is an interval of integers.
+    """
+    if to.kind == "b":
+        exact = X.apply(lambda x: x != 0)
+        if not exact.is_exact:
+            raise Unsupported("rounding of an input decides the result of Cast")
+        return exact.value.astype(to)
+    with np.errstate(all="ignore"):
+        first, last = (np.trunc(X.value + sign * X.error) for sign in (-1, 1))
+    if not np.isfinite(X.error).all() or (np.isnan(X.value) & (X.error > 0)).any():
         raise Unsupported("rounding of an input decides the result of Cast")
-    if to.kind != "b" and not (fits := _fits(exact.value, to)).all():
-        known = np.where(fits, exact.value, 0.0)
-        return Enclosure(known, np.zeros(known.shape), to).leave_open(~fits)
-    return exact.value.astype(to)
+    first, last = (np.where(X.error == 0, np.trunc(X.value), end) for end in (first, last))
+    fits = _fits(first, to) & _fits(last, to)
+    if fits.all() and (first == last).all():
+        return first.astype(to)
+    with np.errstate(all="ignore"):
+        middle, half = (np.where(fits, part, 0.0) for part in ((first + last) / 2, (last - first) / 2))
+    return Enclosure(middle, half, to).leave_open(~fits)
 
 
 def _fits(values: Array, to: np.dtype[Any]) -> Array:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.reference.enclosures.casts import CAST_ENCLOSURES
 from conformance.reference.numbers.enclosure import (
     ROUNDOFF,
     Enclosure,
@@ -191,8 +192,10 @@ def _tensor(tensor: Tensor) -> Enclosure:
 
 def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose Pow. An exponent that is a positive integer may be computed by multiplications."""
-    X = _tensor(inputs[0])
-    given = inputs[1]
+    base, given = inputs[0], inputs[1]
+    if isinstance(base, np.ndarray):
+        return [_integer_power(base, _tensor(given))]
+    X = _tensor(base)
     if isinstance(given, Enclosure):
         if not given.is_exact:
             raise Unsupported("the exponent of Pow is not exact")
@@ -215,6 +218,17 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     # a kernel may take the root too, whose result for a negative infinity is NaN
     is_open = (exponent == 0.5) & np.isneginf(X.value)
     return [replace(power, error=np.where(is_open, np.inf, power.error))]
+
+
+def _integer_power(base: Array, exponent: Enclosure) -> Tensor:
+    """Return powers of integers with an exponent that is no integer type; a power with a fraction is left open."""
+    if not exponent.is_exact:
+        raise Unsupported("the exponent of Pow is not exact")
+    value = np.power(base.astype(np.float64), exponent.value)
+    limits = np.iinfo(base.dtype)
+    is_known = (value % 1 == 0) & (value >= limits.min) & (value <= min(limits.max, 2**53))
+    known = np.where(is_known, value, 0.0)
+    return known.astype(base.dtype) if is_known.all() else Enclosure(known, 0 * known, base.dtype).leave_open(~is_known)
 
 
 def _power(X: Enclosure, exponent: Array, power: Enclosure) -> Enclosure:
@@ -390,6 +404,7 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Atan": _named("atan", np.arctan),
     "Tan": _tan,
     "Mod": _mod,
+    "Cast": CAST_ENCLOSURES["Cast"],
     "Sinh": _named("sinh", np.sinh),
     "Cosh": _named("cosh", np.cosh),
     "Asinh": _named("asinh", np.arcsinh),

@@ -166,6 +166,39 @@ def _where(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [Enclosure(np.where(condition, A.value, B.value), np.where(condition, A.error, B.error), A.dtype)]
 
 
+def _extreme_along_axes(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = _enclosures(inputs[:1])[0]
+    axes = reduced_axes(node, inputs, len(X.shape))
+    if axes is None:
+        return [X]
+    keepdims = bool(node.attributes.get("keepdims", 1))
+    return [X.extreme(axes, largest=node.op_type == "ReduceMax", keepdims=keepdims)]
+
+
+def _comparison(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Compare tensors of which at least one is inexact.
+
+    Raises:
+        Unsupported: the intervals of two elements overlap.
+    """
+    A, B = _enclosures(inputs)
+    if node.op_type.startswith("Greater"):
+        A, B = B, A
+    with np.errstate(all="ignore"):
+        (low, high), (least, most) = ((X.value - X.error, X.value + X.error) for X in (A, B))
+        is_nan = (np.isnan(A.value) & (A.error == 0)) | (np.isnan(B.value) & (B.error == 0))
+        if node.op_type == "Equal":
+            is_true = (low == high) & (least == most) & (A.value == B.value)
+            is_false = (high < least) | (most < low)
+        elif node.op_type.endswith("OrEqual"):
+            is_true, is_false = high <= least, low > most
+        else:
+            is_true, is_false = high < least, low >= most
+    if not (is_true | is_false | is_nan).all():
+        raise Unsupported(f"rounding of an input decides the result of {node.op_type}")
+    return [np.asarray(is_true & ~is_nan)]
+
+
 _MONOTONE_SELECTIONS: Mapping[str, Callable[[Node, Sequence[Tensor]], list[Tensor]]] = {
     "Relu": lambda _, inputs: [_enclosures(inputs)[0].apply(lambda x: np.maximum(x, 0))],
     "Neg": lambda _, inputs: [-_enclosures(inputs)[0]],
@@ -174,6 +207,8 @@ _MONOTONE_SELECTIONS: Mapping[str, Callable[[Node, Sequence[Tensor]], list[Tenso
     "Min": _extreme_of_operands(largest=False),
     "Clip": _clip,
     "Where": _where,
+    **dict.fromkeys(("ReduceMax", "ReduceMin"), _extreme_along_axes),
+    **dict.fromkeys(("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"), _comparison),
     "Ceil": lambda _, inputs: [_enclosures(inputs)[0].apply(np.ceil)],
     "Floor": lambda _, inputs: [_enclosures(inputs)[0].apply(np.floor)],
     "Round": lambda _, inputs: [_enclosures(inputs)[0].apply(np.rint)],
@@ -323,6 +358,24 @@ def _reduce_prod(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [X if axes is None else np.asarray(np.prod(X, axis=tuple(axes), keepdims=keepdims, dtype=X.dtype))]
 
 
+def _reduce_extreme(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return the largest or the smallest elements; of no elements the lowest or the highest number of the type."""
+    X, axes = arrays[0], reduced_axes(node, arrays, arrays[0].ndim)
+    if axes is None:
+        return [X]
+    along, keepdims = tuple(axes), bool(node.attributes.get("keepdims", 1))
+    is_largest = node.op_type == "ReduceMax"
+    if all(X.shape[axis] for axis in along):
+        return [np.asarray((np.max if is_largest else np.min)(X, axis=along, keepdims=keepdims), X.dtype)]
+    fill: float
+    if X.dtype.kind in "iu":
+        fill = np.iinfo(X.dtype).min if is_largest else np.iinfo(X.dtype).max
+    else:
+        fill = (not is_largest) if X.dtype.kind == "b" else -np.inf if is_largest else np.inf
+    shape = np.sum(np.zeros(X.shape, bool), axis=along, keepdims=keepdims).shape
+    return [np.full(shape, fill, X.dtype)]
+
+
 def _cumprod(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [accumulate(node, integers(arrays[1])[0], arrays[0], np.cumprod, 1) if arrays[0].size else arrays[0]]
 
@@ -359,6 +412,8 @@ _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "BitwiseXor": _integer(np.bitwise_xor),
     "BitwiseNot": _integer(np.invert),
     "Einsum": _einsum,
+    "ReduceMax": _reduce_extreme,
+    "ReduceMin": _reduce_extreme,
     "ReduceProd": _reduce_prod,
     "CumProd": _cumprod,
     **CASTS_OF_KNOWN,

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.reference.enclosures.linear import dilations, explicit_pads, extents, mean, strides, tensor, windows
-from conformance.reference.numbers.enclosure import Enclosure, admit
-from conformance.reference.numbers.precision import is_computed
+from conformance.reference.enclosures.linear import (
+    dilations,
+    explicit_pads,
+    extents,
+    integers,
+    mean,
+    strides,
+    tensor,
+    windows,
+)
+from conformance.reference.numbers.enclosure import Enclosure, admit, dot
+from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -109,6 +118,23 @@ def _global_max_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = tensor(inputs[0])
     result = X.extreme(range(2, len(X.shape)), largest=True, keepdims=True)
     return [result.leave_open(np.isnan(result.value))]
+
+
+def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose AffineGrid: the products of matrices with the positions of all pixels, the last axis first.
+
+    The page states no position of a single pixel along an axis whose centre is both corners.
+    """
+    theta, sizes = tensor(inputs[0]), integers(inputs[1])[2:]
+    is_aligned = bool(node.attributes.get("align_corners", 0))
+    axes = [(2 * np.arange(size) - (size - 1)) / max(1, size - 1 if is_aligned else size) for size in map(float, sizes)]
+    positions = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(sizes)], -1)
+    # a position is a start plus steps, with up to four roundings of numbers below 1
+    error = np.full(positions.shape, 4 * float(format_of(theta.dtype).unit_roundoff))
+    grid = dot(
+        theta, Enclosure(positions, error, theta.dtype), lambda a, b: np.einsum("nij,...j->n...i", a, b), len(sizes) + 1
+    )
+    return [grid.leave_open(np.full(grid.shape, is_aligned and 1 in sizes))]
 
 
 # Resize
@@ -220,6 +246,7 @@ IMAGE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "AveragePool": _average_pool,
     "GlobalAveragePool": _global_average_pool,
     "GlobalMaxPool": _global_max_pool,
+    "AffineGrid": _affine_grid,
     "Resize": _resize,
     "Upsample": _resize,
 }

@@ -335,6 +335,8 @@ def _euclidean_norm(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
 
 
 def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
+    if not all(X.shape[axis] for axis in axes):  # the sum of no elements is 0
+        return log(X.sum(axes, keepdims=keepdims))
     largest = X.extreme(axes, largest=True, keepdims=True)
     is_infinite = np.isinf(largest.value)  # then the logarithm of the sum is this infinity, without a difference
     shift = replace(largest, value=np.where(is_infinite, 0.0, largest.value))

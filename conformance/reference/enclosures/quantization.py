@@ -91,7 +91,12 @@ def _quantize(
     is_nan, is_open = np.isnan(quotient.value), ~np.isfinite(quotient.error) | np.isnan(quotient.value)
     with np.errstate(all="ignore"):
         first, last = (
-            np.clip(np.rint(quotient.value + sign * np.where(is_open, 0.0, quotient.error)) + zero.value, low, high)
+            np.clip(
+                np.rint(quotient.value + sign * np.where(is_open, 0.0, quotient.error))
+                + (zero.value + sign * zero.error),
+                low,
+                high,
+            )
             for sign in (-1, 1)
         )
         if are_ties_open:
@@ -163,20 +168,7 @@ def _dynamic_quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tenso
     if not np.any(scale.value - scale.error > 0):
         raise Unsupported("DynamicQuantizeLinear of zeros, whose scale is 0")
     zero = _quantize(_quotient(-smallest, scale), _values(np.zeros((), UINT8), FLOAT), UINT8, node)
-    low_zero, high_zero = (
-        (zero.value - zero.error, zero.value + zero.error) if isinstance(zero, Enclosure) else (zero, zero)
-    )
-    quotient = _quotient(X, scale)
-    parts = [
-        _values(_quantize(quotient, _values(np.asarray(each, np.float64), FLOAT), UINT8, node))
-        for each in (low_zero, high_zero)
-    ]
-    first = np.minimum(*(part.value - part.error for part in parts))
-    last = np.maximum(*(part.value + part.error for part in parts))
-    Y: Tensor = Enclosure((first + last) / 2, (last - first) / 2, UINT8)
-    if (first == last).all():
-        Y = first.astype(UINT8)
-    return [Y, scale, zero]
+    return [_quantize(_quotient(X, scale), _values(zero, FLOAT), UINT8, node), scale, zero]
 
 
 # Operators of quantized tensors

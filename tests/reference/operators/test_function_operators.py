@@ -1,0 +1,150 @@
+"""Operators that the function bodies of their schemas define agree with the formulas of their pages in double."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import onnx
+import pytest
+
+from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.verdicts import Unsupported
+
+
+def enclose_operator(op_type: str, *inputs: Any, opset: int = 24, outputs: int = 1, **attributes: Any) -> list[Any]:
+    names = ["" if array is None else f"i{number}" for number, array in enumerate(inputs)]
+    proto = onnx.helper.make_node(op_type, names, [f"o{number}" for number in range(outputs)], **attributes)
+    scope = NodeScope({"": opset}, onnx.ModelProto())
+    with np.errstate(all="ignore"):
+        return enclose(scope, proto, dict(zip(names, inputs, strict=True)))
+
+
+def assert_close(tensor: Any, wanted: Any) -> None:
+    """Assert that a tensor contains numbers in double, and none of them times 1.01."""
+    dtype = tensor.dtype
+    assert tensor.shape == wanted.shape
+    assert admissible_mask(wanted.astype(dtype), tensor.should or tensor).all()
+    visible = np.abs(wanted) > 0.02 * np.abs(wanted).max()
+    assert not admissible_mask((wanted * 1.01).astype(dtype), tensor)[visible].any()
+    assert not admissible_mask(np.zeros(wanted.shape, dtype), tensor)[visible].any()
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(8)
+
+
+def attend(Q: Any, K: Any, V: Any, is_allowed: Any, scale: float) -> Any:
+    """Return attention in double, head by head and query by query."""
+    Y = np.zeros((*Q.shape[:3], V.shape[3]))
+    for batch, head, query in np.ndindex(Q.shape[:3]):
+        group = head // (Q.shape[1] // K.shape[1])
+        keys = [key for key in range(K.shape[2]) if is_allowed(query, key)]
+        scores = np.array([scale * Q[batch, head, query].astype(float) @ K[batch, group, key] for key in keys])
+        weights = np.exp(scores - scores.max()) if keys else scores
+        for key, weight in zip(keys, weights / weights.sum(), strict=True):
+            Y[batch, head, query] += weight * V[batch, group, key].astype(float)
+    return Y
+
+
+@pytest.mark.parametrize("past", [0, 3])
+def test_attention_is_causal_after_the_past_keys(past: int, random: np.random.Generator) -> None:
+    Q = random.standard_normal((2, 4, 3, 8)).astype(np.float32)
+    K, V = (random.standard_normal((2, 2, 5, 8)).astype(np.float32) for _ in range(2))
+    caches = [random.standard_normal((2, 2, past, 8)).astype(np.float32) for _ in range(2)] if past else []
+    results = enclose_operator("Attention", Q, K, V, None, *caches, outputs=3, is_causal=1)
+    if past:
+        K, V = (np.concatenate(pair, 2) for pair in zip(caches, (K, V), strict=True))
+    assert_close(results[0], attend(Q, K, V, lambda query, key: key <= query + past, 8**-0.5))
+    assert np.array_equal(getattr(results[1], "value", results[1]), K)
+
+
+def test_attention_without_keys_for_a_query_returns_zeros(random: np.random.Generator) -> None:
+    Q, K, V = (random.standard_normal((1, 1, 2, 4)).astype(np.float32) for _ in range(3))
+    (Y,) = enclose_operator("Attention", Q, K, V, np.array([[False, False], [True, True]]))
+    assert_close(Y, attend(Q, K, V, lambda query, _: query == 1, 0.5))
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+def test_rotary_embedding_rotates_pairs(interleaved: int, random: np.random.Generator) -> None:
+    X, angles = random.standard_normal((1, 2, 4, 6)).astype(np.float32), random.standard_normal((9, 3))
+    cos, sin = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    positions = np.array([[8, 0, 3, 3]])
+    wanted = np.zeros(X.shape)
+    for head, token, pair in np.ndindex(2, 4, 3):
+        first, second = (2 * pair, 2 * pair + 1) if interleaved else (pair, pair + 3)
+        c, s = (float(part[positions[0, token], pair]) for part in (cos, sin))
+        a, b = (float(X[0, head, token, place]) for place in (first, second))
+        wanted[0, head, token, [first, second]] = a * c - b * s, a * s + b * c
+    (Y,) = enclose_operator("RotaryEmbedding", X, cos, sin, positions, interleaved=interleaved)
+    assert admissible_mask(wanted.astype(np.float32), Y.should).all()
+    assert not admissible_mask(np.roll(wanted, 1, axis=2).astype(np.float32), Y).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("HannWindow", (0.5, 0.5, 0)), ("HammingWindow", (25 / 46, 21 / 46, 0)), ("BlackmanWindow", (0.42, 0.5, 0.08))],
+)
+def test_windows_are_sums_of_cosines(name: str, parts: tuple[float, float, float]) -> None:
+    a, b, c = map(mpmath.mpf, parts)
+    angles = [2 * mpmath.pi * n / 16 for n in range(16)]
+    wanted = np.array([float(a - b * mpmath.cos(x) + c * mpmath.cos(2 * x)) for x in angles])
+    (tensor,) = enclose_operator(name, np.array(16), periodic=1)
+    assert tensor.dtype == np.float32
+    assert admissible_mask(wanted.astype(np.float32), tensor).all()
+    assert not admissible_mask((wanted * 1.01).astype(np.float32), tensor)[1:].any()
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_losses_are_weighted_logarithms(reduction: str, random: np.random.Generator) -> None:
+    scores, labels = random.standard_normal((6, 4)), random.integers(0, 4, 6)
+    weight = random.random(4) + 0.5
+    logarithms = scores - np.log(np.exp(scores).sum(1, keepdims=True))
+    losses = -weight[labels] * logarithms[np.arange(6), labels] * (labels != 1)
+    total = (weight[labels] * (labels != 1)).sum()
+    wanted = {"none": losses, "sum": losses.sum(), "mean": losses.sum() / total}[reduction]
+    given: dict[str, Any] = {"reduction": reduction, "ignore_index": 1}
+    (softmax_loss,) = enclose_operator("SoftmaxCrossEntropyLoss", scores, labels, weight, **given)
+    (loss,) = enclose_operator("NegativeLogLikelihoodLoss", logarithms, labels, weight, **given)
+    for tensor in (softmax_loss, loss):
+        difference = np.abs(tensor.value - wanted)
+        assert (difference <= tensor.error + 2.0**-50 * np.abs(wanted)).all()
+        assert not admissible_mask(np.asarray(wanted * 1.01), tensor)[np.asarray(wanted != 0)].any()
+
+
+def test_affine_grid_of_one_pixel_between_corners_is_open() -> None:
+    theta, sizes = np.zeros((1, 2, 3), np.float32), np.array([1, 1, 1, 3])
+    (tensor,) = enclose_operator("AffineGrid", theta, sizes, align_corners=1)
+    assert tensor.unspecified.all()
+    (closed,) = enclose_operator("AffineGrid", theta + 1, np.array([1, 1, 2, 3]), align_corners=1)
+    assert closed.unspecified is None
+    assert closed.value[0, :, :, 0].tolist() == [[-1, 0, 1], [1, 2, 3]]
+
+
+def test_reductions_of_no_elements_return_the_limits() -> None:
+    X, axes = np.zeros((2, 0), np.float32), np.array([1])
+    for op_type, expected in (("ReduceMax", -np.inf), ("ReduceMin", np.inf), ("ReduceLogSumExp", -np.inf)):
+        (tensor,) = enclose_operator(op_type, X, axes, keepdims=0, opset=20)
+        assert getattr(tensor, "value", tensor).tolist() == [expected, expected]
+    (lowest,) = enclose_operator("ReduceMax", X.astype(np.int8), axes, keepdims=0, opset=20)
+    assert lowest.tolist() == [-128, -128]
+
+
+def test_comparison_of_separate_intervals_is_decided() -> None:
+    X = Enclosure(np.array([1.0, -np.inf]), np.array([0.25, 0.0]), np.dtype(np.float32))
+    (is_equal,) = enclose_operator("Equal", X, np.array([2, -np.inf], np.float32))
+    assert is_equal.tolist() == [False, True]
+    (is_less,) = enclose_operator("LessOrEqual", X, np.array([1.25, 0], np.float32))
+    assert is_less.tolist() == [True, True]
+    with pytest.raises(Unsupported):
+        enclose_operator("Greater", X, np.array([1.1, 0], np.float32))
+
+
+def test_cast_of_an_interval_to_integers_is_an_interval_of_integers() -> None:
+    X = Enclosure(np.array([2.95, 2.5]), np.array([0.1, 0.1]), np.dtype(np.float32))
+    (tensor,) = enclose_operator("Cast", X, to=onnx.TensorProto.INT32)
+    assert admissible_mask(np.array([2, 2], np.int32), tensor).tolist() == [True, True]
+    assert admissible_mask(np.array([3, 3], np.int32), tensor).tolist() == [True, False]
