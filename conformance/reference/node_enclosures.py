@@ -5,7 +5,7 @@ A subgraph is evaluated node by node, with composed bounds. Its nodes count as j
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,8 +142,28 @@ def _enclose_function(
             results = enclose(inner, node, values)
         except (ValueError, IndexError) as error:  # bodies of some versions do not fit every shape
             raise Unsupported(f"the function body of {proto.op_type} fails at {node.op_type}") from error
-        values.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
+        operands = [values.get(name) for name in node.input]
+        hidden = [_without_overflow(result, operands) for result in results]
+        values.update((name, result) for name, result in zip(node.output, hidden, strict=False) if name)
     return [values.get(name) for name, _ in zip(function.output, proto.output, strict=False)]
+
+
+def _without_overflow(result: Tensor, inputs: Sequence[Tensor]) -> Tensor:
+    """Return a value inside of a function body, in which an overflow of a narrow type may be a number of float.
+
+    An infinity that comes from an infinite operand stays one, such as that of a mask.
+    """
+    if not isinstance(result, Enclosure) or not np.isinf(result.value).any():
+        return result
+    operands = [tensor.value if isinstance(tensor, Enclosure) else tensor for tensor in inputs if tensor is not None]
+    is_given = [np.isinf(each) for each in operands if each.dtype.kind == "f"]
+    try:
+        masks = [np.broadcast_to(each, result.shape) for each in is_given]
+    except ValueError:
+        masks = [np.full(result.shape, each.any()) for each in is_given]
+    wide = result.unrounded()
+    kept = np.logical_or.reduce(masks) if masks else np.zeros(result.shape, bool)
+    return replace(wide, error=np.where(kept, result.error, wide.error))
 
 
 def _enclose_optimizer(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -175,30 +175,6 @@ def _extreme_along_axes(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [X.extreme(axes, largest=node.op_type == "ReduceMax", keepdims=keepdims)]
 
 
-def _comparison(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Compare tensors of which at least one is inexact.
-
-    Raises:
-        Unsupported: the intervals of two elements overlap.
-    """
-    A, B = _enclosures(inputs)
-    if node.op_type.startswith("Greater"):
-        A, B = B, A
-    with np.errstate(all="ignore"):
-        (low, high), (least, most) = ((X.value - X.error, X.value + X.error) for X in (A, B))
-        is_nan = (np.isnan(A.value) & (A.error == 0)) | (np.isnan(B.value) & (B.error == 0))
-        if node.op_type == "Equal":
-            is_true = (low == high) & (least == most) & (A.value == B.value)
-            is_false = (high < least) | (most < low)
-        elif node.op_type.endswith("OrEqual"):
-            is_true, is_false = high <= least, low > most
-        else:
-            is_true, is_false = high < least, low >= most
-    if not (is_true | is_false | is_nan).all():
-        raise Unsupported(f"rounding of an input decides the result of {node.op_type}")
-    return [np.asarray(is_true & ~is_nan)]
-
-
 _MONOTONE_SELECTIONS: Mapping[str, Callable[[Node, Sequence[Tensor]], list[Tensor]]] = {
     "Relu": lambda _, inputs: [_enclosures(inputs)[0].apply(lambda x: np.maximum(x, 0))],
     "Neg": lambda _, inputs: [-_enclosures(inputs)[0]],
@@ -208,7 +184,6 @@ _MONOTONE_SELECTIONS: Mapping[str, Callable[[Node, Sequence[Tensor]], list[Tenso
     "Clip": _clip,
     "Where": _where,
     **dict.fromkeys(("ReduceMax", "ReduceMin"), _extreme_along_axes),
-    **dict.fromkeys(("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"), _comparison),
     "Ceil": lambda _, inputs: [_enclosures(inputs)[0].apply(np.ceil)],
     "Floor": lambda _, inputs: [_enclosures(inputs)[0].apply(np.floor)],
     "Round": lambda _, inputs: [_enclosures(inputs)[0].apply(np.rint)],

@@ -11,7 +11,6 @@ import pytest
 
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
-from conformance.verdicts import Unsupported
 
 
 def enclose_operator(op_type: str, *inputs: Any, opset: int = 24, outputs: int = 1, **attributes: Any) -> list[Any]:
@@ -131,16 +130,6 @@ def test_reductions_of_no_elements_return_the_limits() -> None:
         assert getattr(tensor, "value", tensor).tolist() == [expected, expected]
     (lowest,) = enclose_operator("ReduceMax", X.astype(np.int8), axes, keepdims=0, opset=20)
     assert lowest.tolist() == [-128, -128]
-
-
-def test_comparison_of_separate_intervals_is_decided() -> None:
-    X = Enclosure(np.array([1.0, -np.inf]), np.array([0.25, 0.0]), np.dtype(np.float32))
-    (is_equal,) = enclose_operator("Equal", X, np.array([2, -np.inf], np.float32))
-    assert is_equal.tolist() == [False, True]
-    (is_less,) = enclose_operator("LessOrEqual", X, np.array([1.25, 0], np.float32))
-    assert is_less.tolist() == [True, True]
-    with pytest.raises(Unsupported):
-        enclose_operator("Greater", X, np.array([1.1, 0], np.float32))
 
 
 def test_cast_of_an_interval_to_integers_is_an_interval_of_integers() -> None:
