@@ -185,7 +185,11 @@ JOBS = {
     "types": ("Check types.", TYPES, "mypy"),
     "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, f"{GENERATE} --replace"),
     "rewrites": ("Compare two passes on random models; `-- --seed N`.", TESTS, COMPARE_PASSES),
-    "fuzz": ("Corrupt the inputs of every reader and verb; `-- --seconds 600`.", SCRIPT, "python tests/fuzz/fuzz.py"),
+    "fuzz": (
+        "Corrupt the inputs of every reader and verb, and draw models; `-- --seconds 600`.",
+        SCRIPT,
+        "python tests/fuzz/fuzz.py",
+    ),
     "interruptions": ("Interrupt verbs that write; `-- --times 200`.", SCRIPT, "python tests/fuzz/interruptions.py"),
     "docs": ("Make the site of the documentation in dist/site/.", GROUPS["docs"], SITE),
     "release": (

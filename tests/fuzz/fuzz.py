@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Flaky
 from isolation_support import SUPPORT
 from readers import reader_targets
-from targets import ENCODINGS, Example, FuzzFailure, Seeds, run_in_process, run_really, write
+from targets import ENCODINGS, Example, FuzzFailure, Seeds, limit_memory, run_in_process, run_really, write
 from verbs import slow_verb_targets, verb_targets
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def main() -> int:
     parser.add_argument("--only", help="fuzz only the target with this name")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
+    limit_memory()
     os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(SUPPORT)}
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         folder = Path(scratch)

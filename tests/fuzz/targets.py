@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 MAX_SECONDS = 20.0
 """Limit of the processor time of one example, in seconds."""
+
+MAX_MEMORY = 2**32
+"""Limit of the memory of one command, in bytes."""
 
 WRONG = "fake_backends:WrongOnArgMax"
 TOML = f"""subject = "{WRONG}"
@@ -153,8 +157,14 @@ def run_really(example: Example, folder: Path, encoding: str) -> None:
         capture_output=True,
         timeout=300,
         check=False,
+        preexec_fn=limit_memory,
     )
     check_ending(example, ended.returncode, ended.stderr.decode(errors="replace"), folder)
+
+
+def limit_memory() -> None:
+    """Limit the memory of this process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
 
 
 def check_ending(example: Example, status: int | None, stderr: str, folder: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+import numpy as np
+import onnx
 from corpora import SMALL
 from hypothesis import strategies as st
-from mutations import corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
+from models import drawn_model
+from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
 from readers import PROFILE
 from targets import REAL, TOML, WRONG, Example
 
@@ -30,6 +34,7 @@ CENSUS = (
     "--no-isolation",
 )
 SEARCH = ("search", "-b", WRONG, "--no-isolation", "--operator", "ArgMax", "--examples", "5", "--output", "k", "--seed")
+REFERENCE = ("-b", "reference", "--no-isolation")
 MORE_REPORTS = ("--badge", "o.svg", "--hazard-table", "h.md")
 WORDS = st.one_of(
     st.sampled_from(
@@ -43,7 +48,7 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
     """Return the strategies of fast verbs, by the name of the target."""
     results, good = corrupted_lines(seeds.results), seeds.results
     model = st.sampled_from(seeds.models).flatmap(corrupted_model)
-    corpus = str(seeds.folder / "corpus")
+    corpus, drawn = str(seeds.folder / "corpus"), drawn_model()
 
     def of(strategy: st.SearchStrategy[bytes], name: str, *arguments: str, **more: bytes) -> st.SearchStrategy[Example]:
         others = {other.replace("_", "."): content for other, content in more.items()}
@@ -71,6 +76,20 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         "hazards": of(model, "m.onnx", "hazards", "m.onnx"),
         "hazards json": of(model, "m.onnx", "hazards", "m.onnx", "--json"),
         "expand": of(model, "m.onnx", "expand", "m.onnx", "--output", "o.onnx"),
+        "hazards of drawn model": of(drawn, "m.onnx", "hazards", "m.onnx"),
+        "expand of drawn model": of(drawn, "m.onnx", "expand", "m.onnx", "--output", "o.onnx"),
+        "audit of drawn model": of(drawn, "m.onnx", "audit", "m.onnx", *REFERENCE, "--html", "o.html"),
+        "blame of drawn model": of(drawn, "m.onnx", "blame", "m.onnx", *REFERENCE, "-b", "onnx-reference"),
+        "counts of drawn model": of(drawn, "m.onnx", "hazards", "m.onnx", *REFERENCE),
+        "audit of inputs": of(
+            corrupted_bytes(_inputs()),
+            "x.npz",
+            "audit",
+            str(_model_with_inputs(seeds)),
+            *REFERENCE,
+            "--inputs",
+            "x.npz",
+        ),
         "words of report": st.lists(WORDS, max_size=4).map(lambda words: Example(("report", *words))),
         "words of explain": WORDS.map(lambda word: Example(("explain", "--data", corpus, "--", word))),
         "words of list": st.lists(WORDS, max_size=3).map(lambda words: Example(("list", "--data", corpus, *words))),
@@ -107,6 +126,21 @@ def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         "run": _corpus_of_one(seeds, "run", "-b", WRONG, "--no-isolation"),
         "words of env": st.lists(WORDS, max_size=2).map(lambda words: Example(("env", "remove", *words))),
     }
+
+
+def _inputs() -> bytes:
+    """Return a file of inputs."""
+    stream = io.BytesIO()
+    np.savez(stream, X=np.arange(6, dtype=np.float32).reshape(2, 3))
+    return stream.getvalue()
+
+
+def _model_with_inputs(seeds: Seeds) -> str:
+    """Return the path of a model for `_inputs`."""
+    path = seeds.folder / "small.onnx"
+    graph = "g (float[2, 3] X) => (float[2, 3] Y) { Y = Abs (X) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> {graph}'), path)
+    return str(path)
 
 
 def _census(seeds: Seeds) -> bytes:
