@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
+from conformance.audit.page import render_page
 from conformance.audit.report import Coverage, as_json
 from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.graphs.arithmetic import operation_count
@@ -206,6 +207,45 @@ def test_json_has_the_judged_share_and_both_levels(tmp_path: Path) -> None:
     assert (document["judged"]["nodes"], document["judged"]["elements"], document["judged"]["share"]) == (1, 3, 1)
     assert document["nodes"][0]["worst"] is None
     assert document["nodes"][0]["should_worst"]["index"] == [0]
+
+
+def test_page_begins_with_the_outcome_and_the_judged_share(tmp_path: Path) -> None:
+    inputs = {"X": np.ones((1, 3, 3), np.float32)}
+    nodes = [helper.make_node("Neg", ["X"], ["A"]), helper.make_node("Det", ["A"], ["Y"])]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
+    result = audit(model, inputs)
+    for passes, word in ((None, "PASSED"), (False, "FAILED")):
+        page = render_page(model, [result], ["X"], passes=passes)
+        assert 0 < page.index(word) < page.index(Coverage.of([result]).text) < page.index("<h2")
+
+
+@pytest.mark.parametrize(
+    ("node", "inputs", "type", "unspecified"),
+    [
+        (
+            helper.make_node("Clip", ["X", "L"], ["Y"]),
+            {"X": np.ones(2, np.float32), "L": np.array(np.nan, np.float32)},
+            TensorProto.FLOAT,
+            2,
+        ),
+        (
+            helper.make_node("Cast", ["X"], ["Y"], to=TensorProto.INT8),
+            {"X": np.array([300.0, 3.0], np.float32)},
+            TensorProto.INT8,
+            1,
+        ),
+    ],
+)
+def test_result_that_no_page_states_is_unspecified(
+    tmp_path: Path, node: onnx.NodeProto, inputs: dict[str, Any], type: int, unspecified: int
+) -> None:
+    model = write(tmp_path / "m.onnx", [node], inputs, {"Y": type}, opset=17)
+    for change in (
+        lambda outputs: outputs,
+        lambda outputs: [np.where(outputs[0] == 3, outputs[0], 1).astype(outputs[0].dtype)],
+    ):
+        (judged,) = audit(model, inputs, Changed(change)).nodes
+        assert (judged.verdict, judged.unspecified) == (NodeVerdict.UNSPECIFIED, unspecified)
 
 
 def test_command_fails_below_the_required_share(command: Any, tmp_path: Path) -> None:
