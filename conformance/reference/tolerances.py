@@ -146,6 +146,14 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("written", "sum * a_scale * b_scale / y_scale"),
         Form("multiplier", "sum * (a_scale * b_scale / y_scale)"),
     ),
+    "LRN": (
+        Form("written", "the sum of the squares of the region"),
+        Form("running", "the sum of the region before, plus the square that enters, minus the square that leaves"),
+    ),
+    "Weights outside": (
+        Form("border", "the weights of places outside of the tensor belong to its border"),
+        Form("excluded", "the weights of places outside are 0, and the others are normalized"),
+    ),
     "Interpolation": (
         Form("written", "(1 - w) * first + w * second"),
         Form("lerp", "first + w * (second - first)"),
@@ -180,7 +188,7 @@ WIDE_FORMULAS = frozenset(
     {"Mean", "Sum", "Gemm", "Conv", "ConvTranspose", "AveragePool", "GlobalAveragePool", "CumSum"}
     | {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}
     | {"Softmax", "LogSoftmax", "InstanceNormalization", "BatchNormalization", "LpNormalization"}
-    | {"MeanVarianceNormalization"}
+    | {"MeanVarianceNormalization", "LpPool", "GlobalLpPool", "LRN"}
 )
 """Operators that level `should` requires to be computed in float, and rounded once, for tensors of a type in `NARROW`.
 The reason is the same: their formulas are sums."""

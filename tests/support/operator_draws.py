@@ -344,6 +344,55 @@ def _reduce_extreme(random: np.random.Generator) -> Drawn:
     return make(str(random.choice(["ReduceMax", "ReduceMin"])), X, np.array([1]), keepdims=int(random.integers(2)))
 
 
+def _resize(random: np.random.Generator) -> Drawn:
+    X = numbers(random, [np.float32, np.float64][random.integers(2)], 1, 2, *random.integers(3, 8, 2), special=0.0)
+    mode = str(random.choice(["nearest", "linear", "linear", "cubic", "cubic"]))
+    coordinates = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"]
+    attributes: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": str(random.choice(coordinates))}
+    if mode != "nearest" and random.random() < 0.3:
+        attributes |= {"antialias": 1, "coordinate_transformation_mode": "half_pixel"}
+    elif mode == "cubic":
+        attributes["exclude_outside"] = int(random.integers(2))
+    if mode == "nearest":
+        attributes["nearest_mode"] = str(random.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
+    if random.random() < 0.5:
+        scales = np.array([1, 1, *random.choice([0.6, 0.5, 2.0, 1.7], 2)], np.float32)
+        return make("Resize", X, None, scales, **attributes)
+    sizes = np.array([*X.shape[:2], *random.integers(2, 12, 2)])
+    if random.random() < 0.3:
+        attributes |= {"axes": [2, 3], "keep_aspect_ratio_policy": str(random.choice(["not_larger", "not_smaller"]))}
+        sizes = sizes[2:]
+    return make("Resize", X, None, None, sizes, **attributes)
+
+
+def _lp_pool(random: np.random.Generator) -> Drawn:
+    X = numbers(random, [np.float32, np.float64][random.integers(2)], 1, 2, *random.integers(4, 8, 2), special=0.0)
+    p = int(random.integers(1, 4))
+    if random.random() < 0.3:
+        return make("GlobalLpPool", X, p=p)
+    return make("LpPool", X, p=p, kernel_shape=[3, 2], strides=[2, 1], pads=[int(n) for n in random.integers(0, 2, 4)])
+
+
+def _lrn(random: np.random.Generator) -> Drawn:
+    X = numbers(random, np.float32, 1, int(random.integers(1, 8)), 3, 2, special=0.0)
+    return make("LRN", X, size=int(random.choice([1, 3, 5])), alpha=float(random.choice([1e-4, 0.5])), bias=2.0)
+
+
+def _max_unpool(random: np.random.Generator) -> Drawn:
+    places = random.permutation(64)[:16].reshape(1, 1, 4, 4)
+    X = numbers(random, np.float32, 1, 1, 4, 4, special=0.0)
+    return make("MaxUnpool", X, places, kernel_shape=[2, 2], strides=[2, 2])
+
+
+def _conv_transpose(random: np.random.Generator) -> Drawn:
+    X = numbers(random, np.float32, 1, 2, *random.integers(2, 5, 2), special=0.0)
+    W = numbers(random, np.float32, 2, 3, 3, 3, special=0.0)
+    if random.random() < 0.5:
+        return make("ConvTranspose", X, W, strides=[2, 1], auto_pad=str(random.choice(["SAME_UPPER", "SAME_LOWER"])))
+    sizes = [2 * X.shape[2], X.shape[3] + 1]
+    return make("ConvTranspose", X, W, strides=[2, 1], output_shape=sizes)
+
+
 DRAWS: Mapping[str, Draw] = {
     "Cast": _cast,
     "CastLike": _cast_like,
@@ -378,14 +427,19 @@ DRAWS: Mapping[str, Draw] = {
     "AffineGrid": _affine_grid,
     **{name: _loss(name) for name in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")},
     "ReduceMax": _reduce_extreme,
+    "Resize": _resize,
+    "LpPool": _lp_pool,
+    "LRN": _lrn,
+    "MaxUnpool": _max_unpool,
+    "ConvTranspose": _conv_transpose,
 }
 """The function that draws a node of each operator."""
 
 
-FAULTS_OF_EVALUATOR = frozenset({"Unique", "QuantizeLinear", "AffineGrid"})
+FAULTS_OF_EVALUATOR = frozenset({"Unique", "QuantizeLinear", "AffineGrid", "LRN", "Resize"})
 """Operators that onnx's reference evaluator computes wrongly. Unique with `axis` and without `sorted` takes slices of
-another axis. QuantizeLinear of a quotient above 2^31 gives the smallest integer. AffineGrid of double
-returns float."""
+another axis. QuantizeLinear of a quotient above 2^31 gives the smallest integer. AffineGrid of double returns float.
+LRN sums in as many channels as the batch has. Resize with pytorch_half_pixel to one element takes -0.5 instead of 0."""
 
 
 def evaluate(drawn: Drawn) -> list[Array] | None:

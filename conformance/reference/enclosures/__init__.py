@@ -25,6 +25,7 @@ from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
 from conformance.reference.enclosures.quantization import QUANTIZATION_ENCLOSURES
 from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES
+from conformance.reference.enclosures.resizing import RESIZE_ENCLOSURES
 from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import is_computed
 from conformance.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
@@ -52,6 +53,7 @@ ENCLOSURES: Mapping[str, NodeEnclosure] = {
     **RECURRENT_ENCLOSURES,
     **IMAGE_ENCLOSURES,
     **PRODUCT_ENCLOSURES,
+    **RESIZE_ENCLOSURES,
     **OF_ANY_TYPE,
 }
 """The function that encloses the outputs of each operator of the main domain that rounds, by op_type."""

@@ -231,6 +231,12 @@ def _integer_power(base: Array, exponent: Enclosure) -> Tensor:
     return known.astype(base.dtype) if is_known.all() else Enclosure(known, 0 * known, base.dtype).leave_open(~is_known)
 
 
+def raise_to(X: Enclosure, exponent: float) -> Enclosure:
+    """Return positive numbers to a power."""
+    exponents = np.full(X.shape, exponent)
+    return _power(X, exponents, X.apply(lambda x: np.power(np.maximum(x, 0), exponents)))
+
+
 def _power(X: Enclosure, exponent: Array, power: Enclosure) -> Enclosure:
     """Return a power with the error of a function call, or of an exponential of a product with a logarithm.
 

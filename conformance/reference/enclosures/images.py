@@ -1,4 +1,4 @@
-"""Enclosures of pooling and of Resize."""
+"""Enclosures of pooling, of LRN and of AffineGrid."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.reference.enclosures.elementwise import raise_to, sqrt
 from conformance.reference.enclosures.linear import (
     dilations,
     explicit_pads,
@@ -17,15 +18,16 @@ from conformance.reference.enclosures.linear import (
     tensor,
     windows,
 )
+from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admit, dot
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.nodes import NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
 
 
@@ -137,108 +139,62 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [grid.leave_open(np.full(grid.shape, is_aligned and 1 in sizes))]
 
 
-# Resize
+def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, kernel = tensor(inputs[0]), node.attributes["kernel_shape"]
+    pads = _pads(node, X, kernel)
+
+    def total(x: Array) -> Array:
+        return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
+
+    p = node.attributes.get("p", 2)
+    P = _powers(X, p)
+    return [_root(X.from_terms(total(P.value), total(P.magnitude), total(P.error), prod(kernel)), p)]
 
 
-def _sizes_and_scales(node: Node, inputs: Sequence[Tensor], shape: tuple[int, ...]) -> tuple[list[int], list[float]]:
-    """Return the sizes of the output and the scale of each axis."""
-    if node.op_type == "Upsample" or node.opset < 11:
-        given = inputs[1] if len(inputs) > 1 else None
-        scales = [float(s) for s in node.attributes["scales"]] if given is None else list(tensor(given).value)
-        return [int(size * scale) for size, scale in zip(shape, scales, strict=True)], scales
-    if "axes" in node.attributes or node.attributes.get("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise Unsupported("Resize with axes or with keep_aspect_ratio_policy")
-    sizes = inputs[3] if len(inputs) > 3 else None
-    if isinstance(sizes, np.ndarray) and sizes.size:
-        wanted = [int(size) for size in sizes]
-        return wanted, [new / old for new, old in zip(wanted, shape, strict=True)]
-    scales = [float(scale) for scale in tensor(inputs[2]).value]
-    return [int(np.floor(size * scale)) for size, scale in zip(shape, scales, strict=True)], scales
+def _global_lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, p = tensor(inputs[0]), node.attributes.get("p", 2)
+    return [_root(_powers(X, p).sum(range(2, len(X.shape)), keepdims=True), p)]
 
 
-def _coordinates(mode: str, scale: float, old: int, new: int) -> Array | None:
-    """Return the coordinates in the input of the coordinates of the output; None for an unknown mode.
-
-    Args:
-        mode: the attribute `coordinate_transformation_mode`.
-        scale: the scale of the axis.
-        old: its size in the input.
-        new: its size in the output.
-    """
-    x = np.arange(new, dtype=np.float64)
-    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and new > 1):
-        return (x + 0.5) / scale - 0.5
-    if mode == "asymmetric":
-        return x / scale
-    if mode == "align_corners" and new > 1:
-        return x * ((old - 1) / (new - 1))
-    return 0 * x if mode in ("pytorch_half_pixel", "align_corners") else None
+def _powers(X: Enclosure, p: int) -> Enclosure:
+    """Return the powers Abs(X)^p, by multiplication or by a function."""
+    if p == 1:
+        return abs(X)
+    return X * X if p == 2 else abs(X).named("pow", lambda x: np.power(np.maximum(x, 0), float(p)))
 
 
-_NEAREST: Mapping[str, Callable[[Array], Array]] = {
-    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
-
-TIE_DISTANCE = 2.0**-12
-"""Distance from a change of `nearest_mode` within which rounding of a coordinate decides."""
+def _root(X: Enclosure, p: int) -> Enclosure:
+    if p == 1:
+        return X
+    return sqrt(X) if p == 2 else X.named("pow", lambda x: np.power(np.maximum(x, 0), 1 / p))
 
 
-def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Enclose Resize with the modes nearest and linear, and Upsample."""
-    X, given = tensor(inputs[0]), node.attributes
-    sizes, scales = _sizes_and_scales(node, inputs, X.shape)
-    is_legacy = node.op_type == "Upsample" or node.opset < 11
-    coordinates = "asymmetric" if is_legacy else given.get("coordinate_transformation_mode", "half_pixel")
-    rounding = "floor" if is_legacy else given.get("nearest_mode", "round_prefer_floor")
-    mode = given.get("mode", "nearest")
-    if mode not in ("nearest", "linear") or given.get("antialias", 0):
-        raise Unsupported(f"Resize with mode {mode} or antialias")
-    for axis, (new, scale) in enumerate(zip(sizes, scales, strict=True)):
-        old = X.shape[axis]
-        if new == old and scale == 1:
-            continue
-        if coordinates == "align_corners" and scale * old != new and new != old:
-            raise Unsupported("Resize with align_corners to a size that the scale does not give exactly")
-        x = _coordinates(coordinates, scale, old, new)
-        if x is None:
-            raise Unsupported(f"Resize with {coordinates}")
-        X = _nearest(X, axis, x, _NEAREST[rounding]) if mode == "nearest" else _linear(X, axis, x)
-    return [X]
+def _lrn(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose LRN: X / (bias + alpha / size * square_sum)^beta, with sums over neighbouring channels."""
+    X, size, given = tensor(inputs[0]), node.attributes["size"], node.attributes
+    alpha, beta, bias = (float(given.get(name, default)) for name, default in _LRN_DEFAULTS.items())
+    before = (size - 1) // 2
+    window = Node("LRN", (), (), {}, node.opset)
+    squares = X * X
+
+    def total(x: Array) -> Array:
+        flat = x.reshape(x.shape[0], 1, x.shape[1], -1)
+        found = windows(flat, window, (size, 1), [(before, size - 1 - before), (0, 0)], 0.0)
+        return np.asarray(np.sum(found, axis=0)).reshape(x.shape)
+
+    def running() -> Enclosure:
+        whole = squares.sum([1], keepdims=True)
+        reached = np.broadcast_to(2 * whole.value + whole.error, X.shape)
+        return squares.from_terms(value, reached, error, 2 * X.shape[1])
+
+    value, magnitudes, error = (total(part) for part in (squares.value, squares.magnitude, squares.error))
+    sums = admit("LRN", written=lambda: squares.from_terms(value, magnitudes, error, size), running=running)
+    base = bias + (X.constant(alpha) / X.constant(size)) * sums
+    return [X / raise_to(base, beta)]
 
 
-def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Array]) -> Enclosure:
-    old = X.shape[axis]
-    places = [np.clip(rounding(x + shift), 0, old - 1).astype(int) for shift in (0.0, -TIE_DISTANCE, TIE_DISTANCE)]
-    is_exact = np.equal(x, np.round(x * 4096) / 4096)  # a coordinate with few digits is computed exactly
-    doubtful = (places[1] != places[2]) & ~is_exact
-    Y = X.moved(lambda v: np.take(v, places[0], axis))
-    if doubtful.any():
-        mask = doubtful.reshape([-1 if each == axis else 1 for each in range(len(X.shape))])
-        Y = Enclosure(Y.value, np.where(mask, np.inf, Y.error), Y.dtype)
-    return Y
-
-
-def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
-    """Interpolate along one axis. The weight has the rounding error of a coordinate in float."""
-    old = X.shape[axis]
-    x = np.clip(x, 0, old - 1)
-    below = np.floor(x).astype(int)
-    weight = x - below
-    shape = [-1 if each == axis else 1 for each in range(len(X.shape))]
-    first, second = (
-        X.moved(lambda v, p=places: np.take(v, p, axis))  # type: ignore[misc]
-        for places in (below, np.minimum(below + 1, old - 1))
-    )
-    error_of_weight = 4 * (np.abs(x) + 1) * 2.0**-24
-    w = Enclosure(weight.reshape(shape), error_of_weight.reshape(shape), X.dtype)
-    return admit(
-        "Interpolation",
-        written=lambda: (1.0 - w) * first + w * second,
-        lerp=lambda: first + w * (second - first),
-    )
+_LRN_DEFAULTS: Mapping[str, float] = {"alpha": float(np.float32(1e-4)), "beta": 0.75, "bias": 1.0}
+"""The defaults of the schema, which are numbers in float."""
 
 
 IMAGE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
@@ -247,6 +203,7 @@ IMAGE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "GlobalAveragePool": _global_average_pool,
     "GlobalMaxPool": _global_max_pool,
     "AffineGrid": _affine_grid,
-    "Resize": _resize,
-    "Upsample": _resize,
+    "LpPool": _lp_pool,
+    "GlobalLpPool": _global_lp_pool,
+    "LRN": _lrn,
 }

@@ -262,18 +262,35 @@ def _conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [_with_bias(dot(X, W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)]
 
 
+def _transposed_pads(
+    node: Node, sizes: Sequence[int], kernel: Sequence[int], full: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return the padding of ConvTranspose, which is cut off; `output_shape` and `auto_pad` state its sum.
+
+    Raises:
+        Unsupported: the output is larger than the input and the kernel give.
+    """
+    mode, wanted = node.attributes.get("auto_pad", "NOTSET"), node.attributes.get("output_shape")
+    if wanted is None and mode in ("NOTSET", "VALID"):
+        return explicit_pads(node, sizes, kernel)
+    wanted = wanted or [size * step for size, step in zip(sizes, strides(node, len(sizes)), strict=True)]
+    totals = [size - result for size, result in zip(full, wanted, strict=True)]
+    if min(totals) < 0:
+        raise Unsupported("ConvTranspose with an output that the kernel does not reach")
+    halves = [(total // 2, total - total // 2) for total in totals]
+    return halves if mode == "SAME_UPPER" else [(high, low) for low, high in halves]
+
+
 def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
     groups, kernel, rank = node.attributes.get("group", 1), W.shape[2:], len(W.shape) - 2
     steps, gaps = strides(node, rank), dilations(node, rank)
     added = list(node.attributes.get("output_padding", [0] * rank))
-    if "output_shape" in node.attributes or node.attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-        raise Unsupported("ConvTranspose with auto_pad or output_shape")
-    pads = explicit_pads(node, X.shape[2:], kernel)
     full = [
         (size - 1) * step + extent + more
         for size, step, extent, more in zip(X.shape[2:], steps, extents(node, kernel), added, strict=True)
     ]
+    pads = _transposed_pads(node, X.shape[2:], kernel, full)
 
     def convolve(x: Array, w: Array) -> Array:
         channels = w.shape[1]

@@ -79,6 +79,25 @@ def _center_crop_pad(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [X]
 
 
+def _max_unpool(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    X, places = arrays[0], arrays[1]
+    kernel = node.attributes["kernel_shape"]
+    steps, pads = node.attributes.get("strides", [1] * len(kernel)), node.attributes.get("pads", [0] * 2 * len(kernel))
+    low, high = pads[: len(kernel)], pads[len(kernel) :]
+    sizes = [
+        (size - 1) * step + width - before - after
+        for size, step, width, before, after in zip(X.shape[2:], steps, kernel, low, high, strict=True)
+    ]
+    shape = (*X.shape[:2], *sizes)
+    if len(arrays) > 2 and arrays[2] is not None and tuple(arrays[2].tolist()) != shape:
+        raise Unsupported("MaxUnpool with another output_shape than that of the pooling")
+    flat = np.zeros(int(np.prod(shape)), X.dtype)
+    if len(np.unique(places)) < places.size or ((places < 0) | (places >= flat.size)).any():
+        raise Unsupported("MaxUnpool writes an element twice, or outside")
+    flat[places.reshape(-1)] = X.reshape(-1)
+    return [flat.reshape(shape)]
+
+
 def _eye_like(node: Node, arrays: Sequence[Any]) -> list[Array]:
     rows, columns = arrays[0].shape
     dtype = dtype_of(node.attributes["dtype"]) if "dtype" in node.attributes else arrays[0].dtype
@@ -164,6 +183,7 @@ ELEMENT_MOVEMENTS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = 
     "Compress": _compress,
     "TensorScatter": _tensor_scatter,
     "CenterCropPad": _center_crop_pad,
+    "MaxUnpool": _max_unpool,
 }
 """Operators whose outputs have elements of their inputs, or zeros, in positions that do not depend on numbers."""
 

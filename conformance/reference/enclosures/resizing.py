@@ -1,0 +1,235 @@
+"""Enclosures of Resize and Upsample, axis by axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import floor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.reference.enclosures.linear import tensor
+from conformance.reference.numbers.enclosure import Enclosure, admit, hull
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.numbers.enclosure import Tensor
+
+
+def _sizes_and_scales(
+    node: Node, inputs: Sequence[Tensor], shape: Sequence[int]
+) -> tuple[list[int], list[float], list[float]]:
+    """Return, for the axes that are resized, the sizes of the output, the scales, and the scales of the aspect ratio.
+
+    The page states two scales if `keep_aspect_ratio_policy` adjusts the sizes: the quotient of both lengths, and the
+    scale that all axes share.
+    """
+    if node.op_type == "Upsample" or node.opset < 11:
+        given = inputs[1] if len(inputs) > 1 else None
+        scales = [float(s) for s in node.attributes["scales"]] if given is None else list(tensor(given).value)
+        return [int(size * scale) for size, scale in zip(shape, scales, strict=True)], scales, scales
+    sizes = inputs[3] if len(inputs) > 3 else None
+    if isinstance(sizes, np.ndarray) and sizes.size:
+        wanted = [int(size) for size in sizes]
+        policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")
+        ratios = [new / old for new, old in zip(wanted, shape, strict=True)]
+        if policy == "stretch":
+            return wanted, ratios, ratios
+        shared = min(ratios) if policy == "not_larger" else max(ratios)
+        wanted = [floor(shared * old + 0.5) for old in shape]
+        return wanted, [new / old for new, old in zip(wanted, shape, strict=True)], [shared] * len(wanted)
+    scales = [float(scale) for scale in tensor(inputs[2]).value]
+    parts = _regions(node, inputs, len(scales))
+    extent = [end - start for start, end in parts]
+    new = [int(np.floor(size * part * scale)) for size, part, scale in zip(shape, extent, scales, strict=True)]
+    return new, scales, scales
+
+
+_CROP = "tf_crop_and_resize"
+
+
+def _regions(node: Node, inputs: Sequence[Tensor], count: int) -> list[tuple[float, float]]:
+    """Return the normalized start and end of the region of each axis."""
+    if node.attributes.get("coordinate_transformation_mode") != _CROP:
+        return [(0.0, 1.0)] * count
+    roi = tensor(inputs[1]).value.tolist()
+    return list(zip(roi[:count], roi[count:], strict=True))
+
+
+def _coordinates(mode: str, scale: float, old: int, new: int, region: tuple[float, float]) -> Array:
+    """Return the coordinates in the input of the coordinates of the output.
+
+    Args:
+        mode: the attribute `coordinate_transformation_mode`.
+        scale: the scale of the axis.
+        old: its size in the input.
+        new: its size in the output.
+        region: the normalized start and end of the region that is cropped.
+
+    Raises:
+        Unsupported: the mode is unknown.
+    """
+    x = np.arange(new, dtype=np.float64)
+    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and new > 1):
+        return (x + 0.5) / scale - 0.5
+    if mode == "half_pixel_symmetric":
+        return old / 2 * (1 - new / (scale * old)) + (x + 0.5) / scale - 0.5
+    if mode == "asymmetric":
+        return x / scale
+    if mode == "align_corners" and new > 1:
+        return x * ((old - 1) / (new - 1))
+    if mode == _CROP:
+        start, end = region
+        if new > 1:
+            return start * (old - 1) + x * (end - start) * (old - 1) / (new - 1)
+        return 0 * x + 0.5 * (start + end) * (old - 1)
+    if mode in ("pytorch_half_pixel", "align_corners"):
+        return 0 * x
+    raise Unsupported(f"Resize with {mode}")
+
+
+_NEAREST: Mapping[str, Callable[[Array], Array]] = {
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+TIE_DISTANCE = 2.0**-12
+"""Distance from a change of `nearest_mode` within which rounding of a coordinate decides."""
+
+
+def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Resize with all modes, and Upsample."""
+    X, given = tensor(inputs[0]), node.attributes
+    axes = [axis % len(X.shape) for axis in given.get("axes", range(len(X.shape)))]
+    sizes, scales, shared = _sizes_and_scales(node, inputs, [X.shape[axis] for axis in axes])
+    regions = _regions(node, inputs, len(axes))
+    if shared == scales:
+        return [_resize_axes(node, X, axes, sizes, scales, regions)]
+    return [hull(*(_resize_axes(node, X, axes, sizes, each, regions) for each in (scales, shared)))]
+
+
+def _resize_axes(
+    node: Node,
+    X: Enclosure,
+    axes: Sequence[int],
+    sizes: Sequence[int],
+    scales: Sequence[float],
+    regions: Sequence[tuple[float, float]],
+) -> Enclosure:
+    given = node.attributes
+    is_legacy = node.op_type == "Upsample" or node.opset < 11
+    coordinates = "asymmetric" if is_legacy else given.get("coordinate_transformation_mode", "half_pixel")
+    rounding = "floor" if is_legacy else given.get("nearest_mode", "round_prefer_floor")
+    mode, fill = given.get("mode", "nearest"), float(given.get("extrapolation_value", 0.0))
+    outside = np.zeros([1] * len(X.shape), dtype=bool)
+    doubtful = outside
+    for axis, new, scale, region in zip(axes, sizes, scales, regions, strict=True):
+        old = X.shape[axis]
+        if new == old and scale == 1 and coordinates != _CROP:
+            continue
+        if coordinates == "align_corners" and scale * old != new and new != old:
+            raise Unsupported("Resize with align_corners to a size that the scale does not give exactly")
+        x = _coordinates(coordinates, scale, old, new, region)
+        if coordinates == _CROP:
+            shape = [-1 if each == axis else 1 for each in range(len(X.shape))]
+            distance = np.maximum(-x, x - (old - 1))
+            outside = outside | (distance > 0).reshape(shape)
+            doubtful = doubtful | ((np.abs(distance) < TIE_DISTANCE) & (x != 0) & (x != old - 1)).reshape(shape)
+        if mode == "nearest":
+            X = _nearest(X, axis, x, _NEAREST[rounding])
+        elif mode == "linear" and not given.get("antialias", 0):
+            X = _linear(X, axis, x)
+        else:
+            X = _filtered(node, X, axis, x, scale)
+    if not outside.any() and not doubtful.any():
+        return X
+    value, error = np.where(outside, X.constant(fill).value, X.value), np.where(outside, 0.0, X.error)
+    return replace(X, value=value, error=np.where(doubtful, np.inf, error), terms=None)
+
+
+def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> Enclosure:
+    """Return sums of neighbours, weighted by the triangle or the cubic kernel of their distances.
+
+    With `antialias`, a kernel is as wide as the scale requires. The page does not state its weights outside of the
+    tensor: they belong to the border, or are left out as with `exclude_outside`.
+    """
+    stretch = min(scale, 1.0) if node.attributes.get("antialias", 0) else 1.0
+    reach = int(np.ceil((2 if node.attributes["mode"] == "cubic" else 1) / stretch))
+    places = np.floor(x).astype(int)[:, np.newaxis] + np.arange(1 - reach, reach + 1)
+    distances = np.abs(x[:, np.newaxis] - places) * stretch
+    if node.attributes["mode"] == "cubic":
+        a = float(node.attributes.get("cubic_coeff_a", -0.75))
+        near = ((a + 2) * distances - (a + 3)) * distances**2 + 1
+        far = ((distances - 5) * distances + 8) * distances * a - 4 * a
+        weights = np.where(distances <= 1, near, np.where(distances < 2, far, 0.0))
+    else:
+        weights = np.maximum(0.0, 1 - distances)
+    is_inside = (places >= 0) & (places < X.shape[axis])
+    excluded = np.where(is_inside, weights, 0.0)
+    forms = {"border": weights, "excluded": excluded}
+    if node.attributes.get("exclude_outside", 0):
+        forms["border"] = excluded
+    elif stretch == 1.0:
+        forms["excluded"] = weights
+    # the slope of a kernel is below 2, and its weights are computed in float
+    error = 16 * (np.abs(x)[:, np.newaxis] + 1) * 2.0**-24 * (distances < 2.01)
+    clipped = np.clip(places, 0, X.shape[axis] - 1)
+
+    def blend(weights: Array) -> Enclosure:
+        total = weights.sum(axis=1, keepdims=True)
+        matrices = []
+        for part in (weights / total, np.abs(weights / total), error / np.abs(total)):
+            matrix = np.zeros((x.size, X.shape[axis]))
+            np.add.at(matrix, (np.arange(x.size)[:, np.newaxis], clipped), part)
+            matrices.append(matrix)
+        W, magnitudes, errors = matrices
+
+        def combine(matrix: Array, values: Array) -> Array:
+            return np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis)
+
+        with np.errstate(all="ignore"):
+            spread = combine(magnitudes, X.error) + combine(errors, X.magnitude)
+            return X.from_terms(combine(W, X.value), combine(magnitudes, X.magnitude), spread, 2 * reach + 2)
+
+    return admit("Weights outside", **{name: lambda each=each: blend(each) for name, each in forms.items()})
+
+
+def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Array]) -> Enclosure:
+    old = X.shape[axis]
+    places = [np.clip(rounding(x + shift), 0, old - 1).astype(int) for shift in (0.0, -TIE_DISTANCE, TIE_DISTANCE)]
+    is_exact = np.equal(x, np.round(x * 4096) / 4096)  # a coordinate with few digits is computed exactly
+    doubtful = (places[1] != places[2]) & ~is_exact
+    Y = X.moved(lambda v: np.take(v, places[0], axis))
+    if doubtful.any():
+        mask = doubtful.reshape([-1 if each == axis else 1 for each in range(len(X.shape))])
+        Y = Enclosure(Y.value, np.where(mask, np.inf, Y.error), Y.dtype)
+    return Y
+
+
+def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
+    """Interpolate along one axis. The weight has the rounding error of a coordinate in float."""
+    old = X.shape[axis]
+    x = np.clip(x, 0, old - 1)
+    below = np.floor(x).astype(int)
+    weight = x - below
+    shape = [-1 if each == axis else 1 for each in range(len(X.shape))]
+    first, second = (
+        X.moved(lambda v, p=places: np.take(v, p, axis))  # type: ignore[misc]
+        for places in (below, np.minimum(below + 1, old - 1))
+    )
+    error_of_weight = 4 * (np.abs(x) + 1) * 2.0**-24
+    w = Enclosure(weight.reshape(shape), error_of_weight.reshape(shape), X.dtype)
+    return admit(
+        "Interpolation",
+        written=lambda: (1.0 - w) * first + w * second,
+        lerp=lambda: first + w * (second - first),
+    )
+
+
+RESIZE_ENCLOSURES: Mapping[str, NodeEnclosure] = {"Resize": _resize, "Upsample": _resize}

@@ -1,0 +1,121 @@
+"""Pooling, LRN and Resize agree with loops over the elements in double."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.reference.enclosures import enclose_node
+from conformance.reference.nodes import Node
+from conformance.reference.numbers.enclosure import admissible_mask
+
+
+def enclose(op_type: str, *inputs: Any, opset: int = 22, **attributes: Any) -> Any:
+    (tensor,) = enclose_node(
+        Node(op_type, tuple(f"i{k}" for k in range(len(inputs))), ("o0",), attributes, opset), list(inputs)
+    )
+    return tensor
+
+
+def assert_close(tensor: Any, wanted: Any) -> None:
+    """Assert that a tensor contains numbers in double, and neither zeros nor the numbers times 1.01."""
+    assert tensor.shape == wanted.shape
+    assert (np.abs(tensor.value - wanted) <= tensor.error + 2.0**-48 * np.abs(wanted).max()).all()
+    visible = np.abs(wanted) > 0.05 * np.abs(wanted).max()
+    assert not admissible_mask((wanted * 1.01).astype(tensor.dtype), tensor)[visible].any()
+    assert not admissible_mask(np.zeros(wanted.shape, tensor.dtype), tensor)[visible].any()
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(4)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_lp_pool_is_the_norm_of_each_window(p: int, random: np.random.Generator) -> None:
+    X = random.standard_normal((1, 2, 5, 6)).astype(np.float32)
+    padded = np.pad(X.astype(float), [(0, 0), (0, 0), (1, 0), (0, 1)])
+    wanted = np.zeros((1, 2, 2, 6))
+    for channel, row, column in np.ndindex(2, 2, 6):
+        window = padded[0, channel, 2 * row : 2 * row + 3, column : column + 2]
+        wanted[0, channel, row, column] = (np.abs(window) ** p).sum() ** (1 / p)
+    assert_close(enclose("LpPool", X, p=p, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 0, 1]), wanted)
+    whole = (np.abs(X.astype(float)) ** p).sum((2, 3), keepdims=True) ** (1 / p)
+    assert_close(enclose("GlobalLpPool", X, p=p), whole)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_lrn_divides_by_the_squares_of_neighbouring_channels(size: int, random: np.random.Generator) -> None:
+    X = random.standard_normal((2, 5, 3)).astype(np.float32)
+    wanted = np.zeros(X.shape)
+    for n, c, d in np.ndindex(*X.shape):
+        region = X[n, max(0, c - (size - 1) // 2) : min(4, c + -(-(size - 1) // 2)) + 1, d].astype(float)
+        wanted[n, c, d] = X[n, c, d] / (1.5 + 0.25 / size * (region**2).sum()) ** 0.5
+    assert_close(enclose("LRN", X, size=size, alpha=0.25, beta=0.5, bias=1.5), wanted)
+
+
+def cubic(distance: float, a: float) -> float:
+    """Return the weight of the cubic convolution of Keys at a distance."""
+    if distance <= 1:
+        return (a + 2) * distance**3 - (a + 3) * distance**2 + 1
+    return a * distance**3 - 5 * a * distance**2 + 8 * a * distance - 4 * a if distance < 2 else 0.0
+
+
+@pytest.mark.parametrize(("outside", "a"), [(0, -0.75), (1, -0.5)])
+def test_resize_cubic_weighs_four_neighbours(outside: int, a: float, random: np.random.Generator) -> None:
+    X, scale = random.standard_normal((1, 1, 6)).astype(np.float32), 1.5
+    wanted = np.zeros((1, 1, 9))
+    for place in range(9):
+        x = (place + 0.5) / scale - 0.5
+        taps = [int(np.floor(x)) + offset for offset in (-1, 0, 1, 2)]
+        weights = np.array([cubic(abs(x - tap), a) * (not outside or 0 <= tap < 6) for tap in taps])
+        values = np.array([X[0, 0, min(max(tap, 0), 5)] for tap in taps], float)
+        wanted[0, 0, place] = (weights * values).sum() / weights.sum()
+    scales = np.array([1, 1, scale], np.float32)
+    assert_close(enclose("Resize", X, None, scales, mode="cubic", exclude_outside=outside, cubic_coeff_a=a), wanted)
+
+
+def test_resize_with_antialias_averages_all_elements_under_the_triangle(random: np.random.Generator) -> None:
+    X, scale = random.standard_normal((1, 1, 12)).astype(np.float32), 0.25
+    tensor = enclose("Resize", X, None, np.array([1, 1, scale], np.float32), mode="linear", antialias=1)
+    x = (1 + 0.5) / scale - 0.5
+    weights = np.array([max(0.0, 1 - abs(place - x) * scale) for place in range(12)])
+    wanted = (weights * X[0, 0]).sum() / weights.sum()
+    assert abs(tensor.value[0, 0, 1] - wanted) <= tensor.error[0, 0, 1] < 1e-4
+
+
+def test_resize_crop_takes_the_region_and_the_extrapolation_value() -> None:
+    X = np.arange(5, dtype=np.float32).reshape(1, 1, 5)
+    roi, sizes = np.array([0, 0, 0.5, 1, 1, 1.5], np.float32), np.array([1, 1, 5])
+    tensor = enclose(
+        "Resize", X, roi, None, sizes, mode="linear", coordinate_transformation_mode="tf_crop_and_resize",
+        extrapolation_value=-7.0,
+    )  # fmt: skip
+    assert tensor.value.tolist() == [[[2, 3, 4, -7, -7]]]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("not_larger", (3, 6)), ("not_smaller", (5, 10))])
+def test_resize_keeps_the_aspect_ratio(policy: str, expected: tuple[int, int]) -> None:
+    X = np.zeros((1, 1, 2, 4), np.float32)
+    tensor = enclose("Resize", X, None, None, np.array([5, 6]), axes=[2, 3], keep_aspect_ratio_policy=policy)
+    assert tensor.shape[2:] == expected
+
+
+def test_max_unpool_writes_elements_to_their_indices() -> None:
+    X, places = np.array([[[[1, 2], [3, 4]]]], np.float32), np.array([[[[5, 7], [13, 15]]]])
+    tensor = enclose("MaxUnpool", X, places, kernel_shape=[2, 2], strides=[2, 2])
+    assert {index: float(x) for index, x in enumerate(np.ravel(tensor)) if x} == {5: 1, 7: 2, 13: 3, 15: 4}
+
+
+@pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER"])
+def test_conv_transpose_with_auto_pad_cuts_half_of_the_surplus(mode: str, random: np.random.Generator) -> None:
+    X, W = random.standard_normal((1, 1, 4)).astype(np.float32), random.standard_normal((1, 1, 5)).astype(np.float32)
+    whole = np.zeros(11)
+    for place, tap in product(range(4), range(5)):
+        whole[2 * place + tap] += float(X[0, 0, place]) * float(W[0, 0, tap])
+    start = 1 if mode == "SAME_UPPER" else 2
+    wanted = whole[start : start + 8].reshape(1, 1, 8)
+    assert_close(enclose("ConvTranspose", X, W, strides=[2], auto_pad=mode), wanted)
