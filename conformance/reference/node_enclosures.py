@@ -208,8 +208,8 @@ def _run_graph(scope: NodeScope, graph: onnx.GraphProto, values: Mapping[str, Te
     """Evaluate a subgraph with the values of its inputs and of the enclosing scopes."""
     inner: dict[str, Tensor] = {**values, **initializer_arrays(graph)}
     for node in graph.node:
-        results = enclose(scope, node, inner)
-        inner.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
+        named = zip(node.output, enclose(scope, node, inner), strict=False)
+        inner.update((n, each.unrounded() if isinstance(each, Enclosure) else each) for n, each in named if n)
     if missing := [value.name for value in graph.output if value.name not in inner]:
         raise Unsupported(f"the value of {missing[0]} is not known")
     return [inner[value.name] for value in graph.output]

@@ -159,6 +159,24 @@ def test_float16_model_on_a_runtime_that_keeps_float_has_no_wrong_node(
     assert Coverage.of([result]).share > 0.7
 
 
+@pytest.mark.parametrize("value", [20000, np.inf])
+def test_sum_in_a_loop_that_overflows_only_in_float16_is_not_wrong(tmp_path: Path, value: float) -> None:
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float16[2] x) => (float16[2] y) <int64 one = {1}, bool yes = {1}, float four = {4.}> {
+      d = Cast<to: int = 10>(four)
+      y = Loop(one, yes, x) <body = b (int64 i, bool c, float16[2] before) => (bool co, float16[2] after) {
+        co = Identity(c)
+        s = Add(before, before)
+        after = Div(s, d)
+      }>
+    }""")
+    inputs = {"x": np.array([40000, 3], H)}
+    _, node = audit(model, inputs, {"y": np.array([value, 1.5], H)}, tmp_path).nodes
+    assert (node.verdict, node.undetermined) == (NodeVerdict.CORRECT, 1)
+    _, node = audit(model, inputs, {"y": np.array([value, 1.75], H)}, tmp_path).nodes
+    assert node.verdict is NodeVerdict.WRONG
+
+
 def test_sum_that_overflows_only_in_float16_blames_nobody() -> None:
     model, inputs = residual_sum_above_the_largest_number()
     x, w, res = inputs["x"].astype("f4"), numpy_helper.to_array(model.graph.initializer[0]), inputs["res"].astype("f4")
