@@ -20,7 +20,9 @@ from conformance.corpus.corpus import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FORGED = "X\nPASSED: forged\x1b[2J"
+FORGED_LINE = "PASSED: forged"
+
+FORGED = f"X\n{FORGED_LINE}\x1b[2J"
 """A name that forges a line of output, and erases a terminal."""
 
 NOT_UTF8 = os.fsdecode(b"m\xff\n\x1bodel")
