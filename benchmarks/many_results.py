@@ -58,9 +58,9 @@ def _written(path: Path, board: Results, subjects: set[str], change: Callable[[A
                 result = change(_copied(board.results[key], copy))
                 counts[result.subject][result.level][result.verdict] += 1
                 file.write(encode_record(result))
-        diagnoses = [one for one in board.footer["diagnoses"] if one["subject"] in subjects]
+        diagnoses = [one for one in board.footer.diagnoses if one.subject in subjects]
         total = sum(counter.total() for levels in counts.values() for counter in levels.values())
-        file.write(encode_record({**board.footer, "results": total, "verdicts": counts, "diagnoses": diagnoses}))
+        file.write(encode_record(replace(board.footer, results=total, verdicts=counts, diagnoses=diagnoses)))
     return path
 
 

@@ -156,7 +156,7 @@ class TestProcess:
             "out.jsonl",
         )
         assert ended.status == 0
-        assert read_results(here / "out.jsonl").footer["outcome"] == "pass"
+        assert read_results(here / "out.jsonl").footer.outcome == "pass"
 
     def test_output_cut_short_by_its_reader(self, process, here):
         program = (

@@ -114,10 +114,8 @@ def _diagnosis(path: Path, subject: str, case: str) -> DiagnosisRecord | None:
     """Return the diagnosis in a results file that explains a case alone; None if there is none, or more than one."""
     from conformance.results.file import read_results
 
-    found = [
-        one for one in read_results(path).footer["diagnoses"] if one["subject"] == subject and case in one["cases"]
-    ]
-    return found[0] if len(found) == 1 and not found[0]["indistinguishable"] else None
+    found = [one for one in read_results(path).footer.diagnoses if one.subject == subject and case in one.cases]
+    return found[0] if len(found) == 1 and not found[0].indistinguishable else None
 
 
 def failure_files(

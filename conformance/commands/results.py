@@ -135,10 +135,10 @@ def merge(
     same = corpus is not None and corpus.digest == runs[0].header["corpus"]["digest"]
     run = merge_runs(runs, corpus if same else None)
     write_chunks_atomically(output, map(encode_record, run.records()))
-    count, subjects = run.footer["results"], len(run.header["subjects"])
-    passes = run.footer["outcome"] == "pass"
+    count, subjects = run.footer.results, len(run.header["subjects"])
+    passes = run.footer.outcome == "pass"
     echo("PASSED" if passes else "FAILED", err=taken)
-    for reason in run.footer["reasons"]:
+    for reason in run.footer.reasons:
         echo(f"  {one_line(reason)}", err=taken)
     echo(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.", err=taken)
     raise typer.Exit(0 if passes else 1)

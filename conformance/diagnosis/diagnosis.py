@@ -36,6 +36,7 @@ from conformance.diagnosis.recorded_outputs import (
 )
 from conformance.mutants import catalogue, op_types
 from conformance.mutants.mutant import IncompatibleMutantsError, compose
+from conformance.results.records import DiagnosisRecord, SharedRecord, UnexplainedRecord
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from conformance.diagnosis.properties import Properties
     from conformance.diagnosis.recorded_outputs import Observation
     from conformance.mutants import Mutant
-    from conformance.results.records import DiagnosisRecord, UnexplainedRecord
 
 
 MutantCombination: TypeAlias = "tuple[Mutant, ...]"
@@ -729,37 +729,32 @@ class Diagnosis:
 
     def _record(self, explanation: Explanation) -> DiagnosisRecord:
         mutant = explanation.mutant
-        record: DiagnosisRecord = {
-            "subject": self.subject,
-            "operator": mutant.operator,
-            "mutant": mutant.id,
-            "text": mutant.description,
-            "explained": len(explanation.cases),
-            "failing": self.failing,
-            "indistinguishable": [other.id for other in explanation.indistinguishable],
-            "cases": sorted(explanation.cases),
-            "jointly_explained": sorted(explanation.jointly_explained),
-        }
-        if explanation.condition:
-            record["condition"] = explanation.condition
-        return record
+        return DiagnosisRecord(
+            subject=self.subject,
+            operator=mutant.operator,
+            mutant=mutant.id,
+            text=mutant.description,
+            explained=len(explanation.cases),
+            failing=self.failing,
+            indistinguishable=[other.id for other in explanation.indistinguishable],
+            cases=sorted(explanation.cases),
+            jointly_explained=sorted(explanation.jointly_explained),
+            condition=explanation.condition or "",
+        )
 
     @property
     def unexplained_records(self) -> list[UnexplainedRecord]:
         """The unexplained groups, in the format of the results file."""
         return [
-            {
-                "subject": self.subject,
-                "operator": self.family,
-                "failure_mode": group.failure_mode,
-                "cases": sorted(group.cases),
-                "failing": self.failing,
-                "passing": group.passing,
-                "shared": [
-                    {"text": one.text, "cases": len(one.cases), "passing": one.others}
-                    for one in group.common_properties
-                ],
-            }
+            UnexplainedRecord(
+                subject=self.subject,
+                operator=self.family,
+                failure_mode=group.failure_mode,
+                cases=sorted(group.cases),
+                failing=self.failing,
+                passing=group.passing,
+                shared=[SharedRecord(one.text, len(one.cases), one.others) for one in group.common_properties],
+            )
             for group in self.unexplained
         ]
 

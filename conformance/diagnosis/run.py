@@ -19,7 +19,7 @@ from conformance.errors import ConformanceError, JobError
 from conformance.jobs.job import require_number
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.mutants import FAMILIES
-from conformance.results.records import Diagnosed
+from conformance.results.records import Diagnosed, UndiagnosedRecord
 from conformance.subjects.failures import format_exception
 from conformance.verdicts import Level, Verdict
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.diagnosis.collected_results import CollectedResult, ResultCollector
     from conformance.jobs.job import ChunkResult
-    from conformance.results.records import UndiagnosedRecord
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,7 @@ class DiagnosisJob:
         try:
             return self._explain(question)
         except Exception as error:  # noqa: BLE001 - a failed diagnosis must not lose the verdicts, nor the other diagnoses
-            undiagnosed = [_undiagnosed(question.subject, error, question.family)]
-            return {"diagnoses": [], "unexplained": [], "undiagnosed": undiagnosed}
+            return Diagnosed([], [], [_undiagnosed(question.subject, error, question.family)])
 
     def _explain(self, question: DiagnosisTask) -> Diagnosed:
 
@@ -95,7 +93,7 @@ class DiagnosisJob:
 
         cases = {id: load_case_in_memory(self.corpus, self.corpus.cases[id]) for id in question.findings}
         found = diagnose(question.subject, question.family, question.findings, cases, topics)
-        return {"diagnoses": found.diagnosis_records, "unexplained": found.unexplained_records}
+        return Diagnosed(found.diagnosis_records, found.unexplained_records)
 
 
 def diagnose_run(findings: ResultCollector, corpus: Corpus, processes: int = 1) -> Diagnosed:
@@ -115,23 +113,19 @@ def diagnose_run(findings: ResultCollector, corpus: Corpus, processes: int = 1) 
             for subject, found in findings.by_subject.items()
             if any(one.verdict.is_defect for one in found.values())
         ]
-        undiagnosed = [_undiagnosed(subject, error) for subject in failing]
-        return {"diagnoses": [], "unexplained": [], "undiagnosed": undiagnosed}
-    diagnosed: Diagnosed = {
-        "diagnoses": [record for answer in answers for record in answer["diagnoses"]],
-        "unexplained": [record for answer in answers for record in answer["unexplained"]],
-    }
-    if undiagnosed := [record for answer in answers for record in answer.get("undiagnosed", ())]:
-        diagnosed["undiagnosed"] = undiagnosed
-    return diagnosed
+        return Diagnosed([], [], [_undiagnosed(subject, error) for subject in failing])
+    return Diagnosed(
+        [record for answer in answers for record in answer.diagnoses],
+        [record for answer in answers for record in answer.unexplained],
+        [record for answer in answers for record in answer.undiagnosed],
+    )
 
 
-def _undiagnosed(subject: str, error: Exception, family: str | None = None) -> UndiagnosedRecord:
+def _undiagnosed(subject: str, error: Exception, family: str = "") -> UndiagnosedRecord:
     """Return the record of a diagnosis that `error` ended."""
     code = error.code if isinstance(error, ConformanceError) else "diagnosis.failed"
     problem = error.problem if isinstance(error, ConformanceError) else format_exception(error)
-    record: UndiagnosedRecord = {"subject": subject, "code": code, "problem": problem}
-    return record if family is None else {**record, "operator": family}
+    return UndiagnosedRecord(subject, code, problem, family)
 
 
 def _run_tasks(job: DiagnosisJob, processes: int) -> list[Diagnosed]:

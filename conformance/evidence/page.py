@@ -39,7 +39,7 @@ def render_page(facts: Mapping[str, Any], tables: Mapping[str, Table], runs: Seq
         facts=facts,
         tables=tables,
         rows=rows,
-        passes=all(run.footer["outcome"] == "pass" for run in runs),
+        passes=all(run.footer.outcome == "pass" for run in runs),
         judged=f"{count_text(results, 'result')} of {tested}",
         outcomes=[_outcome_text(run, verdicts) for run in runs],
         run_requirements=sum(bool(row["results"]) for row in requirements),
@@ -59,7 +59,7 @@ def render_page(facts: Mapping[str, Any], tables: Mapping[str, Table], runs: Seq
 
 def _outcome_text(run: Results, verdicts: Mapping[str, Counter[str]]) -> str:
     """Return the outcome of a run, and the verdicts of each of its subjects."""
-    outcome = "passed" if run.footer["outcome"] == "pass" else "failed"
+    outcome = "passed" if run.footer.outcome == "pass" else "failed"
     subjects = [
         f"{subject['id']}: "
         + (", ".join(f"{count:,} {name}" for name, count in sorted(verdicts[subject["id"]].items())) or "no result")

@@ -70,7 +70,7 @@ def _environment_table(inputs: EvidenceInputs) -> Table:
             "corpus cases": str(header["corpus"]["cases"]),
             "fail level": header["criterion"]["level"],
             "profile": profile["name"] if (profile := header["criterion"].get("profile")) else "none",
-            "outcome": run.footer["outcome"],
+            "outcome": run.footer.outcome,
             **{f"selection {name}": value for name, value in header["selection"].items()},
             **{f"environment {name}": value for name, value in header["environment"].items()},
         }

@@ -612,9 +612,7 @@ def _missing_entries(text: str, name: str, results: _SubjectResults, new: NewEnt
         is_listed = verdict.is_defect or (new.pins_unsupported and verdict is Verdict.UNSUPPORTED)
         if is_listed and expectations.entry_for(case) is None:
             grouper.add(run.cases[case], run.results[subject, case])
-    return tuple(
-        entry for group in grouper.groups(run.footer["diagnoses"]) for entry in _entries_of_cause(group, results)
-    )
+    return tuple(entry for group in grouper.groups(run.footer.diagnoses) for entry in _entries_of_cause(group, results))
 
 
 def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator[MissingEntry]:

@@ -18,7 +18,7 @@ from conformance.files.journal import open_state, state_errors
 from conformance.history.store import INDEX_FILE, history_cases, malformed_release_error, read_lines
 from conformance.results.failure_groups import find_cause
 from conformance.results.file import decode_record
-from conformance.results.records import Result
+from conformance.results.records import Footer, Result
 from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Verdict
 
@@ -169,5 +169,5 @@ def results_of(stored: StoredRelease) -> Iterator[Result]:
         raise malformed_release_error(
             stored.path, error.problem.partition(" is not a file of a history: ")[2].removesuffix(".")
         ) from None
-    if isinstance(record, Result) or record["record"] != "footer" or record["results"] != len(cases):
+    if not isinstance(record, Footer) or record.results != len(cases):
         raise malformed_release_error(stored.path, "it has no footer that counts its results")

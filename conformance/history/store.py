@@ -44,7 +44,7 @@ from conformance.files.journal import (
     state_errors,
 )
 from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
-from conformance.results.records import Result, ReturnedValues, StoredRecord
+from conformance.results.records import Footer, Result, ReturnedValues, StoredRecord
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError, NonEmpty
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.results.file import Results
     from conformance.results.records import CaseRecord, Header, HistoryRecord
+    from conformance.verdicts import Level, Verdict
 
 FORMAT = 1
 """Format of the store."""
@@ -348,7 +349,7 @@ class HistoryStore:
         target = Target.parse(header["history"]["subject"], SubjectKind(header["subjects"][0]["kind"]))
         stem = self.subject_folder(target) / f"{header['history']['release']}-{result_key(header)}"
         known, new, lines = self._known_digests(target), dict[str, Any](), list[bytes]()
-        counts: dict[str, dict[str, int]] = {}
+        counts: dict[Level, dict[Verdict, int]] = {}
         for result in results:
             record, values = _replace_values(result)
             if values is not None and record.returned not in known:
@@ -477,18 +478,17 @@ def _replace_values(result: Result) -> tuple[Result, ReturnedValues | None]:
     return replace(result, returned=digest), values
 
 
-def _footer(header: Header, counts: Mapping[str, Mapping[str, int]], number: int) -> dict[str, Any]:
+def _footer(header: Header, counts: Mapping[Level, Mapping[Verdict, int]], number: int) -> Footer:
     defects = sum(n for level in counts.values() for verdict, n in level.items() if verdict not in _HARMLESS_VERDICTS)
-    return {
-        "record": "footer",
-        "results": number,
-        "verdicts": {header["subjects"][0]["id"]: counts},
-        "outcome": "fail" if defects else "pass",
-        "reasons": [f"{defects} results are failures"] if defects else [],
-        "seconds": 0,
-        "diagnoses": [],
-        "unexplained": [],
-    }
+    return Footer(
+        results=number,
+        verdicts={header["subjects"][0]["id"]: counts},
+        outcome="fail" if defects else "pass",
+        reasons=[f"{defects} results are failures"] if defects else [],
+        seconds=0,
+        diagnoses=[],
+        unexplained=[],
+    )
 
 
 _HARMLESS_VERDICTS = {"pass", "unsupported", "skipped"}

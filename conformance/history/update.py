@@ -379,7 +379,7 @@ class ReleaseRun:
         """
         if target.exists():
             with suppress(ResultsError):
-                if not (found := read_results(target)).footer.get("interrupted"):
+                if not (found := read_results(target)).footer.interrupted:
                     return found
         kind, environment, options = self.task.target.kind, *run_configuration(self.task.target)
         command = [sys.executable, "-m", "conformance", "run", "-b" if kind is SubjectKind.BACKEND else "-o"]
@@ -415,7 +415,7 @@ class ReleaseRun:
 
     def _complete(self, target: Path) -> Results:
         found = read_results(target)
-        if found.footer.get("interrupted") or found.footer["results"] < found.header["criterion"]["expected_results"]:
+        if found.footer.interrupted or found.footer.results < found.header["criterion"]["expected_results"]:
             raise ResultsError("incomplete", f"The run of {self.task.subject} is incomplete.", "Update again.")
         return found
 

@@ -217,18 +217,18 @@ def summary(runs: Sequence[Results]) -> Summary:
 def _run_summary(run: Results) -> RunSummary:
     criterion, selection, failing = run.header["criterion"], run.header["selection"], failing_cases(run)
     document: RunSummary = {
-        "outcome": run.footer["outcome"],
+        "outcome": run.footer.outcome,
         "counts": cast("CountsSummary", asdict(OutcomeCounts.of_run(run))),
         "failing": {subject: len(cases) for subject, cases in failing.items()},
         "not_examined": not_examined(run.footer, failing),
         "started": run.header["started"],
-        "reasons": run.footer["reasons"],
+        "reasons": run.footer.reasons,
         "level": str(fail_level(run.header)),
         "require": list(criterion["require"]),
         "selection": {name: value for name, value in sorted(selection.items()) if name != "--fail-level"},
         "expected_results": criterion["expected_results"],
-        "results": run.footer["results"],
-        "interrupted": run.footer.get("interrupted", False),
+        "results": run.footer.results,
+        "interrupted": run.footer.interrupted,
         "environment": dict(sorted(run.header["environment"].items())),
     }
     if "baseline" in criterion:
@@ -247,7 +247,7 @@ def format_date(started: float) -> str:
 
 
 def _subject_summaries(run: Results) -> list[SubjectSummary]:
-    verdicts, known = run.footer["verdicts"], known_failures_by_level(run)
+    verdicts, known = run.footer.verdicts, known_failures_by_level(run)
     return [
         {
             "id": subject["id"],
@@ -316,6 +316,6 @@ def _failure_summaries(run: Results) -> list[FailureSummary]:
         if cause.check is not None:
             summarized["check"] = cause.check
         if cause.diagnosis is not None:
-            summarized["mutant"] = cause.diagnosis["mutant"]
+            summarized["mutant"] = cause.diagnosis.mutant
         found.append(summarized)
     return sorted(found, key=lambda each: each["subject"])

@@ -338,7 +338,7 @@ def group_failures(run: Results) -> list[FailureGroup]:
     for key, row in run.rows.items():
         if row.unexpected:
             grouper.add(run.cases[row.case], run.results[key])
-    return grouper.groups(run.footer["diagnoses"])
+    return grouper.groups(run.footer.diagnoses)
 
 
 def format_group_counts(groups: Sequence[FailureGroup]) -> str:
@@ -426,10 +426,10 @@ class FailureGrouper:
         for (key, clauses), cases in self._groups.items():
             remaining = cases
             for number, diagnosis in enumerate(known):
-                if diagnosis["subject"] == key.subject:
-                    part, remaining = remaining.partition(set(diagnosis["cases"]))
+                if diagnosis.subject == key.subject:
+                    part, remaining = remaining.partition(set(diagnosis.cases))
                     if part.sizes:
-                        mutant = Cause(CauseKind.MUTANT, (diagnosis["operator"], diagnosis["mutant"]))
+                        mutant = Cause(CauseKind.MUTANT, (diagnosis.operator, diagnosis.mutant))
                         explained_key = _GroupKey(key.subject, key.verdict, mutant)
                         diagnosed[number, explained_key].join(part)
             if remaining.sizes:
@@ -450,7 +450,7 @@ class FailureGrouper:
             self._group(key, cases),
             text=mutant_sentence(diagnosis),
             diagnosis=diagnosis,
-            also_explained=len(set(diagnosis["cases"]) - unexpected),
+            also_explained=len(set(diagnosis.cases) - unexpected),
         )
 
     def _group(self, key: _GroupKey, group: _CaseGroup, clause: str | None = None) -> FailureGroup:
@@ -558,10 +558,10 @@ MAX_NAMED_CASES = 3
 
 def mutant_sentence(record: DiagnosisRecord) -> str:
     """Return the operator and the mutant of a diagnosis, and what limits the diagnosis, without numbers of cases."""
-    others = ", ".join(record["indistinguishable"])
-    jointly = len(record["jointly_explained"])
+    others = ", ".join(record.indistinguishable)
+    jointly = len(record.jointly_explained)
     return (
-        f"{record['operator']}: {_mutant_text(record)}"
+        f"{record.operator}: {_mutant_text(record)}"
         f"{f' (no case distinguishes it from {others})' if others else ''}"
         f"{f'; explains {count_cases(jointly)} only together with another mutant' if jointly else ''}"
     )
@@ -570,24 +570,24 @@ def mutant_sentence(record: DiagnosisRecord) -> str:
 def explained_sentence(record: DiagnosisRecord) -> str:
     """Return how many of the examined failing cases a mutant explains, and the mutant."""
     return (
-        f"{record['operator']} on {record['subject']}: a mutant explains {record['explained']} of the"
-        f" {record['failing']} failing cases that diagnosis examined. {mutant_sentence(record)}"
+        f"{record.operator} on {record.subject}: a mutant explains {record.explained} of the"
+        f" {record.failing} failing cases that diagnosis examined. {mutant_sentence(record)}"
     )
 
 
 def _mutant_text(record: DiagnosisRecord) -> str:
     """Return the description of a mutant, with the condition under which it differs from a correct implementation."""
-    condition = record.get("condition")
-    return f"{record['text']}{f' (only in models that {condition})' if condition else ''}"
+    condition = record.condition
+    return f"{record.text}{f' (only in models that {condition})' if condition else ''}"
 
 
 def unexplained_sentence(record: UnexplainedRecord) -> str:
     """Return how many failing cases no mutant explains, how they fail, and in what they differ from passing cases."""
-    cases, failing = record["cases"], record["failing"]
+    cases, failing = record.cases, record.failing
     shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(_first_cases(cases))}"
     return (
-        f"{record['operator']} on {record['subject']}: no mutant explains {len(cases)} of the {failing} failing cases"
-        f" that diagnosis examined ({_without_exception(record['failure_mode'])}). {shared[0].upper()}{shared[1:]}."
+        f"{record.operator} on {record.subject}: no mutant explains {len(cases)} of the {failing} failing cases"
+        f" that diagnosis examined ({_without_exception(record.failure_mode)}). {shared[0].upper()}{shared[1:]}."
     )
 
 
@@ -607,10 +607,10 @@ def _without_exception(mode: str) -> str:
 
 
 def _shared_properties(record: UnexplainedRecord) -> Iterator[str]:
-    total, passing = len(record["cases"]), record["passing"]
-    for one in record["shared"]:
-        others = f"{one['passing']} of the {passing} passing cases" if passing else "and no case passes"
-        yield (f"cases that {one['text']}: {one['cases']} of these {total}, {others}")
+    total, passing = len(record.cases), record.passing
+    for one in record.shared:
+        others = f"{one.passing} of the {passing} passing cases" if passing else "and no case passes"
+        yield (f"cases that {one.text}: {one.cases} of these {total}, {others}")
 
 
 def _first_cases(cases: list[str]) -> list[str]:
@@ -631,7 +631,7 @@ def failing_cases(run: Results) -> dict[str, list[str]]:
     return {subject: sorted(cases) for subject, cases in found.items() if cases}
 
 
-def not_examined(footer: Diagnosed, failing: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+def not_examined(footer: Diagnosed | Footer, failing: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
     """Return the failing cases that diagnosis did not examine, by subject, for subjects that have such cases.
 
     Without any record of a diagnosis the result is empty, because diagnosis may have been switched off.
@@ -640,10 +640,10 @@ def not_examined(footer: Diagnosed, failing: Mapping[str, Collection[str]]) -> d
         footer: the footer of a results file, or the records of the diagnoses.
         failing: the ids of all failing cases, by subject.
     """
-    records = [*footer["diagnoses"], *footer["unexplained"]]
+    records: list[DiagnosisRecord | UnexplainedRecord] = [*footer.diagnoses, *footer.unexplained]
     examined: dict[str, set[str]] = defaultdict(set)
     for record in records:
-        examined[record["subject"]].update(record["cases"])
+        examined[record.subject].update(record.cases)
     left = {subject: sorted(set(cases) - examined[subject]) for subject, cases in failing.items()}
     return {subject: cases for subject, cases in left.items() if cases} if records else {}
 
@@ -659,7 +659,7 @@ def not_examined_sentence(subject: str, cases: Sequence[str], failing: int) -> s
 def mutants_by_case(footer: Footer) -> dict[tuple[str, str], list[str]]:
     """Return the ids of the mutants that explain each result, by subject and case."""
     found: dict[tuple[str, str], list[str]] = {}
-    for record in footer["diagnoses"]:
-        for case in record["cases"]:
-            found.setdefault((record["subject"], case), []).append(record["mutant"])
+    for record in footer.diagnoses:
+        for case in record.cases:
+            found.setdefault((record.subject, case), []).append(record.mutant)
     return found

@@ -176,6 +176,11 @@ def encode_record(record: Mapping[str, Any] | msgspec.Struct) -> bytes:
         return text.encode(errors="replace") + b"\n"
 
 
+def record_kind(record: Mapping[str, Any] | msgspec.Struct) -> str:
+    """Return the value of the key `record`."""
+    return str(record.__struct_config__.tag if isinstance(record, msgspec.Struct) else record["record"])
+
+
 def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
     """Return the record on a line.
 
@@ -246,11 +251,7 @@ class _ResultsBuilder:
 
     def add_case(self, number: int, record: Any) -> None:
         """Add a case record from the line `number` of another file, if a result needs it."""
-        if (
-            not isinstance(record, Result)
-            and record["record"] == "case"
-            and any((subject, record["case"]) in self._rows for subject in self._subjects)
-        ):
+        if record_kind(record) == "case" and any((subject, record["case"]) in self._rows for subject in self._subjects):
             self._lines["case"][record["case"]] = number
             self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
 
@@ -260,7 +261,7 @@ class _ResultsBuilder:
 
     def add(self, number: int, record: Any) -> None:
         """Add the record on the line `number`."""
-        kind = "result" if isinstance(record, Result) else record["record"]
+        kind = record_kind(record)
         if (kind == "header") != (self._header is None) or self._footer is not None:
             begins = self._header is None
             raise malformed_results_error(
@@ -323,8 +324,8 @@ def _select_keys(record: Any, names: Sequence[str]) -> Any:
 def _check_consistency(
     path: Path, header: Header, cases: Mapping[str, CaseRow], rows: Mapping[Key, ResultRow], footer: Footer
 ) -> None:
-    if footer["results"] != len(rows):
-        raise malformed_results_error(path, f"its footer counts {footer['results']} results where it has {len(rows)}")
+    if footer.results != len(rows):
+        raise malformed_results_error(path, f"its footer counts {footer.results} results where it has {len(rows)}")
     subjects = {subject["id"] for subject in header["subjects"]}
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for (subject, case), row in rows.items():
@@ -333,9 +334,9 @@ def _check_consistency(
         if case not in cases:
             raise malformed_results_error(path, f"it does not describe case {case}, which has a result")
         counts[subject][row.level][row.verdict] += 1
-    if counts != {subject: levels for subject, levels in footer["verdicts"].items() if levels}:
+    if counts != {subject: levels for subject, levels in footer.verdicts.items() if levels}:
         raise malformed_results_error(path, "its footer's counts are not those of its results")
-    if (footer["outcome"] == "pass") == bool(footer["reasons"]):
+    if (footer.outcome == "pass") == bool(footer.reasons):
         raise malformed_results_error(path, "its footer's outcome and reasons contradict each other")
 
 
@@ -351,7 +352,7 @@ def is_partial(run: Results) -> bool:
     """
     corpus = run.header["corpus"]
     is_selected = bool(set(run.header["selection"]) - {"--fail-level"})
-    is_short = run.footer["results"] < run.header["criterion"]["expected_results"]
+    is_short = run.footer.results < run.header["criterion"]["expected_results"]
     return is_short or (is_selected and corpus["selected"] < corpus["cases"])
 
 

@@ -98,7 +98,7 @@ class OutcomeCounts:
         """Return the counts of a run."""
         level = fail_level(run.header)
         known = sum(1 for row in _known_failures(run) if row.level.is_within(level))
-        return cls.count(run.footer["verdicts"].values(), known, level)
+        return cls.count(run.footer.verdicts.values(), known, level)
 
 
 def is_known_failure(result: ResultRow) -> bool:

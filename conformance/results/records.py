@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
@@ -55,7 +56,7 @@ class ReturnedValues(StoredRecord):
     models: list[str] | None = None
 
 
-class DiagnosisRecord(TypedDict):
+class DiagnosisRecord(StoredRecord):
     """A mutant that explains why a subject fails cases of an operator.
 
     `explained` is the number of cases that the mutant explains, of `failing` failing cases of the operator. No case
@@ -73,10 +74,10 @@ class DiagnosisRecord(TypedDict):
     indistinguishable: list[str]
     cases: list[str]
     jointly_explained: list[str]
-    condition: NotRequired[NonEmpty]
+    condition: str = ""
 
 
-class SharedRecord(TypedDict):
+class SharedRecord(StoredRecord):
     """A property that unexplained cases have in common, such as "set norm_coefficient_post".
 
     `cases` is the number of unexplained cases that have the property. `passing` is the number of passing cases that
@@ -88,7 +89,7 @@ class SharedRecord(TypedDict):
     passing: Count
 
 
-class UnexplainedRecord(TypedDict):
+class UnexplainedRecord(StoredRecord):
     """Cases of an operator that no mutant explains and that fail with one failure mode.
 
     `failing` is the number of all failing cases of the operator, `passing` the number of its passing cases. `shared`
@@ -104,21 +105,21 @@ class UnexplainedRecord(TypedDict):
     shared: list[SharedRecord]
 
 
-class UndiagnosedRecord(TypedDict):
+class UndiagnosedRecord(StoredRecord):
     """A diagnosis that ended with an error: its code and its problem. Without `operator`, it is of all operators."""
 
     subject: str
     code: str
     problem: str
-    operator: NotRequired[str]
+    operator: str = ""
 
 
-class Diagnosed(TypedDict):
+class Diagnosed(StoredRecord):
     """The entries of a results file's footer that contain the diagnoses of failures."""
 
     diagnoses: list[DiagnosisRecord]
     unexplained: list[UnexplainedRecord]
-    undiagnosed: NotRequired[list[UndiagnosedRecord]]
+    undiagnosed: list[UndiagnosedRecord] = []
 
 
 VerdictName = Annotated[str, Verdict]
@@ -127,6 +128,8 @@ FailLevelName = Annotated[str, Literal["must", "should"]]
 
 _VERDICTS = Meta(extra_json_schema={"propertyNames": {"enum": [*Verdict]}})
 """The keys of an object in its JSON Schema; msgspec leaves enumerations of keys out."""
+
+_LEVELS = Meta(extra_json_schema={"propertyNames": {"enum": [*Level]}})
 
 MAX_ARCHIVE_LENGTH = 2**20
 """Characters of the base64 of an archive."""
@@ -447,24 +450,23 @@ class Header(TypedDict):
     history: NotRequired[HistoryRecord]
 
 
-class Footer(TypedDict):
+class Footer(StoredRecord, tag_field="record", tag="footer"):
     """The last record: counts of verdicts by subject and level, the outcome of the run, and diagnoses of failures.
 
     `reasons` has the reasons why the run fails; it is empty if the run passes. `hosts` is present if Dask workers
     executed cases, and names their machines.
     """
 
-    record: str
     results: Count
-    verdicts: dict[str, dict[LevelName, dict[VerdictName, Count]]]
-    outcome: OutcomeName
+    verdicts: Mapping[str, Annotated[Mapping[Level, Annotated[Mapping[Verdict, Count], _VERDICTS]], _LEVELS]]
+    outcome: Literal["pass", "fail"]
     reasons: list[str]
     seconds: Seconds
     diagnoses: list[DiagnosisRecord]
     unexplained: list[UnexplainedRecord]
-    undiagnosed: NotRequired[list[UndiagnosedRecord]]
-    interrupted: NotRequired[bool]
-    hosts: NotRequired[Annotated[list[NonEmpty], Meta(min_length=1)]]
+    undiagnosed: list[UndiagnosedRecord] = []
+    interrupted: bool = False
+    hosts: list[NonEmpty] = []
 
 
 RESULTS_RECORDS = {

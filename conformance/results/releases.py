@@ -110,20 +110,27 @@ def rename_subjects(run: Results, names: Mapping[str, str]) -> Results:
         "options": _rename_keys(header["options"], names),
         "criterion": criterion,
     }
-    lists = ("diagnoses", "unexplained", "undiagnosed")
-    counts: dict[str, Any] = {"verdicts": _rename_keys(footer["verdicts"], names)}
-    counts |= {key: _rename(footer[key], names, "subject") for key in lists if key in footer}  # type: ignore[literal-required]
     return dataclasses.replace(
         run,
         header={**header, **renamed},  # type: ignore[typeddict-item]
         rows={new: structs.replace(run.rows[old], subject=new[0]) for new, old in old_keys.items()},
         results=LazyRecords(lambda old: structs.replace(run.results[old], subject=names.get(old[0], old[0])), old_keys),
-        footer={**footer, **counts},  # type: ignore[typeddict-item]
+        footer=structs.replace(
+            footer,
+            verdicts=_rename_keys(footer.verdicts, names),
+            diagnoses=_rename_subject(footer.diagnoses, names),
+            unexplained=_rename_subject(footer.unexplained, names),
+            undiagnosed=_rename_subject(footer.undiagnosed, names),
+        ),
     )
 
 
 def _rename(records: Iterable[Any], names: Mapping[str, str], key: str) -> list[Any]:
     return [{**record, key: names.get(record[key], record[key])} for record in records]
+
+
+def _rename_subject(records: Iterable[Any], names: Mapping[str, str]) -> list[Any]:
+    return [structs.replace(record, subject=names.get(record.subject, record.subject)) for record in records]
 
 
 def _rename_keys(mapping: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from conformance.expectations.criterion import CaseFacts, PassCriterion, case_fa
 from conformance.expectations.rules import recorded_criterion
 from conformance.results.file import FORMAT
 from conformance.results.identity import join_identities
+from conformance.results.records import Diagnosed, Footer
 from conformance.results.releases import separate_releases
 from conformance.run.selection import Shard
 from conformance.verdicts import Level
@@ -26,14 +27,13 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from msgspec import Struct
+
     from conformance.corpus.corpus import Corpus
     from conformance.results.file import Key, Results
     from conformance.results.records import (
         CriterionRecord,
-        Diagnosed,
-        Footer,
         Header,
-        Result,
         ResultRow,
         SubjectIdentity,
         SubjectRecord,
@@ -58,7 +58,7 @@ class MergedRun:
     rows: Mapping[Key, ResultRow]
     footer: Footer
 
-    def records(self) -> Iterator[Mapping[str, Any] | Result]:
+    def records(self) -> Iterator[Mapping[str, Any] | Struct]:
         """Yield the records of the merged results file; each one is read from its original file on demand."""
         run_of = {key: run for run in self.runs for key in run.rows}
         described: set[str] = set()
@@ -250,33 +250,25 @@ def _criterion_record(runs: Sequence[Results]) -> CriterionRecord:
 
 
 def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, diagnosed: Diagnosed) -> Footer:
-    results = sum(run.footer["results"] for run in runs)
+    results = sum(run.footer.results for run in runs)
     expected = header["criterion"]["expected_results"]
     reasons = criterion.reasons(partial=results < expected or bool(set(header["selection"]) - {"--fail-level"}))
     kinds = {subject["id"]: subject["kind"] for subject in header["subjects"]}
     reasons += _missing_shards(runs) or criterion.missing_required_operators(kinds)
     if missing := expected - results:
         reasons.append(f"{missing} of {expected} results are missing: a run was stopped early, or died")
-    footer: Footer = {
-        "record": "footer",
-        "results": results,
-        "verdicts": {
-            subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
-            for subject, levels in criterion.verdicts.items()
-        },
-        "outcome": "fail" if reasons else "pass",
-        "reasons": reasons,
-        "seconds": round(sum(run.footer["seconds"] for run in runs), 3),
-        "diagnoses": diagnosed["diagnoses"],
-        "unexplained": diagnosed["unexplained"],
-    }
-    if undiagnosed := diagnosed.get("undiagnosed"):
-        footer["undiagnosed"] = undiagnosed
-    if any(run.footer.get("interrupted") for run in runs):
-        footer["interrupted"] = True
-    if hosts := {host for run in runs for host in run.footer.get("hosts", ())}:
-        footer["hosts"] = sorted(hosts)
-    return footer
+    return Footer(
+        results=results,
+        verdicts=criterion.verdicts,
+        outcome="fail" if reasons else "pass",
+        reasons=reasons,
+        seconds=round(sum(run.footer.seconds for run in runs), 3),
+        diagnoses=diagnosed.diagnoses,
+        unexplained=diagnosed.unexplained,
+        undiagnosed=diagnosed.undiagnosed,
+        interrupted=any(run.footer.interrupted for run in runs),
+        hosts=sorted({host for run in runs for host in run.footer.hosts}),
+    )
 
 
 def _missing_shards(runs: Sequence[Results]) -> list[str]:
@@ -304,7 +296,7 @@ def _diagnose(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
             level = Level(run.case_rows[row.case]["level"])
             collector.add(run.results[key] if row.verdict.is_defect else row, level)
     if not collector.has_explainable_failure:
-        return {"diagnoses": [], "unexplained": []}
+        return Diagnosed([], [])
     from conformance.diagnosis.run import diagnose_run
 
     return diagnose_run(collector, corpus)
@@ -316,13 +308,10 @@ def _recorded_diagnoses(runs: Sequence[Results]) -> Diagnosed:
     The diagnosis of another subject is dropped: it may not explain the failures of the other runs.
     """
     run_counts = Counter(subject["id"] for run in runs for subject in run.header["subjects"])
-    diagnoses = [one for run in runs for one in run.footer["diagnoses"] if run_counts[one["subject"]] == 1]
-    unexplained = [one for run in runs for one in run.footer["unexplained"] if run_counts[one["subject"]] == 1]
-    undiagnosed = [one for run in runs for one in run.footer.get("undiagnosed", ()) if run_counts[one["subject"]] == 1]
-    recorded: Diagnosed = {
-        "diagnoses": sorted(diagnoses, key=lambda one: (one["subject"], one["operator"], one["mutant"])),
-        "unexplained": sorted(unexplained, key=lambda one: (one["subject"], one["operator"], one["failure_mode"])),
-    }
-    if undiagnosed:
-        recorded["undiagnosed"] = undiagnosed
-    return recorded
+    diagnoses = [one for run in runs for one in run.footer.diagnoses if run_counts[one.subject] == 1]
+    unexplained = [one for run in runs for one in run.footer.unexplained if run_counts[one.subject] == 1]
+    return Diagnosed(
+        sorted(diagnoses, key=lambda one: (one.subject, one.operator, one.mutant)),
+        sorted(unexplained, key=lambda one: (one.subject, one.operator, one.failure_mode)),
+        [one for run in runs for one in run.footer.undiagnosed if run_counts[one.subject] == 1],
+    )

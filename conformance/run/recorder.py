@@ -24,10 +24,10 @@ from conformance.expectations.rules import Standing
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import processor
 from conformance.results.failure_groups import CaseResult, FailureGrouper
-from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record
+from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
 from conformance.results.identity import subject_identity
 from conformance.results.levels import effective_level
-from conformance.results.records import Expected, Result
+from conformance.results.records import Diagnosed, Expected, Footer, Result
 from conformance.run.environment_versions import run_environment, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
 from conformance.subjects.identity import adapter_digest
@@ -37,16 +37,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from msgspec import Struct
+
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.expectations.criterion import PassCriterion
     from conformance.expectations.file import Expectation
     from conformance.results.failure_groups import FailureGroup
-    from conformance.results.records import (
-        ArchiveRecord,
-        DiagnosisRecord,
-        UndiagnosedRecord,
-        UnexplainedRecord,
-    )
+    from conformance.results.records import ArchiveRecord
     from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
     from conformance.verdicts import Level
@@ -147,8 +144,7 @@ class Recorder:
         results: number of results so far.
         repeated: number of results that were ignored, because the case had a result on the subject already.
         has_begun: whether the header of the results file is written.
-        diagnoses: mutants that explain failures, after `end`.
-        unexplained: groups of failures that no mutant explains, after `end`.
+        diagnosed: the diagnoses of the failures, after `end`.
     """
 
     def __init__(
@@ -180,9 +176,7 @@ class Recorder:
         self.results = self.repeated = 0
         self._judged: set[tuple[str, str]] = set()
         self.has_begun = False
-        self.diagnoses: list[DiagnosisRecord] = []
-        self.unexplained: list[UnexplainedRecord] = []
-        self.undiagnosed: list[UndiagnosedRecord] = []
+        self.diagnosed = Diagnosed([], [])
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
         """Open the results file and write the header.
@@ -309,7 +303,7 @@ class Recorder:
     @property
     def failure_groups(self) -> list[FailureGroup]:
         """The groups of unexpected failures; after `end` they include diagnoses."""
-        return self._grouper.groups(self.diagnoses)
+        return self._grouper.groups(self.diagnosed.diagnoses)
 
     def failing_cases(self) -> dict[str, list[str]]:
         """Return the ids of all failing cases by subject, of every level, also of known failures."""
@@ -335,38 +329,31 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - the results must be written, whatever an explanation raises
             self.fault = OutputFault(f"the failures were not explained: {type(error).__name__}: {error}")
             self.fault.__cause__ = error
-        counts = {
-            subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
-            for subject, levels in self.criterion.verdicts.items()
-        }
-        footer = {
-            "record": "footer",
-            "results": self.results,
-            "verdicts": counts,
-            "outcome": "fail" if reasons else "pass",
-            "reasons": list(reasons),
-            "seconds": round(time.perf_counter() - self._started, 3),
-            "diagnoses": self.diagnoses,
-            "unexplained": self.unexplained,
-            **({"undiagnosed": self.undiagnosed} if self.undiagnosed else {}),
-            **({"interrupted": True} if interrupted else {}),
-            **({"hosts": sorted(hosts)} if hosts else {}),
-        }
+        footer = Footer(
+            results=self.results,
+            verdicts=self.criterion.verdicts,
+            outcome="fail" if reasons else "pass",
+            reasons=list(reasons),
+            seconds=round(time.perf_counter() - self._started, 3),
+            diagnoses=self.diagnosed.diagnoses,
+            unexplained=self.diagnosed.unexplained,
+            undiagnosed=self.diagnosed.undiagnosed,
+            interrupted=interrupted,
+            hosts=sorted(hosts),
+        )
         with deferred_signals():
             self._write(footer)
             if self._partial is not None:
                 self._partial.finish()
 
     def _diagnose(self, processes: int) -> None:
-        """Search for mutants that explain the failures, and set `diagnoses`, `unexplained` and `undiagnosed`."""
+        """Search for mutants that explain the failures, and set `diagnosed`."""
         for result, level in self._for_diagnosis:
             self._collector.add(result, level)
         if self._collector.has_explainable_failure:
             from conformance.diagnosis.run import diagnose_run
 
-            found = diagnose_run(self._collector, self._corpus, processes)
-            self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
-            self.undiagnosed = found.get("undiagnosed", [])
+            self.diagnosed = diagnose_run(self._collector, self._corpus, processes)
 
     def abandon(self, *, keeps_results: bool = False) -> None:
         """Close the partial results file. It is removed, unless it has the results of an earlier run.
@@ -394,14 +381,14 @@ class Recorder:
             self._facts[case] = case_facts(self._case_record(case))
         return self._facts[case]
 
-    def _write(self, record: Mapping[str, Any] | Result) -> None:
+    def _write(self, record: Mapping[str, Any] | Struct) -> None:
         if self._partial is None:
             return
         line = encode_record(record)
         if len(line) > MAX_LINE_BYTES and isinstance(record, Result):  # a verdict must not be lost
             line = encode_record(replace(record, **_EVIDENCE))
         if len(line) > MAX_LINE_BYTES:
-            kind = "result" if isinstance(record, Result) else record["record"]
+            kind = record_kind(record)
             raise UsageError(
                 "record-too-large",
                 f"--results: the {kind} record has {len(line)} bytes; readers accept {MAX_LINE_BYTES}.",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
 from conformance.files.journal import Journal, UnsafeState, open_state, state_errors
-from conformance.results.file import IndexedLines, LazyRecords, read_record
+from conformance.results.file import IndexedLines, LazyRecords, read_record, record_kind
 from conformance.results.records import Result
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
         if not line.endswith(b"\n"):
             break
         record = read_record(lines, number, line)
-        kind = "result" if isinstance(record, Result) else record["record"]
+        kind = record_kind(record)
         if (kind == "header") != (number == 0):
             raise _malformed(source, "has a header in the middle, or none at the beginning")
         if kind == "footer":
@@ -289,7 +289,7 @@ def different_run_error(before: InterruptedRun, difference: str) -> UsageError:
 
 
 def _check_is_interrupted(source: Path, footer: Footer) -> None:
-    if not footer.get("interrupted"):
+    if not footer.interrupted:
         raise ResultsError(
             "not-interrupted", f"{source} is complete: there is nothing to resume.", "Run again without --resume."
         )

@@ -168,18 +168,17 @@ def _notes(session: RunSession) -> Iterator[str]:
 
 def _unexplained(session: RunSession, detail: Detail) -> Iterator[str]:
     """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
-    records = session.recorder.unexplained
+    records = session.recorder.diagnosed.unexplained
     shown = records if detail is Detail.CASES else []
     yield from map(failure_groups.unexplained_sentence, shown)
     failing = session.recorder.failing_cases()
-    diagnosed: Any = {"diagnoses": session.recorder.diagnoses, "unexplained": records}
-    left = failure_groups.not_examined(diagnosed, failing)
+    left = failure_groups.not_examined(session.recorder.diagnosed, failing)
     for subject, cases in left.items():
         yield failure_groups.not_examined_sentence(subject, cases, len(failing[subject]))
-    undiagnosed = session.recorder.undiagnosed
+    undiagnosed = session.recorder.diagnosed.undiagnosed
     for one in undiagnosed:
-        failures = f"failures of {one['operator']}" if "operator" in one else "failures"
-        yield f"{one['subject']}: the {failures} were not diagnosed ({one['code']}): {one['problem']}"
+        failures = f"failures of {one.operator}" if one.operator else "failures"
+        yield f"{one.subject}: the {failures} were not diagnosed ({one.code}): {one.problem}"
     yield from [""] if shown or left or undiagnosed else []
 
 

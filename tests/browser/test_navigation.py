@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from report_page import ReportPage, case_address
 from report_sample import CLAUSES, EVIL_CASE, EVIL_SUBJECT, SMALL_CASES, SUBJECTS, large_run, small_run
+from runs_in_memory import with_fields
 from selenium.webdriver.common.by import By
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ return shown.filter((text) => !within(box(text.ownerSVGElement), box(text))).map
 
 def diagnosed() -> Any:
     run = small_run()
-    footer: Any = {**run.footer, "diagnoses": [DIAGNOSIS], "unexplained": [LEFT]}
+    footer = with_fields(run.footer, diagnoses=[DIAGNOSIS], unexplained=[LEFT])
     return dataclasses.replace(run, footer=footer)
 
 

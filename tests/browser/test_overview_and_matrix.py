@@ -197,7 +197,7 @@ def test_overview_lists_failures_that_diagnosis_did_not_examine(show: Show) -> N
     failing = failing_cases(run)
     subject, cases = next(iter(failing.items()))
     left: Any = {"subject": subject, "operator": "Adam", "failure_mode": "error", "cases": cases[:1], "failing": 1}
-    footer = {**run.footer, "unexplained": [{**left, "passing": 0, "shared": []}]}
+    footer = with_fields(run.footer, unexplained=[{**left, "passing": 0, "shared": []}])
     page = show(dataclasses.replace(run, footer=footer))
     shown = [[int(number) for number in re.findall(r"\d+", one.text)] for one in page.all(".not-examined")]
     assert [len(cases) - 1 if one == subject else len(own) for one, own in failing.items()] == [

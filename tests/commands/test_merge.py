@@ -45,7 +45,7 @@ class TestMerge:
             ran(path, *told, *part, faults="fail:Adam fail:Adagrad unsupported:Softmax")
         assert command("merge", "1.jsonl", "2.jsonl", "--output", "all.jsonl", "--data", small_corpus).status == 1
         assert comparable_records(here / "all.jsonl") == comparable_records(here / "whole.jsonl")
-        reasons = read_results(here / "all.jsonl").footer["reasons"]
+        reasons = read_results(here / "all.jsonl").footer.reasons
         assert [f"baseline: {was}" in " ".join(reasons) for was in ("pass", "fail")] == [True, False]
 
     def test_merge_of_case_missing_from_corpus_fails(self, command, ran, small_corpus, here):

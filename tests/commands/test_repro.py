@@ -103,13 +103,13 @@ class TestBackends:
 
     def test_issue_has_what_diagnosis_found(self, command, here, small_corpus):
         command("run", "-b", "first_tensor_subject", "--data", small_corpus, "--results", "r.jsonl", diagnose=True)
-        (found,) = read_results(here / "r.jsonl").footer["diagnoses"]
+        (found,) = read_results(here / "r.jsonl").footer.diagnoses
         told = ("-b", "first_tensor_subject", "-r", "r.jsonl")
-        ended = command("repro", found["cases"][0], *told, "--data", small_corpus, "--output", "out")
+        ended = command("repro", found.cases[0], *told, "--data", small_corpus, "--output", "out")
         assert ended.status == 0
         text = (here / "out" / "ISSUE.md").read_text()
-        assert f"Probable cause: Momentum {found['text']}" in text
-        assert f"Of the {found['failing']} models with a wrong Momentum, {found['explained']} have" in text
+        assert f"Probable cause: Momentum {found.text}" in text
+        assert f"Of the {found.failing} models with a wrong Momentum, {found.explained} have" in text
         assert "\nR: float[] = " in text
 
     def test_issue_names_no_path_of_this_machine(self, command, here, small_corpus, monkeypatch):

@@ -118,12 +118,12 @@ class TestRun:
         assert run("-b", WRONG, "-x", "--results", "out.jsonl").status == 1
         assert len(results_by_key(here / "out.jsonl")) == 1
         counts = f"{len(SMALL) - 1} of {len(SMALL)}"
-        assert any(counts in reason for reason in read_results(here / "out.jsonl").footer["reasons"])
+        assert any(counts in reason for reason in read_results(here / "out.jsonl").footer.reasons)
 
     def test_without_diagnosis_no_result_is_explained(self, run, here):
         assert run("-b", WRONG, "--no-diagnosis", "--results", "out.jsonl").status == 1
         assert not any("recorded_outputs" in result for result in results_by_key(here / "out.jsonl").values())
-        assert read_results(here / "out.jsonl").footer["diagnoses"] == []
+        assert read_results(here / "out.jsonl").footer.diagnoses == []
 
     def test_quality_is_told_where_it_is_asked_for(self, run, here):
         assert run("-b", RIGHT, "--case", ADAM, "--accuracy", "--results", "out.jsonl").status == 0
@@ -141,7 +141,7 @@ class TestRun:
         assert ended.status == 130
         assert "Traceback" not in ended.err
         footer = read_results(here / "out.jsonl").footer
-        assert (footer["outcome"], footer["interrupted"]) == ("fail", True)
+        assert (footer.outcome, footer.interrupted) == ("fail", True)
 
     def test_expected_failure_passes_run(self, run, here):
         subject = "fake_backends:WrongOnArgMax"
@@ -174,7 +174,7 @@ class TestRun:
         run("-b", WRONG, "-b", "raising_backends:RaisesStrangeText", "--results", "out.jsonl")
         lines = read_records(here / "out.jsonl")
         assert not [schema_violation("results", line) for line in lines if schema_violation("results", line)]
-        assert read_results(here / "out.jsonl").footer["results"] == 2 * len(SMALL)
+        assert read_results(here / "out.jsonl").footer.results == 2 * len(SMALL)
 
     def test_output_of_backend_leaves_results_intact(self, run, here):
         ended = run("-b", "fake_backends:PrintsMuch", "--results", "out.jsonl")
@@ -200,7 +200,7 @@ class TestRun:
 
     def test_output_files_may_have_parents_that_are_not_there(self, run, here):
         assert run("-b", RIGHT, "--results", "a/b/out.jsonl").status == 0
-        assert read_results(here / "a" / "b" / "out.jsonl").footer["outcome"] == "pass"
+        assert read_results(here / "a" / "b" / "out.jsonl").footer.outcome == "pass"
 
     def test_data_path_with_spaces_and_umlauts_is_accepted(self, command, corpus_copy, tmp_path):
         corpus_copy.rename(tmp_path / "-k ünsere Fälle")
@@ -209,7 +209,7 @@ class TestRun:
     def test_results_option_replaces_old_file(self, run, here):
         (here / "out.jsonl").write_text("old\n" * 10_000)
         run("-b", RIGHT, "--results", "out.jsonl")
-        assert read_results(here / "out.jsonl").footer["outcome"] == "pass"
+        assert read_results(here / "out.jsonl").footer.outcome == "pass"
 
     def test_run_ignores_pytest_settings_of_user(self, run, here, monkeypatch):
         monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")

@@ -47,13 +47,13 @@ class TestCriterion:
         assert command("merge", "1.jsonl", "2.jsonl", "--output", "all.jsonl").status == 0
         run("-b", RIGHT, "--require", "Softmax", "-k", "adam", "--results", "some.jsonl")
         assert command("merge", "some.jsonl", "--output", "all.jsonl").status == 1
-        (reason,) = read_results(here / "all.jsonl").footer["reasons"]
+        (reason,) = read_results(here / "all.jsonl").footer.reasons
         assert reason.startswith("Softmax ")
 
     def test_require_ignores_graph_optimizers(self, run, here):
         for subjects in (("-b", RIGHT, "-o", "identity"), ("-b", RIGHT)):
             run(*subjects, "--require", "Adam", "--no-isolation", "--results", "out.jsonl")
-            assert not any("Adam" in reason for reason in read_results(here / "out.jsonl").footer["reasons"])
+            assert not any("Adam" in reason for reason in read_results(here / "out.jsonl").footer.reasons)
 
     @pytest.mark.parametrize(
         ("name", "names"), [("Adma", "Adam?"), ("Conv", "Adagrad, Adam, ArgMax, Momentum, Softmax")]
@@ -102,7 +102,7 @@ class TestCriterion:
         assert {result["subject"] for result in results} == {"fake_backends:ZeroOnArgMax"}
         run = read_results(here / "out.jsonl")
         assert run.header["criterion"]["baseline"]["relative_to"].startswith(BASE)
-        assert (run.footer["diagnoses"], run.footer["unexplained"]) == ([], [])
+        assert (run.footer.diagnoses, run.footer.unexplained) == ([], [])
         assert OutcomeCounts.of_run(run).known_failures == len(failing)
 
     def test_relative_to_counts_other_failures(self, run, here):

@@ -81,7 +81,7 @@ def test_case_with_two_active_mutants_counts_for_both(bench):
     found = bench.diagnosis(compose((MUTANTS["adam.epsilon_inside_root"], MUTANTS["adam.post_ignored"])), "Adam")
     one, other = found.explanations
     assert one.jointly_explained == other.jointly_explained == one.cases & other.cases != frozenset()
-    assert one.cases | other.cases == {id for record in found.diagnosis_records for id in record["cases"]}
+    assert one.cases | other.cases == {id for record in found.diagnosis_records for id in record.cases}
 
 
 @pytest.mark.whole

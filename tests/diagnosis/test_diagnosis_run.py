@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from runs_in_memory import make_result
 
 from conformance.diagnosis import run
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.diagnosis.run import diagnose_run
 from conformance.errors import JobError
+from conformance.results.records import Diagnosed
 from conformance.verdicts import Level
 
-NOTHING = {"diagnoses": [], "unexplained": []}
+NOTHING = Diagnosed([], [])
 
 
 @pytest.fixture
@@ -43,14 +45,14 @@ def test_diagnose_run_without_failures_is_empty(whole_corpus):
 @pytest.mark.parametrize("verdict", ["crash", "timeout"])
 def test_diagnose_run_groups_crashes_by_message_and_properties(whole_corpus, died, verdict):
     found = diagnose_run(died(verdict), whole_corpus)
-    assert found["diagnoses"] == []
-    (group,) = (one for one in found["unexplained"] if (one["subject"], one["operator"]) == ("a", "ArgMax"))
-    assert group["failure_mode"] == f"{verdict}: died N ms on"
-    assert [one["text"] for one in group["shared"]] == ["have the input of ArgMax of type uint64"]
+    assert found.diagnoses == []
+    (group,) = (one for one in found.unexplained if (one.subject, one.operator) == ("a", "ArgMax"))
+    assert group.failure_mode == f"{verdict}: died N ms on"
+    assert [one.text for one in group.shared] == ["have the input of ArgMax of type uint64"]
 
 
 def test_diagnose_run_orders_records_by_family_and_subject(whole_corpus, died):
-    asked = [(one["operator"], one["subject"]) for one in diagnose_run(died(), whole_corpus)["unexplained"]]
+    asked = [(one.operator, one.subject) for one in diagnose_run(died(), whole_corpus).unexplained]
     assert asked == [("Adagrad", "a"), ("Adagrad", "b"), ("ArgMax", "a"), ("ArgMax", "b")]
 
 
@@ -80,8 +82,8 @@ def test_diagnose_run_continues_alone_if_workers_die(monkeypatch, whole_corpus, 
 
 def test_diagnose_run_with_unreadable_corpus_names_what_is_undiagnosed(tmp_path, whole_corpus, died):
     found = diagnose_run(died(), replace(whole_corpus, path=tmp_path))
-    assert {**found, "undiagnosed": []} == {**NOTHING, "undiagnosed": []}
-    assert {(one["subject"], one["code"].partition(".")[0]) for one in found["undiagnosed"]} == {
+    assert structs.replace(found, undiagnosed=[]) == NOTHING
+    assert {(one.subject, one.code.partition(".")[0]) for one in found.undiagnosed} == {
         ("a", "corpus"),
         ("b", "corpus"),
     }
@@ -98,8 +100,8 @@ def test_diagnose_run_keeps_other_diagnoses_if_one_raises(monkeypatch, whole_cor
 
     monkeypatch.setattr(run, "diagnose", failing_on_argmax)
     found = diagnose_run(died(), whole_corpus)
-    assert found["unexplained"] == [one for one in whole["unexplained"] if one["operator"] == "Adagrad"]
-    assert [(one["subject"], one["operator"], one["code"]) for one in found["undiagnosed"]] == [
+    assert found.unexplained == [one for one in whole.unexplained if one.operator == "Adagrad"]
+    assert [(one.subject, one.operator, one.code) for one in found.undiagnosed] == [
         ("a", "ArgMax", "diagnosis.failed"),
         ("b", "ArgMax", "diagnosis.failed"),
     ]
@@ -111,7 +113,7 @@ def test_diagnose_run_survives_an_error_before_the_first_diagnosis(monkeypatch, 
 
     monkeypatch.setattr(run, "_evidence_families", failing)
     found = diagnose_run(died(), whole_corpus)
-    assert [(one["subject"], one["code"]) for one in found["undiagnosed"]] == [
+    assert [(one.subject, one.code) for one in found.undiagnosed] == [
         ("a", "diagnosis.failed"),
         ("b", "diagnosis.failed"),
     ]

@@ -242,7 +242,7 @@ class TestNewFailures:
             (("test_n1",), "fail"),
             (("test_o1",), "error"),
         ]
-        assert {entry.reason for entry in added[:2]} == {mutant_sentence(mutant)}
+        assert {entry.reason for entry in added[:2]} == {mutant_sentence(run.footer.diagnoses[0])}
         assert (added[2].cases, done.missing) == (("test_n2",), ())
 
     def test_known_fault_gives_reason_and_issue(self, monkeypatch):

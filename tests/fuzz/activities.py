@@ -82,7 +82,7 @@ def _has_records(folder: Path) -> bool:
     partial, results = folder / f"out.jsonl{PARTIAL_SUFFIX}", folder / "out.jsonl"
     if partial.exists():
         return b"\n" in partial.read_bytes()
-    return results.exists() and bool(read_results(results).footer.get("interrupted"))
+    return results.exists() and read_results(results).footer.interrupted
 
 
 def _run(name: str, *more: str) -> Activity:

@@ -29,14 +29,14 @@ def run_with_strange_text():
     """Return the golden run with control characters and markup in every message and reason."""
     run = run_after()
     results = tuple(with_fields(result, message=STRANGE, stderr=STRANGE) for result in list_results(run))
-    return with_results(run, results, footer={**run.footer, "reasons": [STRANGE]})
+    return with_results(run, results, footer=with_fields(run.footer, reasons=[STRANGE]))
 
 
 def passing_run():
     """Return the golden run without unexpected results."""
     run = run_after()
     results = tuple(with_fields(result, unexpected=False) for result in list_results(run))
-    return with_results(run, results, footer={**run.footer, "reasons": [], "outcome": "pass"})
+    return with_results(run, results, footer=with_fields(run.footer, reasons=[], outcome="pass"))
 
 
 @pytest.mark.parametrize("name", sorted(render_golden_files()))

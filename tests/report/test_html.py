@@ -22,7 +22,7 @@ from report_sample import (
     large_run,
     small_run,
 )
-from runs_in_memory import list_results, text_renderer, with_records
+from runs_in_memory import list_results, text_renderer, with_fields, with_records
 
 from conformance.report.formats import html
 from conformance.verdicts import Level, Verdict
@@ -148,13 +148,13 @@ def test_run_that_ended_early_has_a_banner() -> None:
 def test_overview_begins_with_outcome_and_reasons() -> None:
     run = small_run()
     page = without_data(render([run]))
-    reason = run.footer["reasons"][0].split("test_argmax_ties", maxsplit=1)[1]
+    reason = run.footer.reasons[0].split("test_argmax_ties", maxsplit=1)[1]
     assert page.index("FAILED") < page.index(reason) < page.index("Subjects</h2>")
 
 
 def test_outcome_of_several_runs_is_passed_only_if_all_pass() -> None:
     good = small_run()
-    good = dataclasses.replace(good, footer={**good.footer, "outcome": "pass", "reasons": []})
+    good = dataclasses.replace(good, footer=with_fields(good.footer, outcome="pass", reasons=[]))
     assert "PASSED" in render([good, good])
     assert "FAILED" in render([good, small_run()])
 

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from report_sample import SUBJECTS, small_run
-from runs_in_memory import list_results, text_renderer, with_records
+from runs_in_memory import list_results, text_renderer, with_fields, with_records
 
 from conformance.report.formats import html
 from conformance.report.html.groups import Group, GroupKind, groups, link_cases
@@ -41,7 +41,7 @@ LEFT = {
 
 def diagnosed_run(*diagnoses: Any, unexplained: tuple[Any, ...] = ()) -> Any:
     run = small_run()
-    footer: Any = {**run.footer, "diagnoses": list(diagnoses), "unexplained": list(unexplained)}
+    footer = with_fields(run.footer, diagnoses=diagnoses, unexplained=unexplained)
     return dataclasses.replace(run, footer=footer)
 
 

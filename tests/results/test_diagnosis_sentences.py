@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
+from runs_in_memory import make_footer
 
 from conformance.results.failure_groups import (
     explained_sentence,
@@ -12,31 +14,32 @@ from conformance.results.failure_groups import (
     mutants_by_case,
     unexplained_sentence,
 )
+from conformance.results.records import DiagnosisRecord, SharedRecord, UnexplainedRecord
 
-FOUND = {
-    "subject": "acme",
-    "operator": "Adam",
-    "mutant": "adam.x",
-    "text": "forgets x",
-    "explained": 2,
-    "failing": 5,
-    "indistinguishable": [],
-    "cases": ["d", "e"],
-    "jointly_explained": [],
-}
-LEFT = {
-    "subject": "acme",
-    "operator": "Adam",
-    "failure_mode": "wrong values",
-    "cases": ["a", "b", "c"],
-    "failing": 5,
-    "passing": 40,
-    "shared": [],
-}
+FOUND = DiagnosisRecord(
+    subject="acme",
+    operator="Adam",
+    mutant="adam.x",
+    text="forgets x",
+    explained=2,
+    failing=5,
+    indistinguishable=[],
+    cases=["d", "e"],
+    jointly_explained=[],
+)
+LEFT = UnexplainedRecord(
+    subject="acme",
+    operator="Adam",
+    failure_mode="wrong values",
+    cases=["a", "b", "c"],
+    failing=5,
+    passing=40,
+    shared=[],
+)
 
 
 def left(*shared, **changed):
-    return LEFT | changed | {"shared": [dict(zip(("text", "cases", "passing"), one, strict=True)) for one in shared]}
+    return replace(LEFT, shared=[SharedRecord(*one) for one in shared], **changed)
 
 
 def numbers(sentence):
@@ -51,12 +54,12 @@ def test_explained_sentence_has_counts_and_mutant():
 
 def test_mutant_sentence_has_limits_and_no_count_of_cases():
     assert mutant_sentence(FOUND) == "Adam: forgets x"
-    assert "adam.y, adam.z" in mutant_sentence(FOUND | {"indistinguishable": ["adam.y", "adam.z"]})
-    assert numbers(mutant_sentence(FOUND | {"jointly_explained": ["a", "b"]})) == [2]
+    assert "adam.y, adam.z" in mutant_sentence(replace(FOUND, indistinguishable=["adam.y", "adam.z"]))
+    assert numbers(mutant_sentence(replace(FOUND, jointly_explained=["a", "b"]))) == [2]
 
 
 def test_mutant_sentence_has_the_condition():
-    assert mutant_sentence(FOUND | {"condition": "have T = 0"}) == "Adam: forgets x (only in models that have T = 0)"
+    assert mutant_sentence(replace(FOUND, condition="have T = 0")) == "Adam: forgets x (only in models that have T = 0)"
 
 
 @pytest.mark.parametrize("mode", ["load: ValueError: secret", "run: RuntimeError: secret", "crash: secret"])
@@ -80,6 +83,9 @@ def test_unexplained_sentence_has_shared_properties():
 
 
 def test_mutants_by_case_lists_the_diagnoses_of_each_case():
-    both = [FOUND | {"cases": ["a"]}, FOUND | {"mutant": "adam.y", "cases": ["a", "b"]}]
-    assert mutants_by_case({"diagnoses": both}) == {("acme", "a"): ["adam.x", "adam.y"], ("acme", "b"): ["adam.y"]}
-    assert mutants_by_case({"diagnoses": []}) == {}
+    both = [replace(FOUND, cases=["a"]), replace(FOUND, mutant="adam.y", cases=["a", "b"])]
+    assert mutants_by_case(make_footer(diagnoses=both)) == {
+        ("acme", "a"): ["adam.x", "adam.y"],
+        ("acme", "b"): ["adam.y"],
+    }
+    assert mutants_by_case(make_footer()) == {}

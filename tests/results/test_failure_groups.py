@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from runs_in_memory import make_result
 
 from conformance.results.failure_groups import (
@@ -18,18 +19,19 @@ from conformance.results.failure_groups import (
     normalize_violation,
     not_examined,
 )
+from conformance.results.records import Diagnosed, DiagnosisRecord, UnexplainedRecord
 
-DIAGNOSIS: Any = {
-    "subject": "acme",
-    "operator": "Adam",
-    "mutant": "adam.x",
-    "text": "forgets x",
-    "explained": 2,
-    "failing": 3,
-    "indistinguishable": ["adam.y"],
-    "cases": ["test_x", "test_y"],
-    "jointly_explained": [],
-}
+DIAGNOSIS = DiagnosisRecord(
+    subject="acme",
+    operator="Adam",
+    mutant="adam.x",
+    text="forgets x",
+    explained=2,
+    failing=3,
+    indistinguishable=["adam.y"],
+    cases=["test_x", "test_y"],
+    jointly_explained=[],
+)
 
 BAD = {"index": [0], "expected": "1", "actual": "2"}
 PREVIEW = {"name": "X_new", "type": "float", "shape": [1], "values": ["1"], "elided": 0}
@@ -236,25 +238,25 @@ class TestDiagnoses:
         assert groups[0].also_explained == 0
 
     def test_group_counts_explained_cases_that_are_not_unexpected(self):
-        (group,) = found(failure("test_x"), diagnoses=[{**DIAGNOSIS, "cases": ["test_x", "test_y", "test_z"]}])
+        (group,) = found(failure("test_x"), diagnoses=[replace(DIAGNOSIS, cases=["test_x", "test_y", "test_z"])])
         assert (group.cases, group.also_explained) == (("test_x",), 2)
 
     def test_rest_of_a_diagnosed_group_has_evidence(self):
         results = [failure(f"test_{n:02}") for n in range(40)]
         explained = [f"test_{n:02}" for n in range(30)]
-        groups = found(*results, diagnoses=[{**DIAGNOSIS, "cases": explained}])
+        groups = found(*results, diagnoses=[replace(DIAGNOSIS, cases=explained)])
         assert [len(group.smallest) for group in groups] == [EVIDENCE_CASES] * 2
 
     def test_not_examined_lists_failing_cases_without_a_record(self):
-        records = {"diagnoses": [{**DIAGNOSIS, "cases": ["a"]}], "unexplained": [{"subject": "acme", "cases": ["b"]}]}
+        records = Diagnosed(
+            [replace(DIAGNOSIS, cases=["a"])], [UnexplainedRecord("acme", "Adam", "wrong values", ["b"], 2, 0, [])]
+        )
         failing = {"acme": ["a", "b", "c"], "other": ["d"], "third": []}
         assert not_examined(records, failing) == {"acme": ["c"], "other": ["d"]}
-        assert not_examined({"diagnoses": [], "unexplained": []}, failing) == {}
+        assert not_examined(Diagnosed([], []), failing) == {}
 
     def test_diagnosis_of_another_subject_is_ignored(self):
-        (group,) = found(
-            failure("test_a"), diagnoses=[{**DIAGNOSIS, "subject": "another subject", "cases": ["test_a"]}]
-        )
+        (group,) = found(failure("test_a"), diagnoses=[replace(DIAGNOSIS, subject="another subject", cases=["test_a"])])
         assert group.diagnosis is None
 
 

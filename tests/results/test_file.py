@@ -85,10 +85,10 @@ class TestRoundTrip:
 
     def test_footer_counts_by_subject_level_and_verdict(self, file, lines):
         footer = read_results(file(lines)).footer
-        assert footer["results"] == 2 * len(SMALL)
-        assert footer["verdicts"]["acme"] == {"must": {"fail": 5}, "should": {"fail": 1}, "silent": {"fail": 1}}
-        assert footer["outcome"] == "fail"
-        assert any(reason.startswith("acme ") for reason in footer["reasons"])
+        assert footer.results == 2 * len(SMALL)
+        assert footer.verdicts["acme"] == {"must": {"fail": 5}, "should": {"fail": 1}, "silent": {"fail": 1}}
+        assert footer.outcome == "fail"
+        assert any(reason.startswith("acme ") for reason in footer.reasons)
 
     def test_header_names_corpus_selection_and_environment(self, file, lines, opened):
         header = read_results(file(lines)).header
@@ -128,7 +128,7 @@ class TestRoundTrip:
     def test_failures_of_every_kind_are_read(self, tmp_path, opened, fake):
         path = tmp_path / "results.jsonl"
         record_run(opened, path, {"acme": fake})
-        assert read_results(path).footer["results"] == len(SMALL)
+        assert read_results(path).footer.results == len(SMALL)
 
     def test_recorder_without_a_file_counts_results(self, opened):
         gate = PassCriterion(CriterionSettings(), ["acme"])

@@ -7,6 +7,17 @@ from runs_in_memory import make_run, plain_case, plain_result
 
 from conformance.results.releases import match_subjects, rename_subjects, separate_releases
 
+DIAGNOSIS = {
+    "operator": "Adam",
+    "mutant": "adam.x",
+    "text": "forgets x",
+    "explained": 1,
+    "failing": 1,
+    "indistinguishable": [],
+    "cases": ["test_x"],
+    "jointly_explained": [],
+}
+
 
 def optimizer(id: str, version: str = "1.0"):
     return {"id": id, "kind": "optimizer", "version": version}
@@ -24,7 +35,7 @@ def run_of(subject):
         "options": {id: ["--timeout", "9"]},
         "criterion": {"expectations": [{"subject": id, "location": "e.toml:1"}]},
     }
-    footer = {"verdicts": {id: {"must": {"fail": 1}}}, "diagnoses": [{"subject": id}], "unexplained": []}
+    footer = {"verdicts": {id: {"must": {"fail": 1}}}, "diagnoses": [{**DIAGNOSIS, "subject": id}]}
     return make_run("r.jsonl", header, [plain_case("test_x")], [plain_result(id, "test_x", "fail")], footer)
 
 
@@ -56,8 +67,8 @@ def test_rename_changes_the_id_in_header_results_and_footer():
     assert [entry["subject"] for entry in run.header["criterion"]["expectations"]] == ["acme@1"]
     assert list(run.rows) == list(run.results) == [("acme@1", "test_x")]
     assert {row.subject for row in (*run.rows.values(), *run.results.values())} == {"acme@1"}
-    assert list(run.footer["verdicts"]) == [one["subject"] for one in run.footer["diagnoses"]] == ["acme@1"]
-    assert "undiagnosed" not in run.footer
+    assert list(run.footer.verdicts) == [one.subject for one in run.footer.diagnoses] == ["acme@1"]
+    assert run.footer.undiagnosed == []
 
 
 @pytest.mark.parametrize(

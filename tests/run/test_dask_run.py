@@ -102,7 +102,7 @@ def test_dask_run_has_the_results_of_one_process_and_names_hosts(process, here, 
     alone = process("onnx-conformance", *told, "--results", "one.jsonl", "-n", "1")
     ended = process("onnx-conformance", *told, "--results", "dask.jsonl", "--dask", cluster.scheduler_address)
     assert (ended.status, ended.err) == (alone.status, "")
-    assert len(read_results(here / "dask.jsonl").footer["hosts"]) == 1
+    assert len(read_results(here / "dask.jsonl").footer.hosts) == 1
     assert "hosts" not in read_results(here / "one.jsonl").footer
     assert without_hosts(here / "dask.jsonl") == comparable_records(here / "one.jsonl")
 
@@ -130,7 +130,7 @@ def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, process
     (here / "go").touch()
     told = ("run", "-b", "waits:Waits", "--data", small_corpus, "--no-diagnosis")
     assert process("onnx-conformance", *told, "--resume", "out.jsonl").status == 1
-    assert read_results(here / "out.jsonl").footer["results"] == len(SMALL)
+    assert read_results(here / "out.jsonl").footer.results == len(SMALL)
 
 
 @pytest.mark.parametrize("subject", ["only_here:Backend", "exec:./only_here.sh"])

@@ -97,9 +97,9 @@ def test_interrupted_run_stops_children_and_reports_missing_results(start_hangin
     footer = read_results(here / "out.jsonl").footer
     assert process.returncode == 130, err
     assert b"Traceback" not in err
-    assert (footer["interrupted"], footer["outcome"]) == (True, "fail")
-    missing = f"{len(SMALL) - footer['results']} of {len(SMALL)}"
-    assert any(missing in reason for reason in footer["reasons"])
+    assert (footer.interrupted, footer.outcome) == (True, "fail")
+    missing = f"{len(SMALL) - footer.results} of {len(SMALL)}"
+    assert any(missing in reason for reason in footer.reasons)
     assert wait_until(lambda: nothing_runs(here))
 
 
@@ -178,13 +178,13 @@ def test_interruption_of_the_end_names_the_partial_file_and_how_to_continue(comm
     assert f"{len(SMALL)} results" in ended.err
     assert "--resume out.jsonl" in ended.err
     assert command(*told[:5], "--resume", "out.jsonl", diagnose=True).status == 1
-    assert read_results(here / "out.jsonl").footer["diagnoses"]
+    assert read_results(here / "out.jsonl").footer.diagnoses
 
 
 def test_interrupted_run_prints_how_many_results_it_has(command, here, small_corpus):
     told = ("-b", "fake_backends:Interrupted", "--no-isolation", "--data", small_corpus, "--results", "out.jsonl")
     ended = command("run", *told)
-    results = read_results(here / "out.jsonl").footer["results"]
+    results = read_results(here / "out.jsonl").footer.results
     assert (ended.status, f"{results} of {len(SMALL)}" in ended.err.splitlines()[0]) == (130, True)
 
 
@@ -221,9 +221,9 @@ class TestResume:
         partial_path(cut_off).unlink()
         told = ("-b", "fake_backends:Interrupted", "--no-isolation")
         run(*told, "--results", "out.jsonl")
-        assert read_results(cut_off).footer["interrupted"]
+        assert read_results(cut_off).footer.interrupted
         assert [run(*told, "--resume", "out.jsonl").status for _ in range(3)] == [130, 130, 0]
-        assert read_results(cut_off).footer["results"] == len(SMALL)
+        assert read_results(cut_off).footer.results == len(SMALL)
 
     def test_resume_after_interruption_of_first_case_runs_all_cases(self, run, resume, cut_off, monkeypatch):
         def interrupt(*_):

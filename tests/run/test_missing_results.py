@@ -96,9 +96,9 @@ def test_conftest_that_changes_the_judged_cases_fails_the_run(run_pytest, suite,
     (suite / "conftest.py").write_text(module(name))
     ended = run_pytest(*workers)
     footer = read_results(suite / "out.jsonl").footer
-    assert (ended.status, footer["outcome"]) == ((0, "pass") if name in WITHOUT_EFFECT else (1, "fail"))
-    assert footer["results"] == len(SMALL) or name not in WITHOUT_EFFECT
-    assert footer.get("interrupted", False) == (footer["results"] < len(SMALL))
+    assert (ended.status, footer.outcome) == ((0, "pass") if name in WITHOUT_EFFECT else (1, "fail"))
+    assert footer.results == len(SMALL) or name not in WITHOUT_EFFECT
+    assert footer.interrupted == (footer.results < len(SMALL))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_conftest_that_changes_the_judged_cases_fails_the_run(run_pytest, suite,
 def test_plugin_that_drops_cases_fails_the_run(run_pytest, suite, arguments, variables):
     (suite / "dropper.py").write_text(module("drops at the end"))
     assert run_pytest(*arguments, **variables).status == 1
-    assert read_results(suite / "out.jsonl").footer["results"] < len(SMALL)
+    assert read_results(suite / "out.jsonl").footer.results < len(SMALL)
 
 
 @pytest.mark.parametrize("options", [("-m", "nothing"), ("--deselect", "onnx-conformance"), ("-k", "own")])
@@ -132,7 +132,7 @@ def test_command_ignores_plugins_of_the_environment(process, here, small_corpus,
     value = "dropper" if variable == "PYTEST_PLUGINS" else "-p dropper"
     told = ("run", "-b", RIGHT, "--data", small_corpus, "--results", "out.jsonl", *workers)
     ended = process("onnx-conformance", *told, **{variable: value, "PYTHONPATH": str(here)})
-    assert (ended.status, read_results(here / "out.jsonl").footer["results"]) == (0, len(SMALL))
+    assert (ended.status, read_results(here / "out.jsonl").footer.results) == (0, len(SMALL))
 
 
 DIES = """
@@ -171,9 +171,9 @@ def test_run_whose_workers_die_fails_and_can_be_resumed(run_dying, here, when):
     (here / "deadly").touch()
     ended = run_dying(when, "-n", "2", "--results", "out.jsonl")
     footer = read_results(here / "out.jsonl").footer
-    assert (ended.status, footer["interrupted"]) == (1, True), ended.err
-    assert footer["results"] < len(SMALL)
-    assert any(f"{len(SMALL) - footer['results']} of {len(SMALL)}" in reason for reason in footer["reasons"])
+    assert (ended.status, footer.interrupted) == (1, True), ended.err
+    assert footer.results < len(SMALL)
+    assert any(f"{len(SMALL) - footer.results} of {len(SMALL)}" in reason for reason in footer.reasons)
     assert "--resume out.jsonl" in ended.err
     (here / "deadly").unlink()
     assert run_dying(when, "-n", "2", "--resume", "out.jsonl").status == 0
@@ -207,7 +207,7 @@ def test_fault_after_the_verdicts_loses_no_results(run, here, monkeypatch, funct
     ended = run("-v")
     assert (ended.status, ended.code) == (3, "fault.output")
     assert "Traceback" not in ended.err
-    assert read_results(here / "out.jsonl").footer["results"] == len(SMALL)
+    assert read_results(here / "out.jsonl").footer.results == len(SMALL)
     written = {path.name for path in here.iterdir()} & {"out.xml", "out.html", "out.json"}
     assert written == {"out.xml", "out.html", "out.json"} - missing
     assert json.loads((here / "out.json").read_text())

@@ -76,7 +76,7 @@ def test_checks_and_hazards_are_in_the_results(run, here):
     result = results_by_key(here / "r.jsonl")["reference-pass", FIRES]
     assert {"name": "structure", "run": "fixed_point", "level": "must"} in result["checks"]
     assert {change["class"] for change in result["hazards"]} == {"rounding_tie"}
-    assert read_results(here / "r.jsonl").footer["outcome"] == "pass"
+    assert read_results(here / "r.jsonl").footer.outcome == "pass"
 
 
 def test_header_names_implemented_passes(run, here):

@@ -147,7 +147,7 @@ class TestWithBackend:
         run(WRONG_ON_ARGMAX, "--onnx-results=out.jsonl")
         verdicts = {case: result["verdict"] for (_, case), result in results_by_key(suite / "out.jsonl").items()}
         assert verdicts == {case: "fail" if case in {EXACT, INDEX} else "pass" for case in SMALL}
-        assert read_results(suite / "out.jsonl").footer["outcome"] == "fail"
+        assert read_results(suite / "out.jsonl").footer.outcome == "fail"
 
     def test_shard_option_selects_part_of_cases(self, run):
         assert counts(run(RIGHT, "--onnx-shard=1/3")) == {"passed": 1 + len(SMALL[::3])}
@@ -169,7 +169,7 @@ class TestWithBackend:
         )
         ended = run(RIGHT, "--onnx-results=out.jsonl")
         assert ended.status == 1
-        (reason,) = read_results(suite / "out.jsonl").footer["reasons"]
+        (reason,) = read_results(suite / "out.jsonl").footer.reasons
         assert reason.startswith(f"1 of {len(SMALL)} results are missing")
 
     def test_expected_failures_do_not_fail(self, run, suite):

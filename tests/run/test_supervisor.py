@@ -122,4 +122,4 @@ def test_interrupted_command_interrupts_run(here, small_corpus, number):
         assert begun.exists()
     else:
         assert process.returncode == ExitStatus.INTERRUPTED
-        assert read_results(here / "out.jsonl").footer["results"] == 4 < len(SMALL)
+        assert read_results(here / "out.jsonl").footer.results == 4 < len(SMALL)

@@ -54,7 +54,7 @@ def optimizer_run(**footer: Any) -> Results:
     ]
     run = assemble_run(SUBJECTS, cases, results, len(cases))
     header: Any = validated({**run.header, "subjects": subjects})
-    ended: Any = validated({**run.footer, **footer})
+    ended = with_fields(run.footer, **footer)
     return dataclasses.replace(run, header=header, footer=ended, archives={DOES_NOT_APPLY_CASE: case_archive()})
 
 

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, convert, to_builtins
 
 from conformance.results.file import LazyRecords, Results, result_row
-from conformance.results.records import Result
+from conformance.results.records import Footer, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def make_run(path: str, header: Any, cases: Iterable[Any], results: Iterable[Any], footer: Any) -> Results:
-    """Return a run with these records, which may be incomplete."""
-    return with_records(Results(path, header, {}, {}, {}, {}, footer), cases, results)
+    """Return a run with these records; header and footer may lack keys, and the cases may be incomplete."""
+    return with_records(Results(path, header, {}, {}, {}, {}, make_footer(**footer)), cases, results)
+
+
+def make_footer(**fields: Any) -> Footer:
+    """Return a footer with these fields; the other fields are those of a passed run without results."""
+    footer = {"results": 0, "verdicts": {}, "outcome": "pass", "reasons": [], "seconds": 0}
+    return convert({"record": "footer", **footer, "diagnoses": [], "unexplained": [], **to_builtins(fields)}, Footer)
 
 
 def plain_case(name: str, clause: str = "adam.x_new") -> Any:

@@ -188,7 +188,7 @@ def issue_text(
         is_smallest=fault is not None and fault.case == case["case"],
         upstream=_mentioned_issues(fault.upstream) if fault is not None else "",
         diagnosis=diagnosis,
-        operator=escape_markdown(diagnosis["operator"]) if diagnosis is not None else "",
+        operator=escape_markdown(diagnosis.operator) if diagnosis is not None else "",
         mistake=escape_markdown(_mistake(diagnosis)) if diagnosis is not None else "",
         evidence=[truncate_line(one_line(line).removeprefix("> ")) for line in short_evidence(result, None, {})],
         expected=expected,
@@ -225,8 +225,8 @@ def _contradicted_clauses(case: CaseRecord, result: Result) -> list[str]:
 
 def _mistake(diagnosis: DiagnosisRecord) -> str:
     """Return the diagnosed mistake as a sentence without its full stop: `Adam adds epsilon to H_new`."""
-    text = _CONVENTION.sub("", one_line(diagnosis["text"]))
-    return f"{diagnosis['operator']} {text}"
+    text = _CONVENTION.sub("", one_line(diagnosis.text))
+    return f"{diagnosis.operator} {text}"
 
 
 def _authority(clause: Clause | None) -> str:

@@ -51,7 +51,7 @@ def _to_json(value: object) -> str:
 def _summary(runs: Sequence[Results]) -> dict[str, int]:
     found = [one for run in runs for own in ci_results_by_subject(run).values() for one in own]
     counts = Counter(one.status for one in found)
-    counts[Status.FAILED] += sum(bool(run.footer["reasons"]) for run in runs)
+    counts[Status.FAILED] += sum(bool(run.footer.reasons) for run in runs)
     start = min(run.header["started"] for run in runs)
     return {
         "tests": counts.total(),
@@ -61,7 +61,7 @@ def _summary(runs: Sequence[Results]) -> dict[str, int]:
         "flaky": sum(_is_flaky(one) for one in found),
         "suites": sum(len(run.header["subjects"]) for run in runs),
         "start": round(1000 * start),
-        "stop": round(1000 * max(run.header["started"] + run.footer["seconds"] for run in runs)),
+        "stop": round(1000 * max(run.header["started"] + run.footer.seconds for run in runs)),
     }
 
 
@@ -69,16 +69,16 @@ def _environment(runs: Sequence[Results]) -> dict[str, Any]:
     corpus = runs[0].header["corpus"]
     return {
         "corpus": {"version": corpus["version"], "digest": corpus["digest"]},
-        "outcome": "fail" if any(run.footer["reasons"] for run in runs) else "pass",
-        "reasons": [reason for run in runs for reason in run.footer["reasons"]],
+        "outcome": "fail" if any(run.footer.reasons for run in runs) else "pass",
+        "reasons": [reason for run in runs for reason in run.footer.reasons],
         "runs": [dict(sorted(run.header["environment"].items())) for run in runs],
     }
 
 
 def _tests(runs: Sequence[Results]) -> Iterator[dict[str, Any]]:
     for run in runs:
-        if run.footer["reasons"]:
-            reasons = "\n".join(run.footer["reasons"])
+        if run.footer.reasons:
+            reasons = "\n".join(run.footer.reasons)
             yield {"name": "run passes", "status": Status.FAILED, "duration": 0, "suite": ["run"], "message": reasons}
         for subject, own in ci_results_by_subject(run).items():
             for one in own:

@@ -74,7 +74,7 @@ class _Suite:
 
 
 def _suites(run: Results) -> Iterator[_Suite]:
-    if reasons := run.footer["reasons"]:
+    if reasons := run.footer.reasons:
         counts = {**dict.fromkeys(_COUNT_NAMES, 0), "tests": 1, "failures": 1}
         yield _Suite({"name": "run", "time": "0.000000"}, {}, counts, [_failed_run_test(reasons)])
     about = {"corpus": run.header["corpus"]["version"], **_profile_property(run), **run.header["environment"]}

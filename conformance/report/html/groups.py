@@ -91,7 +91,7 @@ def pack_groups(found: Sequence[Group], numbers: dict[str, int]) -> list[list[An
 
 def mutant_texts(runs: Sequence[Results]) -> dict[str, str]:
     """Return the description of each mutant in the diagnoses of the runs, by id."""
-    return {record["mutant"]: record["text"] for run in runs for record in run.footer["diagnoses"]}
+    return {record.mutant: record.text for run in runs for record in run.footer.diagnoses}
 
 
 def case_link(case: str, subject: str | None = None) -> str:
@@ -121,14 +121,14 @@ def _run_groups(
         )
         if cause.diagnosis is not None:
             named.append(cause.diagnosis)
-    for record in run.footer["diagnoses"]:
-        if record["subject"] in places and record not in named:
-            cases = tuple(record["cases"])
-            yield GroupKind.DIAGNOSIS, places[record["subject"]], None, explained_sentence(record), cases, False
-    for left in run.footer["unexplained"]:
-        if left["subject"] in places:
-            text, cases = unexplained_sentence(left), tuple(left["cases"])
-            yield GroupKind.UNEXPLAINED, places[left["subject"]], None, text, cases, not left["shared"]
+    for record in run.footer.diagnoses:
+        if record.subject in places and record not in named:
+            cases = tuple(record.cases)
+            yield GroupKind.DIAGNOSIS, places[record.subject], None, explained_sentence(record), cases, False
+    for left in run.footer.unexplained:
+        if left.subject in places:
+            text, cases = unexplained_sentence(left), tuple(left.cases)
+            yield GroupKind.UNEXPLAINED, places[left.subject], None, text, cases, not left.shared
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def overview(
             for number, run in enumerate(runs)
         ],
         "warnings": list(_comparison_warnings(runs)),
-        "passes": bool(runs) and all(run.footer["outcome"] == "pass" for run in runs),
+        "passes": bool(runs) and all(run.footer.outcome == "pass" for run in runs),
         "is_board": len(shown) >= MIN_BOARD_SUBJECTS,
         "subjects": [(column, [_level_tally(column, level) for level in Level]) for column in shown],
         "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.case_rows.values()),
@@ -156,12 +156,12 @@ def overview(
 def _run_variables(run: Results, cases: Collection[str]) -> dict[str, Any]:
     corpus = run.header["corpus"]
     return {
-        "passes": run.footer["outcome"] == "pass",
-        "reasons": [link_cases(reason, cases) for reason in run.footer["reasons"]],
+        "passes": run.footer.outcome == "pass",
+        "reasons": [link_cases(reason, cases) for reason in run.footer.reasons],
         "warnings": list(_warnings(run)),
         "subjects": ", ".join(subject["id"] for subject in run.header["subjects"]),
         "corpus": corpus,
-        "facts": list(_run_facts(run.header, run.footer["results"], run.footer["seconds"])),
+        "facts": list(_run_facts(run.header, run.footer.results, run.footer.seconds)),
     }
 
 
@@ -195,7 +195,7 @@ def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[Sh
 def _warnings(run: Results) -> list[str]:
     corpus = run.header["corpus"]
     warnings = []
-    if run.footer.get("interrupted"):
+    if run.footer.interrupted:
         warnings.append("The run was interrupted. Cases that were not run have no result.")
     if is_partial(run) and corpus["selected"] < corpus["cases"]:
         warnings.append(
