@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from conformance.results.file import encode_record, read_results
-from conformance.results.records import Result
+from conformance.results.records import Header, Result
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ALTERED = 50
 def results_files(folder: Path) -> dict[str, Path]:
     """Write files with all results, with some worse results, and with each half of the subjects; return their paths."""
     board = read_results(BOARD)
-    subjects = [subject["id"] for subject in board.header["subjects"]]
+    subjects = [subject.id for subject in board.header.subjects]
     return {
         "all": _written(folder / "all.jsonl", board, set(subjects)),
         "worse": _written(folder / "worse.jsonl", board, set(subjects), _worse()),
@@ -64,16 +64,16 @@ def _written(path: Path, board: Results, subjects: set[str], change: Callable[[A
     return path
 
 
-def _header(board: Results, subjects: set[str], copies: int, results: int) -> dict[str, Any]:
-    header: dict[str, Any] = {**board.header}
-    corpus = {**header["corpus"], "cases": copies * header["corpus"]["cases"], "digest": "0" * 64}
-    expectations = [entry for entry in header["criterion"]["expectations"] if entry["subject"] in subjects]
-    return {
-        **header,
-        "corpus": {**corpus, "selected": corpus["cases"]},
-        "subjects": [subject for subject in header["subjects"] if subject["id"] in subjects],
-        "criterion": {**header["criterion"], "expected_results": copies * results, "expectations": expectations},
-    }
+def _header(board: Results, subjects: set[str], copies: int, results: int) -> Header:
+    header = board.header
+    cases = copies * header.corpus.cases
+    expectations = [entry for entry in header.criterion.expectations if entry.subject in subjects]
+    return replace(
+        header,
+        corpus=replace(header.corpus, cases=cases, digest="0" * 64, selected=cases),
+        subjects=[subject for subject in header.subjects if subject.id in subjects],
+        criterion=replace(header.criterion, expected_results=copies * results, expectations=expectations),
+    )
 
 
 def _copied(record: Any, copy: int) -> Any:

@@ -180,18 +180,18 @@ def standings(run: Results, known: Sequence[Fault], names: Mapping[str, str]) ->
     pages = {fault.page for fault in known}
     found = [
         Standing(
-            names.get(one["id"], one["id"]),
-            one["version"],
-            one["kind"] == "optimizer",
+            names.get(one.id, one.id),
+            one.version,
+            one.kind == "optimizer",
             tuple(
                 fault
                 for fault in known
-                if fault.page == page_of(names.get(one["id"], one["id"]), pages) and fault.case in failed[one["id"]]
+                if fault.page == page_of(names.get(one.id, one.id), pages) and fault.case in failed[one.id]
             ),
-            cells[one["id"]],
+            cells[one.id],
         )
-        for one in run.header["subjects"]
-        if one["id"] not in OWN
+        for one in run.header.subjects
+        if one.id not in OWN
     ]
     return sorted(found, key=lambda one: one.rank)
 
@@ -225,16 +225,16 @@ def faults(standing: Sequence[Standing]) -> Iterator[str]:
 
 def not_run(run: Results, pinned: Mapping[str, Mapping[str, object]]) -> list[str]:
     """Return the pinned runtimes without results."""
-    there = {one["id"] for one in run.header["subjects"]} | OWN
+    there = {one.id for one in run.header.subjects} | OWN
     return sorted(name for name, runtime in pinned.items() if runtime["subject"] not in there)
 
 
 def run_sentence(run: Results) -> str:
     """Return a sentence with date, suite, corpus and machine of a run."""
-    corpus, environment = run.header["corpus"], run.header["environment"]
+    corpus, environment = run.header.corpus, run.header.environment
     return (
-        f"Run of {time.strftime('%Y-%m-%d', time.gmtime(run.header['started']))}: "
-        f"suite {run.header['suite']}, corpus {corpus['version']} ({corpus['digest'][:12]}, {corpus['cases']} cases), "
+        f"Run of {time.strftime('%Y-%m-%d', time.gmtime(run.header.started))}: "
+        f"suite {run.header.suite}, corpus {corpus.version} ({corpus.digest[:12]}, {corpus.cases} cases), "
         f"{environment.get('platform', 'unknown platform')}, {environment.get('cpus', 'unknown')} CPUs with "
         f"{environment.get('cpu features', 'unknown features')}. Written by `scripts/board_page.py`."
     )

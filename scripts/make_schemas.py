@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,8 @@ def main() -> int:
         schemas[name]["$defs"][definition].update(rule)
     for definition in (definition for schema in schemas.values() for definition in schema["$defs"].values()):
         definition.pop("title", None)  # the name of the Python type
+        if "description" in definition:
+            definition["description"] = cleandoc(definition["description"])
     outdated = []
     for name, schema in schemas.items():
         file = FOLDER / f"{name}.schema.json"

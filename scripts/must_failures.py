@@ -50,7 +50,7 @@ def _checks(result: Result) -> Iterator[str]:
 def table(runs: Sequence[Results], names: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the table; the row `cases` comes first for each subject."""
     columns = [must_failures(run) for run in runs]
-    ran = [{subject["id"] for subject in run.header["subjects"]} for run in runs]
+    ran = [{subject.id for subject in run.header.subjects} for run in runs]
     rows = sorted({row for column in columns for row in column}, key=lambda row: (row[0], row[1] != CASES, row[1]))
     subjects, checks = (max(map(len, column)) for column in zip(("subject", "check"), *rows, strict=True))
     yield f"{'subject':<{subjects}}  {'check':<{checks}}" + "".join(f"  {name}" for name in names)

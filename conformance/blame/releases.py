@@ -336,7 +336,7 @@ class StoredAnswers:
     def result(self, release: str) -> tuple[Fault | None, str, tuple[str, ...]]:
         """Return fault, text and packages of a release, as `Question._test` does."""
         stored, verdict = self._files[release], Verdict(self.verdicts[release])
-        packages = tuple(stored.history["packages"])
+        packages = tuple(stored.history.packages)
         if verdict is Verdict.PASS:
             return NO_FAULT, "pass in the history", packages
         result = next(each for each in results_of(stored) if each.case == self._case.id)

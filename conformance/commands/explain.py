@@ -118,22 +118,22 @@ def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
         ResultsError: the file is malformed, belongs to another corpus, or has no result of the case.
     """
     from conformance.errors import ResultsError
-    from conformance.results.environment import rerun_command
+    from conformance.results.environment import rerun_command, rerun_options
     from conformance.results.evidence import full_evidence
     from conformance.results.failure_groups import group_failures
     from conformance.results.file import read_results
     from conformance.results.known_faults import known_faults_in
 
     run = read_results(path)
-    of = run.header["corpus"]
-    if of["digest"] != corpus.digest:
+    of = run.header.corpus
+    if of.digest != corpus.digest:
         raise ResultsError(
             "other-corpus",
-            f"{path} has results of corpus {of['version']} ({of['digest'][:12]}), but {corpus.path} has corpus"
+            f"{path} has results of corpus {of.version} ({of.digest[:12]}), but {corpus.path} has corpus"
             f" {corpus.version} ({corpus.digest[:12]}).",
             "Name the corpus of the results with --data, or make a report, which needs no corpus.",
         )
-    subjects = [subject for subject in run.header["subjects"] if (subject["id"], case) in run.rows]
+    subjects = [subject for subject in run.header.subjects if (subject.id, case) in run.rows]
     if not subjects:
         raise ResultsError(
             "case-missing", f"{path} has no result of {case}.", "Run the case, or name another results file."
@@ -141,17 +141,17 @@ def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
     causes = {(cause.subject, id): cause for cause in group_failures(run) for id in cause.cases}
     for subject in subjects:
         yield ""
-        yield f"{subject['id']} {subject['version']}"
-        if (cause := causes.get((subject["id"], case))) is not None:
+        yield f"{subject.id} {subject.version}"
+        if (cause := causes.get((subject.id, case))) is not None:
             others = f", one of {len(cause.cases)} cases" if len(cause.cases) > 1 else ""
             yield f"    failure group: {cause.sentence}{others}"
-        result = run.results[subject["id"], case]
+        result = run.results[subject.id, case]
         if result.verdict.is_defect:
-            known = known_faults_in(subject["id"], subject["kind"], case)
-            fitting = (fault for fault in known if fault.fits(subject["version"], result))
+            known = known_faults_in(subject.id, subject.kind, case)
+            fitting = (fault for fault in known if fault.fits(subject.version, result))
             yield from (f"    known fault of {fault.runtime}: {fault.title} ({fault.page})" for fault in fitting)
         yield from (f"    {line}" for line in full_evidence(run.cases[case], result))
-        yield f"    run it again: {rerun_command(run.header, subject, case)}"
+        yield f"    run it again: {rerun_command(subject, rerun_options(run.header, subject), case)}"
 
 
 def _profile_lines(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from conformance.commands.options import (
     Backend,
@@ -64,8 +64,8 @@ def repro(
 
     if from_results is not None and backend is None and optimizer is None:
         subject, words = _failing_subject(from_results, case)
-        SubjectName.parse(subject["id"], SubjectKind(subject["kind"])).check_from_file(from_results)
-        backend, optimizer = (subject["id"] if subject["kind"] == kind else None for kind in SubjectKind)
+        SubjectName.parse(subject.id, subject.kind).check_from_file(from_results)
+        backend, optimizer = (subject.id if subject.kind == kind else None for kind in SubjectKind)
         implements = implements or words
     if (backend is None) == (optimizer is None):
         raise UsageError(
@@ -100,8 +100,8 @@ def _failing_subject(path: Path, case: str) -> tuple[SubjectRecord, list[str]]:
     from conformance.results.file import read_results
 
     run = read_results(path)
-    for subject in run.header["subjects"]:
-        row = run.rows.get((subject["id"], case))
+    for subject in run.header.subjects:
+        row = run.rows.get((subject.id, case))
         if row is not None and row.verdict.is_defect:
             words = rerun_options(run.header, subject)
             return subject, [value for word, value in pairwise(words) if word == "--implements"]
@@ -128,21 +128,20 @@ def failure_files(
     """
     from conformance.diagnosis.reproduction.folder import outcome_level, reproduction_files
     from conformance.results.environment import describe_environment, rerun_command
+    from conformance.results.records import SubjectRecord
     from conformance.run.environment_versions import dependency_versions
     from conformance.verdicts import Level
 
     (named,) = settings.subjects
     outcome, version, stderr = _outcome(settings, corpus, case)
-    subject: Any = {"id": named.text, "kind": str(named.kind), "version": version}
     level = outcome_level(case, outcome)
     judged = [] if level is Level.MUST else ["--fail-level", str(level)]
     options = replace(settings, python=None).options_of(named.kind)  # a path of this machine helps no other reader
-    header: Any = {"options": {named.text: [*options, *judged]}}
     versions = {name: _without_folder(value) for name, value in describe_environment().items()}
     if named.release or named.python or named.is_command or settings.python is not None:
         versions = {name: value for name, value in versions.items() if name not in _OF_THIS_INTERPRETER}
     versions |= dependency_versions([named.text])
-    command = rerun_command(header, subject, case.id)
+    command = rerun_command(SubjectRecord(named.text, named.kind, version), [*options, *judged], case.id)
     files = reproduction_files(corpus, case, named, version, outcome, versions, command, stderr, diagnosis)
     return files, str(outcome.verdict)
 

@@ -93,6 +93,8 @@ def diff(
     """
     from json import dumps
 
+    from msgspec import to_builtins
+
     from conformance.files.atomic_write import check_distinct_targets, is_standard_output, write_text_atomically
     from conformance.report.diff import compare_runs, to_markdown, to_text
     from conformance.results.file import read_results
@@ -100,7 +102,7 @@ def diff(
     check_distinct_targets([path for path in (json, markdown) if path])
     found = compare_runs(read_results(before), read_results(after))
     if json:
-        write_text_atomically(json, dumps(found, indent=1) + "\n")
+        write_text_atomically(json, dumps(to_builtins(found), indent=1) + "\n")
     if markdown:
         write_text_atomically(markdown, to_markdown(found))
     taken = any(is_standard_output(path) for path in (json, markdown) if path)
@@ -132,10 +134,10 @@ def merge(
         corpus = read_manifest(data or bundled_corpus_path())
     except CorpusError:
         corpus = None
-    same = corpus is not None and corpus.digest == runs[0].header["corpus"]["digest"]
+    same = corpus is not None and corpus.digest == runs[0].header.corpus.digest
     run = merge_runs(runs, corpus if same else None)
     write_chunks_atomically(output, map(encode_record, run.records()))
-    count, subjects = run.footer.results, len(run.header["subjects"])
+    count, subjects = run.footer.results, len(run.header.subjects)
     passes = run.footer.outcome == "pass"
     echo("PASSED" if passes else "FAILED", err=taken)
     for reason in run.footer.reasons:
@@ -202,7 +204,7 @@ def update_expectations(
     check_keyword(keyword)
     run = read_results(results)
     before = read_expectations_text(expect) if expect.exists() else ""
-    subjects = [subject["id"] for subject in run.header["subjects"]]
+    subjects = [subject.id for subject in run.header.subjects]
     if not before and len(subjects) != 1:
         raise UsageError(
             "subject-count",

@@ -126,8 +126,8 @@ def _subject_hint(interrupted: InterruptedRun | None) -> str:
     """Return the hint for a command that names no subject; a results file must not choose what is executed."""
     if interrupted is None:
         return "Name a backend with -b, or an optimizer with -o."
-    subjects = interrupted.header["subjects"]
-    words = [word for each in subjects for word in ("-o" if each["kind"] == "optimizer" else "-b", each["id"])]
+    subjects = interrupted.header.subjects
+    words = [word for each in subjects for word in ("-o" if each.kind == "optimizer" else "-b", each.id)]
     return f"Name the subjects of the interrupted run again: {shlex.join(words)}."
 
 
@@ -144,12 +144,12 @@ def _take_over_selection(options: dict[str, Any], run: InterruptedRun) -> None:
     if options["results"] is not None and options["results"].absolute() != run.target.absolute():
         raise UsageError("options-conflict", "--resume and --results name different files.", "Leave --results out.")
     options["results"] = run.target
-    selection = run.header["selection"]
+    selection = run.header.selection
     if not options["keyword"] and not any(options[name] for name in SELECTION_OPTIONS.values()):
         options["keyword"] = selection.get("-k", "")
         options |= {name: selection.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
     if options["fail_level"] == "must":
-        options["fail_level"] = run.header["criterion"]["level"]
+        options["fail_level"] = run.header.criterion.level
     options["shard"] = options["shard"] or selection.get("--shard", "")
 
 

@@ -143,7 +143,7 @@ def _cell_rows(file: str, each: CellResult) -> Iterator[tuple[Any, ...]]:
 
 def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the cases of a run, one for each subject, operator and element type."""
-    versions = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
+    versions = {subject.id: subject.version for subject in run.header.subjects}
     produced = {id: found for id, case in cases.items() if (found := direct_outputs(case))}
     worst: dict[tuple[str, str, str], _Worst] = {}
     ratios: dict[tuple[str, str, str], tuple[float, str]] = {}

@@ -216,7 +216,7 @@ def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInpu
     runs = read_results_of_one_corpus(sorted_paths.results)
     corpus = open_corpus(data or bundled_corpus_path())
     for run in runs:
-        _check_corpus(run.path, run.header["corpus"]["digest"], corpus)
+        _check_corpus(run.path, run.header.corpus.digest, corpus)
     cells = {}
     for path in sorted_paths.census:
         name = path.name if path.name not in cells else str(path)

@@ -61,9 +61,9 @@ def _outcome_text(run: Results, verdicts: Mapping[str, Counter[str]]) -> str:
     """Return the outcome of a run, and the verdicts of each of its subjects."""
     outcome = "passed" if run.footer.outcome == "pass" else "failed"
     subjects = [
-        f"{subject['id']}: "
-        + (", ".join(f"{count:,} {name}" for name, count in sorted(verdicts[subject["id"]].items())) or "no result")
-        for subject in run.header["subjects"]
+        f"{subject.id}: "
+        + (", ".join(f"{count:,} {name}" for name, count in sorted(verdicts[subject.id].items())) or "no result")
+        for subject in run.header.subjects
     ]
     return f"{run.path.rpartition('/')[2]} {outcome}. {'; '.join(subjects)}"
 

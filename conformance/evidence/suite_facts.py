@@ -40,16 +40,16 @@ def _input_table(inputs: EvidenceInputs) -> Table:
 def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
-        for subject in run.header["subjects"]:
-            id = subject["id"]
+        for subject in run.header.subjects:
+            id = subject.id
             found = [row for (name, case), row in run.rows.items() if name == id and case in kept]
             rows.append(
                 (
                     id,
-                    subject["kind"],
-                    plain_text(subject["version"]),
-                    subject.get("language"),
-                    subject.get("files_sha256", NOT_RECORDED),
+                    subject.kind,
+                    plain_text(subject.version),
+                    subject.language,
+                    subject.files_sha256 or NOT_RECORDED,
                     len(found),
                     sum(row.verdict == "pass" for row in found),
                     sum(row.unexpected for row in found),
@@ -64,18 +64,18 @@ def _environment_table(inputs: EvidenceInputs) -> Table:
     for run in inputs.runs:
         header = run.header
         facts = {
-            "suite": header["suite"],
-            "corpus version": header["corpus"]["version"],
-            "corpus digest": header["corpus"]["digest"],
-            "corpus cases": str(header["corpus"]["cases"]),
-            "fail level": header["criterion"]["level"],
-            "profile": profile["name"] if (profile := header["criterion"].get("profile")) else "none",
+            "suite": header.suite,
+            "corpus version": header.corpus.version,
+            "corpus digest": header.corpus.digest,
+            "corpus cases": str(header.corpus.cases),
+            "fail level": header.criterion.level,
+            "profile": profile.name if (profile := header.criterion.profile) else "none",
             "outcome": run.footer.outcome,
-            **{f"selection {name}": value for name, value in header["selection"].items()},
-            **{f"environment {name}": value for name, value in header["environment"].items()},
+            **{f"selection {name}": value for name, value in header.selection.items()},
+            **{f"environment {name}": value for name, value in header.environment.items()},
         }
         facts.setdefault("environment cpu", NOT_RECORDED)
-        commands = header["command"].split(" && ")
+        commands = header.command.split(" && ")
         facts |= {f"command {number}": command for number, command in enumerate(commands, 1)}
         rows += [(_file_name(run), name, plain_text(value)) for name, value in facts.items()]
     for name, (environment, _) in inputs.cells.items():

@@ -117,10 +117,10 @@ def _case_row(case: CaseRecord) -> tuple[Cell, ...]:
 
 def _clause_rows(cases: Iterable[CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
     """Yield the clauses of the cases, with the texts of the suite, or else those of the results."""
-    recorded = {id: record for run in runs for id, record in run.header["clauses"].items()}
+    recorded = {id: record for run in runs for id, record in run.header.clauses.items()}
     for id in {clause for case in cases for clause in case["clauses"]}:
         known = clauses().get(id)
-        text, source = (known.text, known.source) if known else (recorded[id]["text"], recorded[id]["source"])
+        text, source = (known.text, known.source) if known else (recorded[id].text, recorded[id].source)
         yield id, plain_text(text), plain_text(source), str(known.conclusion) if known else None
 
 

@@ -16,6 +16,14 @@ from conformance.expectations.support import parse_supports
 from conformance.results.environment import describe_environment
 from conformance.results.file import read_results
 from conformance.results.levels import level_if_weaker
+from conformance.results.records import (
+    BaselineRecord,
+    CriterionRecord,
+    EntryRecord,
+    ProfileRecord,
+    ProfileRuleRecord,
+    SupportRecord,
+)
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -25,16 +33,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.profiles import RequirementProfile
     from conformance.results.file import Key, Results
-    from conformance.results.records import (
-        BaselineRecord,
-        CaseRow,
-        CriterionRecord,
-        EntryRecord,
-        Header,
-        ProfileRecord,
-        ResultRow,
-        SupportRecord,
-    )
+    from conformance.results.records import CaseRow, Header, ResultRow
 
 
 class Standing(NamedTuple):
@@ -77,14 +76,14 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
             f"--baseline: {path} has no result of {', '.join(subjects)}.",
             "Name the results of an earlier run of the same subject.",
         )
-    corpus = run.header["corpus"]
-    return Baseline({"file": str(path), "version": corpus["version"], "digest": corpus["digest"]}, standings)
+    corpus = run.header.corpus
+    return Baseline(BaselineRecord(str(path), corpus.version, corpus.digest), standings)
 
 
 def _relative_baseline(
     path: Path, run: Results, standings: Mapping[Key, Standing], subjects: Sequence[str], base: str
 ) -> Baseline:
-    versions = {one["id"]: one["version"] for one in run.header["subjects"]}
+    versions = {one.id: one.version for one in run.header.subjects}
     if base not in versions:
         raise ResultsError(
             "subject-missing",
@@ -92,10 +91,9 @@ def _relative_baseline(
             did_you_mean(base, versions, f"Use one of {', '.join(versions)}."),
         )
     of_base = {case: standing for (subject, case), standing in standings.items() if subject == base}
-    corpus, name = run.header["corpus"], f"{base} {versions[base]}"
-    record: BaselineRecord = {"file": name, "version": corpus["version"], "digest": corpus["digest"]}
+    corpus, name = run.header.corpus, f"{base} {versions[base]}"
     return Baseline(
-        {**record, "relative_to": name},
+        BaselineRecord(name, corpus.version, corpus.digest, name),
         {(subject, case): standing for subject in subjects for case, standing in of_base.items()},
     )
 
@@ -128,26 +126,21 @@ class CriterionSettings:
         Args:
             expected_results: number of results that the run must have.
         """
-        record: CriterionRecord = {
-            "level": str(self.level),
-            "require": list(self.require),
-            "expected_results": expected_results,
-            "expectations": [
+        return CriterionRecord(
+            level="should" if self.level is Level.SHOULD else "must",
+            require=list(self.require),
+            expected_results=expected_results,
+            expectations=[
                 _entry_record(subject, entry) for subject, file in self.expectations.items() for entry in file.entries
             ],
-        }
-        supports: list[SupportRecord] = [
-            {"subject": subject, "file": file.name, "supports": [str(support) for support in file.supports]}
-            for subject, file in self.expectations.items()
-            if file.supports is not None
-        ]
-        if supports:
-            record["supports"] = supports
-        if self.baseline is not None:
-            record["baseline"] = self.baseline.record
-        if self.profile is not None:
-            record["profile"] = _profile_record(self.profile)
-        return record
+            supports=[
+                SupportRecord(subject, file.name, [str(support) for support in file.supports])
+                for subject, file in self.expectations.items()
+                if file.supports is not None
+            ],
+            baseline=self.baseline.record if self.baseline is not None else None,
+            profile=_profile_record(self.profile) if self.profile is not None else None,
+        )
 
 
 def recorded_criterion(header: Header) -> CriterionSettings:
@@ -155,17 +148,17 @@ def recorded_criterion(header: Header) -> CriterionSettings:
 
     The baseline is None, because each result record contains its verdict in the baseline.
     """
-    record = header["criterion"]
+    record = header.criterion
     entries: dict[str, list[Expectation]] = {}
-    for entry in record["expectations"]:
-        entries.setdefault(entry["subject"], []).append(_entry(entry))
+    for entry in record.expectations:
+        entries.setdefault(entry.subject, []).append(_entry(entry))
     expectations = {subject: Expectations(subject, tuple(own)) for subject, own in entries.items()}
-    for listed in record.get("supports", ()):
-        subject, name = listed["subject"], listed["file"]
+    for listed in record.supports:
+        subject, name = listed.subject, listed.file
         own = expectations[subject].entries if subject in expectations else ()
-        expectations[subject] = Expectations(subject, own, parse_supports(name, listed["supports"]), name)
-    baseline = Baseline(record["baseline"], {}) if "baseline" in record else None
-    return CriterionSettings(Level(record["level"]), expectations, tuple(record["require"]), baseline)
+        expectations[subject] = Expectations(subject, own, parse_supports(name, listed.supports), name)
+    baseline = Baseline(record.baseline, {}) if record.baseline is not None else None
+    return CriterionSettings(Level(record.level), expectations, tuple(record.require), baseline)
 
 
 def criterion_for_run(
@@ -225,31 +218,16 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
 
 
 def _profile_record(profile: RequirementProfile) -> ProfileRecord:
-    return {
-        "name": profile.name,
-        "title": profile.title,
-        "source": profile.source,
-        "digest": profile.digest,
-        "rules": [
-            {"id": rule.id, "level": str(rule.level), "text": rule.text, "source": rule.source}
-            for rule in profile.rules
-        ],
-    }
+    rules = [ProfileRuleRecord(rule.id, rule.level, rule.text, rule.source) for rule in profile.rules]
+    return ProfileRecord(profile.name, profile.title, profile.source, profile.digest, rules)
 
 
 def _entry_record(subject: str, entry: Expectation) -> EntryRecord:
-    return {
-        "subject": subject,
-        "location": entry.location,
-        "verdict": str(entry.verdict),
-        "cases": list(entry.cases),
-        "lines": list(entry.lines),
-        "except": list(entry.exceptions),
-    }
+    return EntryRecord(
+        subject, entry.location, entry.verdict, list(entry.cases), list(entry.lines), list(entry.exceptions)
+    )
 
 
 def _entry(record: EntryRecord) -> Expectation:
-    cases, exceptions = tuple(record["cases"]), tuple(record["except"])
-    return Expectation(
-        cases, Verdict(record["verdict"]), "", record["location"], exceptions, lines=tuple(record["lines"])
-    )
+    cases, exceptions = tuple(record.cases), tuple(record.exceptions)
+    return Expectation(cases, record.verdict, "", record.location, exceptions, lines=tuple(record.lines))

@@ -253,7 +253,7 @@ def _add_entries(
 def _supports(results: _SubjectResults) -> SupportCounter:
     """Return the counts of supported cases; for a backend, cases of the pass do not count."""
     counter, cases = SupportCounter(), results.run.cases
-    is_backend = results.subject["kind"] == SubjectKind.BACKEND
+    is_backend = results.subject.kind == SubjectKind.BACKEND
     for case, verdict in results.verdicts.items():
         if not (is_backend and cases[case]["kind"] == CaseKind.PASS):
             counter.add(support_name(cases[case]), case, verdict)
@@ -403,7 +403,7 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
     Raises:
         ExpectationsError: the subject was not run.
     """
-    subjects = {one["id"]: one for one in run.header["subjects"]}
+    subjects = {one.id: one for one in run.header.subjects}
     if subject not in subjects:
         raise ExpectationsError(
             "subject-not-run",
@@ -420,7 +420,7 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
         frozenset(judged) - set(varying),
         varying,
         {case: violated_checks(result, level) for case, result in results.items()},
-        ConditionContext.from_environment(subjects[subject]["version"], run.header["environment"]),
+        ConditionContext.from_environment(subjects[subject].version, run.header.environment),
         not is_partial(run),
         subjects[subject],
         run,
@@ -605,7 +605,7 @@ def _replace_strings(table: Table, key: str, replacements: Mapping[int, Sequence
 def _missing_entries(text: str, name: str, results: _SubjectResults, new: NewEntries) -> tuple[MissingEntry, ...]:
     """Return the failures without an entry by cause: causes with a diagnosis first, then those with most cases."""
     expectations = parse_expectations(text, name).applying(results.context)
-    run, subject = results.run, results.subject["id"]
+    run, subject = results.run, results.subject.id
     grouper = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
     for case in sorted(results.judged):
         verdict = results.verdicts[case]
@@ -639,8 +639,8 @@ def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator
 def _known_fault(case: str, results: _SubjectResults) -> KnownFault | None:
     """Return the known fault that a failing case shows, or None."""
     subject, result = results.subject, results.results[case]
-    found = known_faults_in(subject["id"], subject["kind"], case)
-    return next((fault for fault in found if fault.fits(subject["version"], result)), None)
+    found = known_faults_in(subject.id, subject.kind, case)
+    return next((fault for fault in found if fault.fits(subject.version, result)), None)
 
 
 _ISSUE = re.compile(r"\b([\w-]+/[\w.-]+)#(\d+)")

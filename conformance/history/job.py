@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import structs
@@ -25,7 +25,7 @@ from conformance.history.store import HistoryStore
 from conformance.history.update import SHARDS, ReleaseRun, ReleaseTask, UpdateCounts, record_error
 from conformance.jobs.job import require_number, run_job
 from conformance.results.file import decode_record, encode_record
-from conformance.results.records import Result
+from conformance.results.records import Header, Result
 from conformance.serialization.decoding import MalformedError
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from conformance.history.store import StoredRelease, Target
     from conformance.history.update import RunSettings
     from conformance.jobs.job import ChunkResult, Workers
-    from conformance.results.records import Header
 
 
 class ReleaseChunkResult(msgspec.Struct, forbid_unknown_fields=True):
@@ -87,7 +86,7 @@ class ReleaseJob:
         if chunk.result.code:
             return
         task, (header, *_) = self.tasks[chunk.number], _unpack_records(chunk.result.records)
-        found = header["history"]["subject"], header["history"]["release"]
+        found = header.history.subject, header.history.release
         if found != (task.target.text, task.release):
             raise MalformedError(f"it has results of {'@'.join(found)}, not of {task.subject}")
 
@@ -209,9 +208,12 @@ def _add_parts(store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Se
             values_of = values.get(str(record.returned), record.returned)
             results.setdefault(record.case, structs.replace(record, returned=values_of))
     number = len(results)
-    criterion = {**header["criterion"], "expected_results": number}
-    header = {**header, "corpus": {**header["corpus"], "selected": number}, "criterion": criterion}
-    return store.add(cast("Header", header), results.values(), corpus)
+    header = structs.replace(
+        header,
+        corpus=structs.replace(header.corpus, selected=number),
+        criterion=structs.replace(header.criterion, expected_results=number),
+    )
+    return store.add(header, results.values(), corpus)
 
 
 _MAX_UNPACKED_BYTES = 2**28
@@ -228,7 +230,11 @@ def _unpack_records(packed: bytes) -> list[Any]:
     except zlib.error as error:
         raise MalformedError(f"it is not packed records ({error})") from None
     records: list[Any] = [decode_record(line) for line in content.splitlines(keepends=True)]
-    header, *results = records or [{}]
-    if "history" not in header or not all(isinstance(each, Result) for each in results):
+    header, *results = records or [None]
+    if (
+        not isinstance(header, Header)
+        or header.history is None
+        or not all(isinstance(each, Result) for each in results)
+    ):
         raise MalformedError("it is not a header and results")
     return records

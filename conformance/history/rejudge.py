@@ -7,7 +7,7 @@ the stored values take the place of the subject. If the model or the inputs chan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.history.store import HistoryStore, StoredRelease
     from conformance.judging.outcome import Outcome
-    from conformance.results.records import Result, ReturnedValues
+    from conformance.results.records import Result, ReturnedValues, SubjectRecord
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def judge_again(store: HistoryStore, stored: StoredRelease, corpus: Corpus) -> J
         ResultsError: the results file is damaged.
         CorpusError: the corpus is damaged.
     """
-    subject = stored.header["subjects"][0]
-    kind = SubjectKind(subject["kind"])
+    subject = stored.header.subjects[0]
+    kind = subject.kind
     old, new = store.hashes(stored.digest), case_hashes(corpus)
     values = store.values(stored.target)
     earlier = {result.case: result for result in results_of(stored)}
@@ -105,7 +105,7 @@ def _judge(
     corpus: Corpus,
     case: CorpusCase,
     kind: SubjectKind,
-    subject: Any,
+    subject: SubjectRecord,
     result: Result,
     values: ReturnedValues | str,
 ) -> Outcome | None:
@@ -121,7 +121,7 @@ def _judge(
         replayed = ReplayedOptimizer(loaded.model, values, runs)
     except UnusableValues:
         return None
-    return judge_rewrite(replayed.target(), subject.get("passes", ()), task)
+    return judge_rewrite(replayed.target(), subject.passes, task)
 
 
 def _with_outcome(result: Result, outcome: Outcome, level: Level) -> Result:

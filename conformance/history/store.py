@@ -162,22 +162,22 @@ class StoredRelease:
     @property
     def history(self) -> HistoryRecord:
         """The part of the header that names the release."""
-        return self.header["history"]
+        return history_of(self.header)
 
     @property
     def target(self) -> Target:
         """The subject without its release."""
-        return Target.parse(self.history["subject"], SubjectKind(self.header["subjects"][0]["kind"]))
+        return Target.parse(self.history.subject, self.header.subjects[0].kind)
 
     @property
     def release(self) -> str:
         """The release."""
-        return self.history["release"]
+        return self.history.release
 
     @property
     def digest(self) -> str:
         """Digest of the corpus of the results."""
-        return self.header["corpus"]["digest"]
+        return self.header.corpus.digest
 
     @cached_property
     def version(self) -> Version:
@@ -346,8 +346,9 @@ class HistoryStore:
             UsageError: the store cannot be written.
         """
         self.add_cases(corpus)
-        target = Target.parse(header["history"]["subject"], SubjectKind(header["subjects"][0]["kind"]))
-        stem = self.subject_folder(target) / f"{header['history']['release']}-{result_key(header)}"
+        history = history_of(header)
+        target = Target.parse(history.subject, header.subjects[0].kind)
+        stem = self.subject_folder(target) / f"{history.release}-{result_key(header)}"
         known, new, lines = self._known_digests(target), dict[str, Any](), list[bytes]()
         counts: dict[Level, dict[Verdict, int]] = {}
         for result in results:
@@ -363,7 +364,7 @@ class HistoryStore:
             self._write(Path(f"{stem}{_VALUES_SUFFIX}"), lzma.compress(text, preset=9))
         path = Path(f"{stem}{_RESULTS_SUFFIX}")
         self._write(path, gzip.compress(content, mtime=0))
-        self._unavailable_path(target, header["history"]["release"]).unlink(missing_ok=True)
+        self._unavailable_path(target, history.release).unlink(missing_ok=True)
         return StoredRelease(path, header)
 
     def _known_digests(self, target: Target) -> set[str]:
@@ -460,13 +461,19 @@ def _short_hash(content: object) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:DIGEST_LENGTH]
 
 
+def history_of(header: Header) -> HistoryRecord:
+    """Return the release and the environment of a header in a history."""
+    assert header.history is not None, "the header of a history has this part"
+    return header.history
+
+
 def result_key(header: Header) -> str:
     """Return a hash of everything on which the results of a file depend."""
-    history = header["history"]
-    options = header["options"].get(header["subjects"][0]["id"], [])
-    identity = [history["subject"], history["release"], history["python"], history["packages"], history["adapter"]]
-    cpu = header["environment"].get("cpu features", "")
-    return _short_hash([identity, options, cpu, header["corpus"]["digest"]])[:8]
+    history = history_of(header)
+    options = header.options.get(header.subjects[0].id, [])
+    identity = [history.subject, history.release, history.python, history.packages, history.adapter]
+    cpu = header.environment.get("cpu features", "")
+    return _short_hash([identity, options, cpu, header.corpus.digest])[:8]
 
 
 def _replace_values(result: Result) -> tuple[Result, ReturnedValues | None]:
@@ -482,7 +489,7 @@ def _footer(header: Header, counts: Mapping[Level, Mapping[Verdict, int]], numbe
     defects = sum(n for level in counts.values() for verdict, n in level.items() if verdict not in _HARMLESS_VERDICTS)
     return Footer(
         results=number,
-        verdicts={header["subjects"][0]["id"]: counts},
+        verdicts={header.subjects[0].id: counts},
         outcome="fail" if defects else "pass",
         reasons=[f"{defects} results are failures"] if defects else [],
         seconds=0,
@@ -512,14 +519,14 @@ def _read_header(path: Path) -> Header:
         raise
     except (*_UNPACKING_ERRORS, MalformedError) as error:
         raise malformed_release_error(path, error_text(error)) from None
-    if "history" not in header or len(header["subjects"]) != 1:
+    if header.history is None or len(header.subjects) != 1:
         raise malformed_release_error(path, "it does not name one release")
-    if not _is_version(header["history"]["release"]):
-        raise malformed_release_error(path, f"{header['history']['release']} is not a release")
-    if not _DIGEST_PATTERN.fullmatch(header["corpus"]["digest"]):
+    if not _is_version(header.history.release):
+        raise malformed_release_error(path, f"{header.history.release} is not a release")
+    if not _DIGEST_PATTERN.fullmatch(header.corpus.digest):
         raise malformed_release_error(path, "the digest of its corpus is not hexadecimal")
     try:
-        StoredRelease(path, header).target.subject(header["history"]["release"])
+        StoredRelease(path, header).target.subject(header.history.release)
     except UnknownName as error:
         raise malformed_release_error(path, error.problem.removesuffix(".")) from None
     return header

@@ -213,11 +213,11 @@ def timelines(
 
 def _newest_results(releases: Sequence[StoredRelease]) -> list[StoredRelease]:
     """Return one results file per release: of the corpus of the newest results, and there the newest one."""
-    digest = max(releases, key=lambda each: each.header["started"]).digest
+    digest = max(releases, key=lambda each: each.header.started).digest
     found: dict[str, StoredRelease] = {}
     for each in releases:
         other = found.get(each.release)
-        if each.digest == digest and (other is None or other.header["started"] < each.header["started"]):
+        if each.digest == digest and (other is None or other.header.started < each.header.started):
             found[each.release] = each
     return sorted(found.values(), key=lambda each: each.version)
 
@@ -249,7 +249,7 @@ def _timeline(
     return Timeline(
         target,
         tuple(each.release for each in releases),
-        tuple(tuple(each.history["packages"]) for each in releases),
+        tuple(tuple(each.history.packages) for each in releases),
         tuple(store.unavailable(target).values()),
         tuple(_rows(target, cases)),
         tuple(map(len, causes)),

@@ -33,9 +33,10 @@ from conformance.errors import HistoryError, ResultsError, SubjectError
 from conformance.history.index import results_of
 from conformance.history.rejudge import judge_again
 from conformance.history.releases import full_disk_error, is_disk_error, is_network_error, is_timeout, no_network_error
-from conformance.history.store import WORK_FOLDER
+from conformance.history.store import WORK_FOLDER, history_of
 from conformance.processes.start import start_program
 from conformance.results.file import read_results
+from conformance.results.records import CorpusRecord, HistoryRecord
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
@@ -267,7 +268,7 @@ class ReleaseRun:
         """
         stored = [each for each in self.store.releases(self.task.target) if each.release == self.task.release]
         if stored:
-            self._earlier = max(stored, key=lambda each: each.header["started"])
+            self._earlier = max(stored, key=lambda each: each.header.started)
             self.known = judge_again(self.store, self._earlier, self._corpus)
         if self._settings.offline or (self.known is not None and not self.known.missing):
             return None
@@ -415,7 +416,7 @@ class ReleaseRun:
 
     def _complete(self, target: Path) -> Results:
         found = read_results(target)
-        if found.footer.interrupted or found.footer.results < found.header["criterion"]["expected_results"]:
+        if found.footer.interrupted or found.footer.results < found.header.criterion.expected_results:
             raise ResultsError("incomplete", f"The run of {self.task.subject} is incomplete.", "Update again.")
         return found
 
@@ -443,7 +444,7 @@ class ReleaseRun:
             *(each for each in newer if not any(version < other < each.version for other in pending)),
         ]
 
-    def _header(self, header: Header, environment: Environment | None, number: int) -> Any:
+    def _header(self, header: Header, environment: Environment | None, number: int) -> Header:
         """Return the header of the stored results.
 
         Args:
@@ -451,25 +452,24 @@ class ReleaseRun:
             environment: the environment of the run, or None.
             number: number of results.
         """
-        task = self.task
-        history: dict[str, Any] = {"subject": task.target.text, "release": task.release}
+        task, known = self.task, self.known
         if environment is not None and environment.document is not None:
             document = environment.document
-            history |= {"python": document["python"], "packages": document["installed"]}
-            history |= {"adapter": adapter_hash(task.target)}
+            history = HistoryRecord(
+                task.target.text, task.release, document["python"], document["installed"], adapter_hash(task.target)
+            )
         else:
-            history = dict(self._earlier_header()["history"])
-        history |= {"judged": self.known.judged} if self.known and self.known.judged else {}
-        corpus = {"version": self._corpus.version, "digest": self._corpus.digest, "cases": len(self._corpus.cases)}
-        return {
-            **header,
-            "command": f"onnx-conformance history update {task.subject}",
-            "corpus": {**corpus, "selected": number},
-            "selection": {"--select-level": " ".join(LEVELS)},
-            "criterion": {**header["criterion"], "expected_results": number},
-            "options": {name: _without_data(words) for name, words in header["options"].items()},
-            "history": history,
-        }
+            history = history_of(self._earlier_header())
+        corpus = CorpusRecord(self._corpus.version, self._corpus.digest, len(self._corpus.cases), number)
+        return structs.replace(
+            header,
+            command=f"onnx-conformance history update {task.subject}",
+            corpus=corpus,
+            selection={"--select-level": " ".join(LEVELS)},
+            criterion=structs.replace(header.criterion, expected_results=number),
+            options={name: _without_data(words) for name, words in header.options.items()},
+            history=structs.replace(history, judged=known.judged) if known and known.judged else history,
+        )
 
 
 def _without_data(words: Sequence[str]) -> list[str]:

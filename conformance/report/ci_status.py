@@ -77,7 +77,7 @@ class CiResult:
         result = self.run.results[self.result.subject, self.result.case]
         others = len(self.cause.cases) - 1
         more = f" (and {others} other case{'s' * (others > 1)})" if others else ""
-        evidence = short_evidence(result, violated_clause(self.cause, case, result), self.run.header["clauses"])
+        evidence = short_evidence(result, violated_clause(self.cause, case, result), self.run.header.clauses)
         return [f"cause: {self.cause.sentence}{more}", *evidence]
 
     @property
@@ -88,7 +88,7 @@ class CiResult:
 
 def ci_results_by_subject(run: Results) -> dict[str, list[CiResult]]:
     """Return the results of each subject, sorted by case, by the id of the subject in the order of the header."""
-    found: dict[str, list[CiResult]] = {subject["id"]: [] for subject in run.header["subjects"]}
+    found: dict[str, list[CiResult]] = {subject.id: [] for subject in run.header.subjects}
     causes = {(cause.subject, case): cause for cause in group_failures(run) for case in cause.cases}
     for row in sorted(run.rows.values(), key=lambda row: row.case):
         found[row.subject].append(CiResult(run, row, causes.get((row.subject, row.case))))

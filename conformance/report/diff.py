@@ -97,7 +97,7 @@ def compare_runs(before: Results, after: Results) -> Differences:
         ResultsError: the runs have no subject in common.
     """
     old, new = _run_names(before), _run_names(after)
-    matches = match_subjects(before.header["subjects"], after.header["subjects"])
+    matches = match_subjects(before.header.subjects, after.header.subjects)
     if not matches:
         raise ResultsError(
             "no-common-subject",
@@ -135,12 +135,12 @@ def compare_runs(before: Results, after: Results) -> Differences:
 
 
 def _run_names(run: Results) -> RunNames:
-    corpus = run.header["corpus"]
-    subjects = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
-    names: RunNames = {"corpus": corpus["version"], "digest": corpus["digest"], "subjects": subjects}
-    if (profile := run.header["criterion"].get("profile")) is not None:
-        names["profile"] = profile["name"]
-    if identities := {one["id"]: one["identity"] for one in run.header["subjects"] if "identity" in one}:
+    corpus = run.header.corpus
+    subjects = {subject.id: subject.version for subject in run.header.subjects}
+    names: RunNames = {"corpus": corpus.version, "digest": corpus.digest, "subjects": subjects}
+    if (profile := run.header.criterion.profile) is not None:
+        names["profile"] = profile.name
+    if identities := {one.id: one.identity for one in run.header.subjects if one.identity}:
         names["identities"] = identities
     return names
 

@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict, cast
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from conformance.corpus.case_json import LevelName
 from conformance.report.ci_status import CiResult
 from conformance.results.evidence import short_evidence
 from conformance.results.failure_groups import failing_cases, group_failures, not_examined, violated_clause
-from conformance.results.file import fail_level, is_partial
+from conformance.results.file import is_partial
 from conformance.results.levels import case_family
 from conformance.results.outcome_counts import OutcomeCounts, known_failures_by_level
 from conformance.results.records import (
@@ -193,12 +194,12 @@ class Summary(TypedDict):
 def summary(runs: Sequence[Results]) -> Summary:
     """Return the summary of one or more runs of one corpus."""
     parts = [_run_summary(run) for run in runs]
-    corpora = [run.header["corpus"] for run in runs]
+    corpora = [run.header.corpus for run in runs]
     subjects = [subject for run in runs for subject in _subject_summaries(run)]
     document: Summary = {
         "format": FORMAT,
-        "suite": runs[0].header["suite"],
-        "corpus": {**corpora[0], "selected": min(corpus["selected"] for corpus in corpora)},
+        "suite": runs[0].header.suite,
+        "corpus": replace(corpora[0], selected=min(corpus.selected for corpus in corpora)),
         "outcome": "fail" if any(part["outcome"] == "fail" for part in parts) else "pass",
         "counts": cast("CountsSummary", asdict(OutcomeCounts.of_runs(runs))),
         "reasons": list(dict.fromkeys(reason for part in parts for reason in part["reasons"])),
@@ -215,26 +216,26 @@ def summary(runs: Sequence[Results]) -> Summary:
 
 
 def _run_summary(run: Results) -> RunSummary:
-    criterion, selection, failing = run.header["criterion"], run.header["selection"], failing_cases(run)
+    criterion, selection, failing = run.header.criterion, run.header.selection, failing_cases(run)
     document: RunSummary = {
         "outcome": run.footer.outcome,
         "counts": cast("CountsSummary", asdict(OutcomeCounts.of_run(run))),
         "failing": {subject: len(cases) for subject, cases in failing.items()},
         "not_examined": not_examined(run.footer, failing),
-        "started": run.header["started"],
+        "started": run.header.started,
         "reasons": run.footer.reasons,
-        "level": str(fail_level(run.header)),
-        "require": list(criterion["require"]),
+        "level": criterion.level,
+        "require": list(criterion.require),
         "selection": {name: value for name, value in sorted(selection.items()) if name != "--fail-level"},
-        "expected_results": criterion["expected_results"],
+        "expected_results": criterion.expected_results,
         "results": run.footer.results,
         "interrupted": run.footer.interrupted,
-        "environment": dict(sorted(run.header["environment"].items())),
+        "environment": dict(sorted(run.header.environment.items())),
     }
-    if "baseline" in criterion:
-        document["baseline"] = criterion["baseline"]
-    if "profile" in criterion:
-        document["profile"] = criterion["profile"]
+    if criterion.baseline is not None:
+        document["baseline"] = criterion.baseline
+    if criterion.profile is not None:
+        document["profile"] = criterion.profile
     return document
 
 
@@ -250,21 +251,21 @@ def _subject_summaries(run: Results) -> list[SubjectSummary]:
     verdicts, known = run.footer.verdicts, known_failures_by_level(run)
     return [
         {
-            "id": subject["id"],
-            "kind": subject["kind"],
-            "version": subject["version"],
-            **({"identity": subject["identity"]} if "identity" in subject else {}),  # type: ignore[typeddict-item]
+            "id": subject.id,
+            "kind": subject.kind,
+            "version": subject.version,
+            **({"identity": subject.identity} if subject.identity else {}),  # type: ignore[typeddict-item]
             "levels": {
                 level: {
                     "cases": sum(counts.values()),
-                    **({"known_failures": number} if (number := known.get((subject["id"], level), 0)) else {}),
+                    **({"known_failures": number} if (number := known.get((subject.id, level), 0)) else {}),
                     **dict(sorted(counts.items())),
                 }
                 for level in Level
-                if (counts := verdicts.get(subject["id"], {}).get(level))
+                if (counts := verdicts.get(subject.id, {}).get(level))
             },
         }
-        for subject in run.header["subjects"]
+        for subject in run.header.subjects
     ]
 
 
@@ -308,7 +309,7 @@ def _failure_summaries(run: Results) -> list[FailureSummary]:
             "cause": cause.sentence,
             "signature": cause.text,
             "message": smallest.reason,
-            "evidence": list(short_evidence(result, violated_clause(cause, case, result), run.header["clauses"])),
+            "evidence": list(short_evidence(result, violated_clause(cause, case, result), run.header.clauses)),
             "cases": list(cause.cases),
         }
         if cause.clause is not None:

@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from conformance.results.records import Header, SubjectRecord
 
@@ -97,26 +97,26 @@ def _usable_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def rerun_command(header: Header, subject: SubjectRecord, *cases: str) -> str:
+def rerun_command(subject: SubjectRecord, options: Iterable[str], *cases: str) -> str:
     """Return the command line that repeats the run of a subject, quoted for a shell.
 
     Args:
-        header: header of the results.
+        options: the options of the run, see `rerun_options`.
         cases: ids of the only cases to run. Without ids, the caller appends options that select cases.
     """
-    option = "-o" if subject["kind"] == "optimizer" else "-b"
+    option = "-o" if subject.kind == "optimizer" else "-b"
     selection = [word for case in cases for word in ("--case", case)]
-    return shlex.join(["onnx-conformance", "run", option, subject["id"], *rerun_options(header, subject), *selection])
+    return shlex.join(["onnx-conformance", "run", option, subject.id, *options, *selection])
 
 
 def rerun_options(header: Header, subject: SubjectRecord) -> Sequence[str]:
     """Return the command-line options with which the run of a subject is repeated."""
-    return header["options"].get(subject["id"], [])
+    return header.options.get(subject.id, [])
 
 
-def script_options(header: Header, subject: SubjectRecord) -> dict[str, object]:
-    """Return the options of a subject's run as keyword arguments of `judging.run_one.judge_one`."""
-    words = rerun_options(header, subject)
-    implements = [value for word, value in pairwise(words) if word == "--implements"]
-    profiles = [value for word, value in pairwise(words) if word == "--profile"]
+def script_options(words: Iterable[str]) -> dict[str, object]:
+    """Return the options of a run, see `rerun_options`, as keyword arguments of `judging.run_one.judge_one`."""
+    pairs = list(pairwise(words))
+    implements = [value for word, value in pairs if word == "--implements"]
+    profiles = [value for word, value in pairs if word == "--profile"]
     return ({"implements": implements} if implements else {}) | ({"profile": profiles[0]} if profiles else {})

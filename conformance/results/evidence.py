@@ -45,7 +45,7 @@ def short_evidence(result: Result, clause: str | None, clauses: Mapping[str, Cla
     yield from _reason_lines(result, MAX_SHORT_OUTPUTS)
     if clause is not None:
         record = clauses.get(clause)
-        yield f"clause {clause}" + (f" ({record['source']}): {record['text']}" if record else "")
+        yield f"clause {clause}" + (f" ({record.source}): {record.text}" if record else "")
 
 
 def full_evidence(case: CaseRecord, result: Result) -> Iterator[str]:

@@ -622,10 +622,11 @@ def failing_cases(run: Results) -> dict[str, list[str]]:
 
     Failures that the subject of `--relative-to` has too are left out: diagnosis does not examine them.
     """
-    found: dict[str, list[str]] = {subject["id"]: [] for subject in run.header["subjects"]}
-    is_relative = "relative_to" in run.header["criterion"].get("baseline", {})
+    found: dict[str, list[str]] = {subject.id: [] for subject in run.header.subjects}
+    baseline = run.header.criterion.baseline
+    is_relative = baseline is not None and bool(baseline.relative_to)
     for (subject, case), row in run.rows.items():
-        is_of_base = is_relative and row.baseline is not None and Verdict(row.baseline).is_defect
+        is_of_base = is_relative and row.baseline is not None and row.baseline.is_defect
         if row.verdict.is_defect and not is_of_base:
             found[subject].append(case)
     return {subject: sorted(cases) for subject, cases in found.items() if cases}

@@ -242,9 +242,9 @@ class _ResultsBuilder:
         Raises:
             ResultsError: the digest is not hexadecimal.
         """
-        if self._header is None or "history" not in self._header:
+        if self._header is None or self._header.history is None:
             return None
-        digest = self._header["corpus"]["digest"]
+        digest = self._header.corpus.digest
         if re.fullmatch("[0-9a-f]{16,64}", digest) is None:
             raise malformed_results_error(self._path, "the digest of its corpus is not hexadecimal")
         return digest
@@ -257,7 +257,7 @@ class _ResultsBuilder:
 
     @property
     def _subjects(self) -> list[str]:
-        return [subject["id"] for subject in self._header["subjects"]] if self._header is not None else []
+        return [subject.id for subject in self._header.subjects] if self._header is not None else []
 
     def add(self, number: int, record: Any) -> None:
         """Add the record on the line `number`."""
@@ -273,10 +273,11 @@ class _ResultsBuilder:
             self._footer = record
         elif kind == "result":
             self._add_result(number, record)
+        elif kind == "archive":
+            self._lines[kind][record.case] = number
         else:
             self._lines[kind][record["case"]] = number
-            if kind == "case":
-                self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
+            self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
 
     def _add_result(self, number: int, record: Result) -> None:
         row = result_row(record)
@@ -304,7 +305,7 @@ class _ResultsBuilder:
             self._case_rows,
             LazyRecords(read_case or read, self._lines["case"]),
             self._footer,
-            LazyRecords(lambda number: read(number)["zip"], self._lines["archive"]),
+            LazyRecords(lambda number: read(number).zip, self._lines["archive"]),
         )
 
 
@@ -326,7 +327,7 @@ def _check_consistency(
 ) -> None:
     if footer.results != len(rows):
         raise malformed_results_error(path, f"its footer counts {footer.results} results where it has {len(rows)}")
-    subjects = {subject["id"] for subject in header["subjects"]}
+    subjects = {subject.id for subject in header.subjects}
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for (subject, case), row in rows.items():
         if subject not in subjects:
@@ -342,7 +343,7 @@ def _check_consistency(
 
 def fail_level(header: Header) -> Level:
     """Return the weakest level whose failures fail the run."""
-    return Level(header["criterion"]["level"])
+    return Level(header.criterion.level)
 
 
 def is_partial(run: Results) -> bool:
@@ -350,10 +351,10 @@ def is_partial(run: Results) -> bool:
 
     A graph optimizer has results for the cases of its pass only; that does not make a run partial.
     """
-    corpus = run.header["corpus"]
-    is_selected = bool(set(run.header["selection"]) - {"--fail-level"})
-    is_short = run.footer.results < run.header["criterion"]["expected_results"]
-    return is_short or (is_selected and corpus["selected"] < corpus["cases"])
+    corpus = run.header.corpus
+    is_selected = bool(set(run.header.selection) - {"--fail-level"})
+    is_short = run.footer.results < run.header.criterion.expected_results
+    return is_short or (is_selected and corpus.selected < corpus.cases)
 
 
 def read_results_of_one_corpus(paths: Sequence[Path]) -> list[Results]:
@@ -365,20 +366,20 @@ def read_results_of_one_corpus(paths: Sequence[Path]) -> list[Results]:
     runs = [read_results(path) for path in paths]
     seen: dict[str, str] = {}
     for run in runs:
-        if run.header["corpus"]["digest"] != runs[0].header["corpus"]["digest"]:
+        if run.header.corpus.digest != runs[0].header.corpus.digest:
             raise ResultsError(
                 "different-corpus",
                 f"{run.path} and {runs[0].path} are results of different corpora.",
                 "Write a report of each file separately.",
             )
-        for subject in run.header["subjects"]:
-            if subject["id"] in seen:
+        for subject in run.header.subjects:
+            if subject.id in seen:
                 raise ResultsError(
                     "duplicate-subject",
-                    f"{run.path} and {seen[subject['id']]} both have results of {subject['id']}.",
+                    f"{run.path} and {seen[subject.id]} both have results of {subject.id}.",
                     "Pass only one of the two files.",
                 )
-            seen[subject["id"]] = run.path
+            seen[subject.id] = run.path
     return runs
 
 

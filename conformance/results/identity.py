@@ -6,10 +6,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from conformance.results.records import SubjectIdentity
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from conformance.results.records import SubjectIdentity
 
 DIGEST_LENGTH = 8
 """Hexadecimal digits of the digest of an identity, which reports show beside every verdict."""
@@ -30,16 +30,8 @@ def subject_identity(
         adapter: digest of the adapter's files; None if the subject has no adapter of this suite.
     """
     content = json.dumps([processor, python, sorted(packages), adapter])
-    identity: SubjectIdentity = {
-        "digest": hashlib.sha256(content.encode()).hexdigest()[:DIGEST_LENGTH],
-        "processor": processor,
-    }
-    if python:
-        identity["python"] = python
-        identity["packages"] = sorted(packages)
-    if adapter:
-        identity["adapter"] = adapter
-    return identity
+    digest = hashlib.sha256(content.encode()).hexdigest()[:DIGEST_LENGTH]
+    return SubjectIdentity(digest, processor, python, sorted(packages) if python else [], adapter or "")
 
 
 def join_identities(identities: Iterable[SubjectIdentity]) -> SubjectIdentity:
@@ -47,17 +39,17 @@ def join_identities(identities: Iterable[SubjectIdentity]) -> SubjectIdentity:
     own = list(identities)
     if all(each == own[0] for each in own):
         return own[0]
-    values = [{each.get(key, "") for each in own} - {""} for key in ("processor", "python", "adapter")]
+    values = [{getattr(each, key) for each in own} - {""} for key in ("processor", "python", "adapter")]
     processor, python, adapter = (_SEPARATOR.join(sorted(map(str, found))) for found in values)
-    packages = {package for each in own for package in each.get("packages", ())}
+    packages = {package for each in own for package in each.packages}
     return subject_identity(processor, python, sorted(packages), adapter or None)
 
 
 def identity_changes(before: SubjectIdentity, after: SubjectIdentity) -> Iterator[str]:
     """Yield a line for each difference of two identities: "numpy 1.26.4 before, 2.4.6 now"."""
-    yield from package_changes(before.get("packages", ()), after.get("packages", ()))
+    yield from package_changes(before.packages, after.packages)
     for name, key in (("Python", "python"), ("processor", "processor"), ("adapter", "adapter")):
-        old, new = before.get(key, "none"), after.get(key, "none")
+        old, new = getattr(before, key) or "none", getattr(after, key) or "none"
         if old != new:
             yield f"{name} {old} before, {new} now"
 

@@ -103,7 +103,7 @@ class OutcomeCounts:
 
 def is_known_failure(result: ResultRow) -> bool:
     """Return whether a result is a failure that its expectation or its baseline explains."""
-    return Verdict(str(result.verdict)).is_defect and not result.unexpected and _has_explanation(result)
+    return result.verdict.is_defect and not result.unexpected and _has_explanation(result)
 
 
 def _has_explanation(result: ResultRow) -> bool:

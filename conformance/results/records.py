@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from conformance.corpus.case_json import DataSetPreview, LevelName, RewriteDocument
 from conformance.models.summaries import ModelSummary, TensorPreview
 from conformance.serialization.decoding import Count, NonEmpty, Positive, Seconds
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import CheckKind, Level, OptimizerRunName, Phase, Verdict
 
 
@@ -74,7 +75,7 @@ class DiagnosisRecord(StoredRecord):
     indistinguishable: list[str]
     cases: list[str]
     jointly_explained: list[str]
-    condition: str = ""
+    condition: NonEmpty = ""
 
 
 class SharedRecord(StoredRecord):
@@ -122,9 +123,8 @@ class Diagnosed(StoredRecord):
     undiagnosed: list[UndiagnosedRecord] = []
 
 
-VerdictName = Annotated[str, Verdict]
-OutcomeName = Annotated[str, Literal["pass", "fail"]]
-FailLevelName = Annotated[str, Literal["must", "should"]]
+OutcomeName = Literal["pass", "fail"]
+FailLevelName = Literal["must", "should"]
 
 _VERDICTS = Meta(extra_json_schema={"propertyNames": {"enum": [*Verdict]}})
 """The keys of an object in its JSON Schema; msgspec leaves enumerations of keys out."""
@@ -286,15 +286,14 @@ class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
     placement: Placement | None = None
 
 
-class ArchiveRecord(TypedDict):
+class ArchiveRecord(StoredRecord, tag_field="record", tag="archive"):
     """The files of a case for download: base64 of a zip that unpacks to a corpus of this one case."""
 
-    record: str
     case: str
     zip: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=MAX_ARCHIVE_LENGTH)]
 
 
-class SubjectIdentity(TypedDict):
+class SubjectIdentity(StoredRecord):
     """Everything besides version, options and corpus on which the results of a subject depend.
 
     `processor` is the machine and its instruction sets. `python` and `packages` (as `name==version`) are present for
@@ -303,12 +302,12 @@ class SubjectIdentity(TypedDict):
 
     digest: NonEmpty
     processor: NonEmpty
-    python: NotRequired[NonEmpty]
-    packages: NotRequired[list[NonEmpty]]
-    adapter: NotRequired[NonEmpty]
+    python: NonEmpty = ""
+    packages: list[NonEmpty] = []
+    adapter: NonEmpty = ""
 
 
-class SubjectRecord(TypedDict):
+class SubjectRecord(StoredRecord):
     """A subject with its version and properties at the time of the run.
 
     `provider` is the execution provider on which every node must run. `placement` is present if a provider or device
@@ -317,17 +316,17 @@ class SubjectRecord(TypedDict):
     """
 
     id: str
-    kind: Annotated[str, Literal["backend", "optimizer"]]
+    kind: SubjectKind
     version: str
-    language: NotRequired[str]
-    files_sha256: NotRequired[NonEmpty]
-    passes: NotRequired[list[str]]
-    provider: NotRequired[NonEmpty]
-    placement: NotRequired[Annotated[str, Literal["reported", "not reported"]]]
-    identity: NotRequired[SubjectIdentity]
+    language: str = ""
+    files_sha256: NonEmpty = ""
+    passes: list[str] = []
+    provider: NonEmpty = ""
+    placement: Literal["reported", "not reported"] | None = None
+    identity: SubjectIdentity | None = None
 
 
-class CorpusRecord(TypedDict):
+class CorpusRecord(StoredRecord):
     """The corpus of a run: version, digest, number of all cases, and number of selected cases."""
 
     version: str
@@ -336,14 +335,14 @@ class CorpusRecord(TypedDict):
     selected: Count
 
 
-class ClauseRecord(TypedDict):
+class ClauseRecord(StoredRecord):
     """A clause in the words of this suite, and its source in the specification."""
 
     text: str
     source: str
 
 
-class BaselineRecord(TypedDict):
+class BaselineRecord(StoredRecord):
     """The earlier run whose results were accepted (`--baseline`): its file, and version and digest of its corpus.
 
     `relative_to` is the subject whose results count for every subject of the run (`--relative-to`), with its version;
@@ -353,19 +352,19 @@ class BaselineRecord(TypedDict):
     file: str
     version: str
     digest: str
-    relative_to: NotRequired[NonEmpty]
+    relative_to: NonEmpty = ""
 
 
-class ProfileRuleRecord(TypedDict):
+class ProfileRuleRecord(StoredRecord):
     """A rule of a profile: the level to which it raises cases, its requirement, and the source of the requirement."""
 
     id: str
-    level: LevelName
+    level: Level
     text: str
     source: str
 
 
-class ProfileRecord(TypedDict):
+class ProfileRecord(StoredRecord):
     """The profile of the run (`--profile`); `digest` is the SHA-256 of its file."""
 
     name: str
@@ -375,24 +374,21 @@ class ProfileRecord(TypedDict):
     rules: list[ProfileRuleRecord]
 
 
-EntryRecord = TypedDict(
-    "EntryRecord",
-    {
-        "subject": str,
-        "location": str,
-        "verdict": VerdictName,
-        "cases": list[str],
-        "lines": list[str],
-        "except": list[str],
-    },
-)
-"""An entry of an expectations file for a subject of the run.
+class EntryRecord(StoredRecord, rename={"exceptions": "except"}):
+    """An entry of an expectations file for a subject of the run.
 
-`cases` and `except` have its patterns, and `lines` the location of each pattern of `cases`, if it is known.
-"""
+    `cases` and `except` have its patterns, and `lines` the location of each pattern of `cases`, if it is known.
+    """
+
+    subject: str
+    location: str
+    verdict: Verdict
+    cases: list[str]
+    lines: list[str]
+    exceptions: list[str]
 
 
-class SupportRecord(TypedDict):
+class SupportRecord(StoredRecord):
     """The supports that the expectations file of a subject lists, such as `ArgMax[float16]`."""
 
     subject: str
@@ -400,19 +396,19 @@ class SupportRecord(TypedDict):
     supports: list[NonEmpty]
 
 
-class CriterionRecord(TypedDict):
+class CriterionRecord(StoredRecord):
     """The pass criterion of the run; `expected_results` is the number of results of a complete run."""
 
     level: FailLevelName
     require: list[str]
     expected_results: Count
     expectations: list[EntryRecord]
-    supports: NotRequired[list[SupportRecord]]
-    baseline: NotRequired[BaselineRecord]
-    profile: NotRequired[ProfileRecord]
+    supports: list[SupportRecord] = []
+    baseline: BaselineRecord | None = None
+    profile: ProfileRecord | None = None
 
 
-class HistoryRecord(TypedDict):
+class HistoryRecord(StoredRecord):
     """Release and environment of the subject of a results file in a history.
 
     `subject` is the subject without its release. `adapter` is a hash of the adapter's code. `packages` has all packages
@@ -425,17 +421,16 @@ class HistoryRecord(TypedDict):
     python: str
     packages: list[NonEmpty]
     adapter: str
-    judged: NotRequired[Count]
+    judged: Count = 0
 
 
-class Header(TypedDict):
+class Header(StoredRecord, tag_field="record", tag="header"):
     """The first record: corpus, subjects, environment, selection and pass criterion of the run.
 
     `options` has, by subject, the command-line options on which its verdicts depend. `started` is in seconds since
     1970. `history` is present in the files of a history, whose case records are in another file of the history.
     """
 
-    record: str
     format: Literal[2]
     suite: str
     corpus: CorpusRecord
@@ -447,7 +442,7 @@ class Header(TypedDict):
     criterion: CriterionRecord
     options: dict[str, list[str]]
     started: Seconds
-    history: NotRequired[HistoryRecord]
+    history: HistoryRecord | None = None
 
 
 class Footer(StoredRecord, tag_field="record", tag="footer"):
@@ -459,14 +454,14 @@ class Footer(StoredRecord, tag_field="record", tag="footer"):
 
     results: Count
     verdicts: Mapping[str, Annotated[Mapping[Level, Annotated[Mapping[Verdict, Count], _VERDICTS]], _LEVELS]]
-    outcome: Literal["pass", "fail"]
+    outcome: OutcomeName
     reasons: list[str]
     seconds: Seconds
     diagnoses: list[DiagnosisRecord]
     unexplained: list[UnexplainedRecord]
     undiagnosed: list[UndiagnosedRecord] = []
     interrupted: bool = False
-    hosts: list[NonEmpty] = []
+    hosts: Annotated[list[NonEmpty], Meta(min_length=1)] = []
 
 
 RESULTS_RECORDS = {

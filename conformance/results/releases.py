@@ -31,14 +31,14 @@ def match_subjects(before: Sequence[SubjectRecord], after: Sequence[SubjectRecor
     release and the interpreter, and no third subject has the same name and options. If nothing matches, and both runs
     have a graph optimizer as the only subject, these two match.
     """
-    common = {subject["id"] for subject in before} & {subject["id"] for subject in after}
-    old, new = (_group_by_name(subject for subject in own if subject["id"] not in common) for own in (before, after))
+    common = {subject.id for subject in before} & {subject.id for subject in after}
+    old, new = (_group_by_name(subject for subject in own if subject.id not in common) for own in (before, after))
     matches = {id: id for id in sorted(common)}
     for name in sorted(old.keys() & new.keys()):
         if len(old[name]) == len(new[name]) == 1:
             matches[old[name][0]] = new[name][0]
-    if not matches and all(len(own) == 1 and own[0]["kind"] == SubjectKind.OPTIMIZER for own in (before, after)):
-        return {before[0]["id"]: after[0]["id"]}
+    if not matches and all(len(own) == 1 and own[0].kind == SubjectKind.OPTIMIZER for own in (before, after)):
+        return {before[0].id: after[0].id}
     return matches
 
 
@@ -47,14 +47,14 @@ def _group_by_name(subjects: Iterable[SubjectRecord]) -> dict[tuple[str, str], l
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for subject in subjects:
         named = _parse_id(subject)
-        groups[subject["kind"], named.with_options(named.options) if named else subject["id"]].append(subject["id"])
+        groups[subject.kind, named.with_options(named.options) if named else subject.id].append(subject.id)
     return groups
 
 
 def _parse_id(subject: SubjectRecord) -> SubjectName | None:
     """Return the parts of a subject's id; None if a file of another program has an id of another form."""
     try:
-        return SubjectName.parse(subject["id"], SubjectKind(subject["kind"]))
+        return SubjectName.parse(subject.id, subject.kind)
     except UnknownName:
         return None
 
@@ -66,16 +66,12 @@ def separate_releases(runs: Sequence[Results]) -> list[Results]:
     """
     versions: dict[str, set[str]] = defaultdict(set)
     for run in runs:
-        for subject in run.header["subjects"]:
-            versions[subject["id"]].add(subject["version"])
+        for subject in run.header.subjects:
+            versions[subject.id].add(subject.version)
     return [
         rename_subjects(
             run,
-            {
-                subject["id"]: _id_with_release(subject)
-                for subject in run.header["subjects"]
-                if len(versions[subject["id"]]) > 1
-            },
+            {subject.id: _id_with_release(subject) for subject in run.header.subjects if len(versions[subject.id]) > 1},
         )
         for run in runs
     ]
@@ -86,10 +82,10 @@ _RELEASE_PATTERN = re.compile(r"[^\[\]@\s]+")
 
 
 def _id_with_release(subject: SubjectRecord) -> str:
-    named, release = _parse_id(subject), _RELEASE_PATTERN.match(subject["version"])
+    named, release = _parse_id(subject), _RELEASE_PATTERN.match(subject.version)
     if named is None or release is None or named.is_command or named.release:
-        return subject["id"]
-    _, bracket, options = subject["id"].partition("[")
+        return subject.id
+    _, bracket, options = subject.id.partition("[")
     return f"{named.name}@{release[0]}{bracket}{options}"
 
 
@@ -104,33 +100,31 @@ def rename_subjects(run: Results, names: Mapping[str, str]) -> Results:
         return run
     old_keys = {(names.get(subject, subject), case): (subject, case) for subject, case in run.rows}
     header, footer = run.header, run.footer
-    criterion = {**header["criterion"], "expectations": _rename(header["criterion"]["expectations"], names, "subject")}
-    renamed = {
-        "subjects": _rename(header["subjects"], names, "id"),
-        "options": _rename_keys(header["options"], names),
-        "criterion": criterion,
-    }
     return dataclasses.replace(
         run,
-        header={**header, **renamed},  # type: ignore[typeddict-item]
+        header=structs.replace(
+            header,
+            subjects=_rename(header.subjects, names, "id"),
+            options=_rename_keys(header.options, names),
+            criterion=structs.replace(
+                header.criterion, expectations=_rename(header.criterion.expectations, names, "subject")
+            ),
+        ),
         rows={new: structs.replace(run.rows[old], subject=new[0]) for new, old in old_keys.items()},
         results=LazyRecords(lambda old: structs.replace(run.results[old], subject=names.get(old[0], old[0])), old_keys),
         footer=structs.replace(
             footer,
             verdicts=_rename_keys(footer.verdicts, names),
-            diagnoses=_rename_subject(footer.diagnoses, names),
-            unexplained=_rename_subject(footer.unexplained, names),
-            undiagnosed=_rename_subject(footer.undiagnosed, names),
+            diagnoses=_rename(footer.diagnoses, names, "subject"),
+            unexplained=_rename(footer.unexplained, names, "subject"),
+            undiagnosed=_rename(footer.undiagnosed, names, "subject"),
         ),
     )
 
 
-def _rename(records: Iterable[Any], names: Mapping[str, str], key: str) -> list[Any]:
-    return [{**record, key: names.get(record[key], record[key])} for record in records]
-
-
-def _rename_subject(records: Iterable[Any], names: Mapping[str, str]) -> list[Any]:
-    return [structs.replace(record, subject=names.get(record.subject, record.subject)) for record in records]
+def _rename(records: Iterable[Any], names: Mapping[str, str], field: str) -> list[Any]:
+    old = [(record, getattr(record, field)) for record in records]
+    return [structs.replace(record, **{field: names.get(name, name)}) for record, name in old]
 
 
 def _rename_keys(mapping: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

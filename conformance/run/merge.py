@@ -19,7 +19,7 @@ from conformance.expectations.criterion import CaseFacts, PassCriterion, case_fa
 from conformance.expectations.rules import recorded_criterion
 from conformance.results.file import FORMAT
 from conformance.results.identity import join_identities
-from conformance.results.records import Diagnosed, Footer
+from conformance.results.records import ArchiveRecord, Diagnosed, Footer, Header
 from conformance.results.releases import separate_releases
 from conformance.run.selection import Shard
 from conformance.verdicts import Level
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from conformance.results.file import Key, Results
     from conformance.results.records import (
         CriterionRecord,
-        Header,
         ResultRow,
         SubjectIdentity,
         SubjectRecord,
@@ -71,7 +70,7 @@ class MergedRun:
                 yield run.cases[case]
             yield replace(run.results[key], unexpected=row.unexpected)
             if row.verdict.is_defect and (source := archives.pop(case, None)):
-                yield {"record": "archive", "case": case, "zip": source.archives[case]}
+                yield ArchiveRecord(case, source.archives[case])
         yield self.footer
 
 
@@ -85,12 +84,12 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
         ResultsError: the runs differ in corpus, criterion or version of a subject, or have a result in common.
     """
     runs = sorted(runs, key=lambda run: run.path)
-    if not any(SHARD_OPTION in run.header["selection"] for run in runs):  # an upgrade between two shards is a mistake
+    if not any(SHARD_OPTION in run.header.selection for run in runs):  # an upgrade between two shards is a mistake
         runs = separate_releases(runs)
     for check in (_check_corpora, _check_criteria, _check_complete, _check_disjoint):
         check(runs)
     subjects = _subjects(runs)
-    order = {subject["id"]: number for number, subject in enumerate(subjects)}
+    order = {subject.id: number for number, subject in enumerate(subjects)}
     rows = sorted((row for run in runs for row in run.rows.values()), key=lambda row: (order[row.subject], row.case))
     run_of_case = {case: run for run in runs for case in run.cases}
     header = _header(runs, subjects, rows)
@@ -110,7 +109,7 @@ def _facts(run_of_case: Mapping[str, Results], case: str) -> CaseFacts:
 
 def _check_corpora(runs: Sequence[Results]) -> None:
     for run in runs:
-        if run.header["corpus"]["digest"] != runs[0].header["corpus"]["digest"]:
+        if run.header.corpus.digest != runs[0].header.corpus.digest:
             raise ResultsError(
                 "corpora-differ",
                 f"{run.path} and {runs[0].path} have results of different corpora.",
@@ -132,14 +131,14 @@ def _check_criteria(runs: Sequence[Results]) -> None:
 
 def _digests(run: Results) -> tuple[str, str]:
     """Return the digest of a run's baseline and the digest of its profile; an empty text if the run lacks one."""
-    record = run.header["criterion"]
-    baseline, profile = record.get("baseline"), record.get("profile")
-    return baseline["digest"] if baseline else "", profile["digest"] if profile else ""
+    record = run.header.criterion
+    baseline, profile = record.baseline, record.profile
+    return baseline.digest if baseline else "", profile.digest if profile else ""
 
 
 def _check_complete(runs: Sequence[Results]) -> None:
     for run in runs:
-        if " " in run.header["selection"].get(SHARD_OPTION, ""):
+        if " " in run.header.selection.get(SHARD_OPTION, ""):
             raise ResultsError(
                 "shards-missing", f"{run.path} is a merged run without some shards.", "Merge the original runs instead."
             )
@@ -163,49 +162,44 @@ def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
     found: dict[str, tuple[SubjectRecord, str]] = {}
     identities: dict[str, list[SubjectIdentity]] = defaultdict(list)
     for run in runs:
-        for subject in run.header["subjects"]:
-            known, path = found.setdefault(subject["id"], (subject, run.path))
-            if "identity" in subject:
-                identities[subject["id"]].append(subject["identity"])
-            if _without_identity(known) != _without_identity(subject):
-                if known["version"] == subject["version"]:
+        for subject in run.header.subjects:
+            known, path = found.setdefault(subject.id, (subject, run.path))
+            if subject.identity is not None:
+                identities[subject.id].append(subject.identity)
+            if replace(known, identity=None) != replace(subject, identity=None):
+                if known.version == subject.version:
                     raise ResultsError(
                         "subjects-differ",
-                        f"{run.path} and {path} describe {subject['id']} {subject['version']} differently.",
+                        f"{run.path} and {path} describe {subject.id} {subject.version} differently.",
                         "Run all shards with the same files and the same properties of the subject.",
                     )
                 raise ResultsError(
                     "versions-differ",
-                    f"{run.path} has results of {subject['id']} {subject['version']}, but {path} has results of version"
-                    f" {known['version']}.",
+                    f"{run.path} has results of {subject.id} {subject.version}, but {path} has results of version"
+                    f" {known.version}.",
                     "Run all shards with one version of the subject.",
                 )
     return [
-        {**found[id][0], "identity": join_identities(identities[id])} if identities[id] else found[id][0]
+        replace(found[id][0], identity=join_identities(identities[id])) if identities[id] else found[id][0]
         for id in sorted(found)
     ]
 
 
-def _without_identity(subject: SubjectRecord) -> dict[str, object]:
-    return {key: value for key, value in subject.items() if key != "identity"}
-
-
 def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], rows: Sequence[ResultRow]) -> Header:
-    corpus, cases = runs[0].header["corpus"], len({row.case for row in rows})
-    return {
-        "record": "header",
-        "format": FORMAT,
-        "suite": __version__,
-        "corpus": {**corpus, "selected": max(cases, *(run.header["corpus"]["selected"] for run in runs))},
-        "subjects": list(subjects),
-        "environment": _join_values(run.header["environment"] for run in runs),
-        "selection": _selection(runs, is_complete=len(rows) == corpus["cases"] * len(subjects)),
-        "command": " && ".join(dict.fromkeys(run.header["command"] for run in runs)),
-        "clauses": {id: clause for run in runs for id, clause in sorted(run.header["clauses"].items())},
-        "options": {subject: words for run in reversed(runs) for subject, words in run.header["options"].items()},
-        "started": min(run.header["started"] for run in runs),
-        "criterion": _criterion_record(runs),
-    }
+    corpus, cases = runs[0].header.corpus, len({row.case for row in rows})
+    return Header(
+        format=FORMAT,
+        suite=__version__,
+        corpus=replace(corpus, selected=max(cases, *(run.header.corpus.selected for run in runs))),
+        subjects=list(subjects),
+        environment=_join_values(run.header.environment for run in runs),
+        selection=_selection(runs, is_complete=len(rows) == corpus.cases * len(subjects)),
+        command=" && ".join(dict.fromkeys(run.header.command for run in runs)),
+        clauses={id: clause for run in runs for id, clause in sorted(run.header.clauses.items())},
+        criterion=_criterion_record(runs),
+        options={subject: words for run in reversed(runs) for subject, words in run.header.options.items()},
+        started=min(run.header.started for run in runs),
+    )
 
 
 def _selection(runs: Sequence[Results], *, is_complete: bool) -> dict[str, str]:
@@ -216,7 +210,7 @@ def _selection(runs: Sequence[Results], *, is_complete: bool) -> dict[str, str]:
     Args:
         is_complete: whether the merged run has a result of every case on every subject.
     """
-    joined = _join_values(run.header["selection"] for run in runs)
+    joined = _join_values(run.header.selection for run in runs)
     selection = {name: text for name, text in joined.items() if name == "--fail-level" or not is_complete}
     if SHARD_OPTION in selection:
         selection[SHARD_OPTION] = selection[SHARD_OPTION].replace(" | ", " ")
@@ -236,24 +230,22 @@ def _join_values(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
 
 def _criterion_record(runs: Sequence[Results]) -> CriterionRecord:
     """Return the pass criterion of the merged run, with the expectations of all runs."""
-    records = [run.header["criterion"] for run in runs]
-    entries = {(entry["subject"], entry["location"]): entry for record in records for entry in record["expectations"]}
-    supports = {one["subject"]: one for record in records for one in record.get("supports", ())}
-    joined: CriterionRecord = {
-        **records[0],
-        "expected_results": sum(record["expected_results"] for record in records),
-        "expectations": list(entries.values()),
-    }
-    if supports:
-        joined["supports"] = list(supports.values())
-    return joined
+    records = [run.header.criterion for run in runs]
+    entries = {(entry.subject, entry.location): entry for record in records for entry in record.expectations}
+    supports = {one.subject: one for record in records for one in record.supports}
+    return replace(
+        records[0],
+        expected_results=sum(record.expected_results for record in records),
+        expectations=list(entries.values()),
+        supports=list(supports.values()),
+    )
 
 
 def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, diagnosed: Diagnosed) -> Footer:
     results = sum(run.footer.results for run in runs)
-    expected = header["criterion"]["expected_results"]
-    reasons = criterion.reasons(partial=results < expected or bool(set(header["selection"]) - {"--fail-level"}))
-    kinds = {subject["id"]: subject["kind"] for subject in header["subjects"]}
+    expected = header.criterion.expected_results
+    reasons = criterion.reasons(partial=results < expected or bool(set(header.selection) - {"--fail-level"}))
+    kinds = {subject.id: subject.kind for subject in header.subjects}
     reasons += _missing_shards(runs) or criterion.missing_required_operators(kinds)
     if missing := expected - results:
         reasons.append(f"{missing} of {expected} results are missing: a run was stopped early, or died")
@@ -275,9 +267,9 @@ def _missing_shards(runs: Sequence[Results]) -> list[str]:
     """Return a sentence for each subject that lacks the results of some shards."""
     found: dict[str, set[Shard]] = defaultdict(set)
     for run in runs:
-        if text := run.header["selection"].get(SHARD_OPTION):
-            for subject in run.header["subjects"]:
-                found[subject["id"]] |= {Shard.parse(part) for part in text.split()}
+        if text := run.header.selection.get(SHARD_OPTION):
+            for subject in run.header.subjects:
+                found[subject.id] |= {Shard.parse(part) for part in text.split()}
     missing = {subject: sorted(_all_of(shards) - shards) for subject, shards in sorted(found.items())}
     return [f"shards of {subject} are missing: {', '.join(map(str, own))}" for subject, own in missing.items() if own]
 
@@ -307,7 +299,7 @@ def _recorded_diagnoses(runs: Sequence[Results]) -> Diagnosed:
 
     The diagnosis of another subject is dropped: it may not explain the failures of the other runs.
     """
-    run_counts = Counter(subject["id"] for run in runs for subject in run.header["subjects"])
+    run_counts = Counter(subject.id for run in runs for subject in run.header.subjects)
     diagnoses = [one for run in runs for one in run.footer.diagnoses if run_counts[one.subject] == 1]
     unexplained = [one for run in runs for one in run.footer.unexplained if run_counts[one.subject] == 1]
     return Diagnosed(

@@ -27,7 +27,17 @@ from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
 from conformance.results.identity import subject_identity
 from conformance.results.levels import effective_level
-from conformance.results.records import Diagnosed, Expected, Footer, Result
+from conformance.results.records import (
+    ArchiveRecord,
+    ClauseRecord,
+    CorpusRecord,
+    Diagnosed,
+    Expected,
+    Footer,
+    Header,
+    Result,
+    SubjectRecord,
+)
 from conformance.run.environment_versions import run_environment, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
 from conformance.subjects.identity import adapter_digest
@@ -43,7 +53,6 @@ if TYPE_CHECKING:
     from conformance.expectations.criterion import PassCriterion
     from conformance.expectations.file import Expectation
     from conformance.results.failure_groups import FailureGroup
-    from conformance.results.records import ArchiveRecord
     from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
     from conformance.verdicts import Level
@@ -90,7 +99,7 @@ class Archives:
         if len(content) > MAX_ARCHIVE_BYTES:
             return None
         self._remaining_bytes = {kind: max(0, size - len(content)) for kind, size in self._remaining_bytes.items()}
-        return {"record": "archive", "case": case.id, "zip": base64.b64encode(content).decode()}
+        return ArchiveRecord(case.id, base64.b64encode(content).decode())
 
 
 def archive_case(corpus: Corpus, case: CorpusCase) -> bytes:
@@ -192,29 +201,22 @@ class Recorder:
         self._write(self.header(selected, selection, command, expected_results))
         self.has_begun = True
 
-    def header(
-        self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0
-    ) -> dict[str, Any]:
+    def header(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> Header:
         """Return the header record; the arguments are those of `begin`."""
-        return {
-            "record": "header",
-            "format": FORMAT,
-            "suite": __version__,
-            "corpus": {
-                "version": self._corpus.version,
-                "digest": self._corpus.digest,
-                "cases": len(self._corpus.cases),
-                "selected": selected,
-            },
-            "subjects": [_subject(subject) for subject in self._subjects],
-            "environment": run_environment(self._subjects),
-            "selection": dict(selection),
-            "command": command,
-            "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
-            "criterion": self.criterion.settings.record(expected_results),
-            "options": self._options,
-            "started": round(time.time(), 3),
-        }
+        corpus = self._corpus
+        return Header(
+            format=FORMAT,
+            suite=__version__,
+            corpus=CorpusRecord(corpus.version, corpus.digest, len(corpus.cases), selected),
+            subjects=[_subject(subject) for subject in self._subjects],
+            environment=run_environment(self._subjects),
+            selection=dict(selection),
+            command=command,
+            clauses={id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()},
+            criterion=self.criterion.settings.record(expected_results),
+            options=self._options,
+            started=round(time.time(), 3),
+        )
 
     def resume(self, run: InterruptedRun) -> None:
         """Read the results of an interrupted run, and continue to write its results file.
@@ -297,7 +299,7 @@ class Recorder:
     def _is_failure_of_base(self, record: Result) -> bool:
         """Return whether the subject of `--relative-to` fails the case too, so that diagnosis leaves the case out."""
         baseline = self.criterion.settings.baseline
-        is_relative = baseline is not None and "relative_to" in baseline.record
+        is_relative = baseline is not None and bool(baseline.record.relative_to)
         return is_relative and record.baseline is not None and record.baseline.is_defect
 
     @property
@@ -403,17 +405,16 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
     return Expected(entry.verdict, entry.reason, entry.issue or "", entry.location_of(case), list(entry.checks))
 
 
-def _subject(subject: Subject) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "id": subject.id,
-        "kind": str(subject.kind),
-        "version": subject.version,
-        "language": subject.language,
-    }
-    if digest := subject_files_digest(subject.id, subject.kind):
-        record["files_sha256"] = digest
-    record |= {"passes": list(subject.passes)} if subject.passes else {}
-    record |= {"provider": subject.provider} if subject.provider else {}
-    record |= {"placement": subject.placement} if subject.placement else {}
+def _subject(subject: Subject) -> SubjectRecord:
     adapter = adapter_digest(SubjectName.parse(subject.id, subject.kind))
-    return record | {"identity": subject_identity(processor(), subject.python, subject.packages, adapter)}
+    return SubjectRecord(
+        id=subject.id,
+        kind=subject.kind,
+        version=subject.version,
+        language=subject.language,
+        files_sha256=subject_files_digest(subject.id, subject.kind) or "",
+        passes=list(subject.passes),
+        provider=subject.provider or "",
+        placement=subject.placement,
+        identity=subject_identity(processor(), subject.python, subject.packages, adapter),
+    )

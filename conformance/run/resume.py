@@ -16,14 +16,13 @@ from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
 from conformance.files.journal import Journal, UnsafeState, open_state, state_errors
 from conformance.results.file import IndexedLines, LazyRecords, read_record, record_kind
-from conformance.results.records import Result
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from conformance.results.file import Key
-    from conformance.results.records import ArchiveRecord, CaseRecord, Footer, Header
+    from conformance.results.records import ArchiveRecord, CaseRecord, Footer, Header, Result
     from conformance.run.settings import Settings
 
 
@@ -182,7 +181,8 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
             break
         header, size = header or record, size + len(line)
         if kind != "header":
-            key = (record.subject, record.case) if isinstance(record, Result) else record["case"]
+            case = record["case"] if kind == "case" else record.case
+            key = (record.subject, case) if kind == "result" else case
             if key in found[kind]:
                 raise _malformed(source, f"has two {kind} records of one case")
             found[kind][key] = number
@@ -221,16 +221,16 @@ def check_before_start(
         UsageError: a property differs.
         ResultsError: the file has a result that the run cannot have.
     """
-    header: Mapping[str, Any] = before.header
-    if header["corpus"]["digest"] != digest:
+    header = before.header
+    if header.corpus.digest != digest:
         raise different_run_error(before, "the corpus differs")
-    recorded = {name: value for name, value in header["selection"].items() if name not in PYTEST_SELECTION_KEYS}
+    recorded = {name: value for name, value in header.selection.items() if name not in PYTEST_SELECTION_KEYS}
     pairs = [
-        ("subjects", [[each["kind"], each["id"]] for each in header["subjects"]], settings.subject_keys),
+        ("subjects", [[each.kind, each.id] for each in header.subjects], settings.subject_keys),
         ("selection", recorded, dict(selection)),
-        ("level", header["criterion"]["level"], str(settings.fail_level)),
-        ("require", sorted(header["criterion"]["require"]), sorted(settings.require)),
-        ("options", _without_data(header["options"]), _without_data(settings.options_by_subject)),
+        ("level", header.criterion.level, str(settings.fail_level)),
+        ("require", sorted(header.criterion.require), sorted(settings.require)),
+        ("options", _without_data(header.options), _without_data(settings.options_by_subject)),
     ]
     for name, old, new in pairs:
         if old != new:
@@ -248,7 +248,7 @@ def _without_data(options: Mapping[str, list[str]]) -> dict[str, list[str]]:
     }
 
 
-def check_can_resume(before: InterruptedRun, header: Mapping[str, Any]) -> None:
+def check_can_resume(before: InterruptedRun, header: Header) -> None:
     """Check that a run can continue an interrupted run: corpus, subjects, environment, selection, criterion are equal.
 
     Args:
@@ -258,21 +258,19 @@ def check_can_resume(before: InterruptedRun, header: Mapping[str, Any]) -> None:
     Raises:
         UsageError: one of these properties differs.
     """
-    recorded: Mapping[str, Any] = before.header
-    if recorded["corpus"]["digest"] != header["corpus"]["digest"]:
+    recorded = before.header
+    if recorded.corpus.digest != header.corpus.digest:
         raise different_run_error(before, "the corpus differs")
-    if _profile(recorded) != _profile(header):
+    if recorded.criterion.profile != header.criterion.profile:
         raise different_run_error(before, "--profile differs")
-    then, now = recorded["criterion"], header["criterion"]
-    pairs = [(name, recorded[name], header[name]) for name in _EQUAL_KEYS]
-    pairs += [(name, then.get(name), now.get(name)) for name in ("level", "require", "baseline")]
+    pairs = [(name, getattr(recorded, name), getattr(header, name)) for name in _EQUAL_KEYS]
+    pairs += [
+        (name, getattr(recorded.criterion, name), getattr(header.criterion, name))
+        for name in ("level", "require", "baseline")
+    ]
     for name, old, new in pairs:
         if old != new:
             raise different_run_error(before, f"{name} is {_shorten(new)} instead of {_shorten(old)}")
-
-
-def _profile(header: Mapping[str, Any]) -> Any:
-    return header["criterion"].get("profile")
 
 
 def different_run_error(before: InterruptedRun, difference: str) -> UsageError:

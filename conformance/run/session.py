@@ -148,7 +148,7 @@ class RunSession:
     def selected(self) -> int:
         """Number of cases that are run."""
         before = self._interrupted_run
-        return before.header["corpus"]["selected"] if before else len({case for _, case in self.items})
+        return before.header.corpus.selected if before else len({case for _, case in self.items})
 
     def continue_interrupted_run(self) -> None:
         """Read the results of the interrupted run that this run continues, if any.

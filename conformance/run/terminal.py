@@ -15,6 +15,7 @@ from conformance.results import failure_groups
 from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import EVIDENCE_CASES, count_cases, format_group_counts, violated_clause
 from conformance.results.outcome_counts import OutcomeCounts
+from conformance.results.records import ClauseRecord
 from conformance.serialization.terminal import print_line, print_styled, print_table
 from conformance.serialization.text import escape_line, one_line
 from conformance.subjects.naming import SubjectKind
@@ -127,7 +128,7 @@ def _group_lines(groups: Sequence[FailureGroup], detail: Detail) -> Iterator[str
 
 def _group(number: int, group: FailureGroup, *, with_all_evidence: bool, with_all_ids: bool) -> Iterator[str]:
     yield f"{number}. {one_line(truncate_line(group.sentence))} ({count_cases(len(group.cases))})"
-    texts: Any = {id: {"source": clause.source, "text": clause.text} for id, clause in clauses().items()}
+    texts = {id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()}
     for case, result in group.smallest[: None if with_all_evidence else 1]:
         yield f"   {case['case']}: {case['title']}"
         yield from (f"     {line}" for line in short_evidence(result, violated_clause(group, case, result), texts))
@@ -153,12 +154,12 @@ def _notes(session: RunSession) -> Iterator[str]:
         yield f"profile: {settings.profile.name}, {settings.profile.title}"
     if settings.baseline is not None:
         record = settings.baseline.record
-        note = f", of another corpus ({record['version']}): its new cases are judged without the baseline"
-        other = "" if record["digest"] == session.corpus.digest else note
-        if base := record.get("relative_to"):
+        note = f", of another corpus ({record.version}): its new cases are judged without the baseline"
+        other = "" if record.digest == session.corpus.digest else note
+        if base := record.relative_to:
             yield f"relative to {base}: its own failures are known failures and are not diagnosed{other}"
         else:
-            yield f"baseline: {record['file']}{other}"
+            yield f"baseline: {record.file}{other}"
     for subject in session.subjects:
         if subject.placement == "not reported":
             yield f"{subject.id} does not report placement: another device may have computed its outputs"

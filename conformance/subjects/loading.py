@@ -16,7 +16,7 @@ import platform
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.errors import SubjectError, UnknownName, UsageError
 from conformance.models.inputs import GraphInputs
@@ -66,7 +66,7 @@ class Subject:
     packages: tuple[str, ...] = ()
 
     @property
-    def placement(self) -> str | None:
+    def placement(self) -> Literal["reported", "not reported"] | None:
         """Whether a backend reports which provider or device ran each node: `reported` or `not reported`.
 
         It is None if the user did not request a provider or device.

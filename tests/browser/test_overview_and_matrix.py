@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 from report_page import ReportPage
 from report_sample import (
     EVIL_CASE,
@@ -188,7 +189,7 @@ def test_outcome_has_counts_date_and_weaker_failures(show: Show) -> None:
     text = show(run).text(".outcome")
     counts = OutcomeCounts.of_run(run)
     assert counts.sentence in text
-    assert format_date(run.header["started"]) in text
+    assert format_date(run.header.started) in text
     assert (WEAKER_OPTION in text) is bool(counts.weaker_failures)
 
 
@@ -215,7 +216,7 @@ def test_overview_lists_failures_that_diagnosis_did_not_examine(show: Show) -> N
 )
 def test_matrix_breaks_no_version(show: Show, label: str, parts: list[str]) -> None:
     run = small_run()
-    header: Any = {**run.header, "subjects": [{**run.header["subjects"][0], "id": label}]}
+    header = structs.replace(run.header, subjects=[structs.replace(run.header.subjects[0], id=label)])
     results = [with_fields(result, subject=label) for result in list_results(run) if result.subject == SUBJECTS[0]]
     page = show(with_results(dataclasses.replace(run, header=header), results), address="#view=matrix")
     texts = "return [...arguments[0].childNodes].filter((n) => n.nodeType === 3).map((n) => n.data)"

@@ -8,6 +8,7 @@ import re
 import pytest
 from command_outputs import comparable_records, expectations_text, read_records, read_tree
 from corpora import ADAM, EXACT, SMALL
+from msgspec.structs import replace
 
 from conformance.results.file import read_results
 from conformance.serialization.json_schema import schema_violation
@@ -86,20 +87,20 @@ class TestMerge:
         ran("moody.jsonl", "-b", FAULTY)
         assert command("merge", "right.jsonl", "moody.jsonl", "--output", "all.jsonl").status == 0
         found = read_results(here / "all.jsonl")
-        assert [subject["id"] for subject in found.header["subjects"]] == [RIGHT, FAULTY]
+        assert [subject.id for subject in found.header.subjects] == [RIGHT, FAULTY]
         assert not [line for line in read_records(here / "all.jsonl") if schema_violation("results", line)]
 
     def test_merge_of_selections_keeps_their_expressions(self, command, ran, here):
         ran("a.jsonl", "-b", RIGHT, "-k", "argmax")
         ran("b.jsonl", "-b", RIGHT, "-k", "momentum")
         assert command("merge", "a.jsonl", "b.jsonl", "--output", "all.jsonl").status == 0
-        assert read_results(here / "all.jsonl").header["selection"]["-k"] == "argmax | momentum"
+        assert read_results(here / "all.jsonl").header.selection["-k"] == "argmax | momentum"
 
     def test_parts_that_make_the_whole_are_the_whole(self, command, ran, here):
         ran("a.jsonl", "-b", RIGHT, "-k", "argmax")
         ran("b.jsonl", "-b", RIGHT, "-k", "not argmax")
         assert command("merge", "a.jsonl", "b.jsonl", "--output", "all.jsonl").status == 0
-        assert read_results(here / "all.jsonl").header["selection"] == {"--fail-level": "must"}
+        assert read_results(here / "all.jsonl").header.selection == {"--fail-level": "must"}
 
     def test_merge_with_interrupted_run_fails(self, command, ran, here):
         ran("a.jsonl", "-b", WRONG, "-x")
@@ -125,7 +126,7 @@ class TestMerge:
     def test_merge_of_two_corpora_is_refused(self, command, ran, here):
         ran("a.jsonl", "-b", RIGHT)
         ran("b.jsonl", "-b", FAULTY)
-        corpus = {**read_results(here / "b.jsonl").header["corpus"], "digest": "0" * 64}
+        corpus = replace(read_results(here / "b.jsonl").header.corpus, digest="0" * 64)
         assert "results.corpora-differ" in self.refusal(
             command, here, "a.jsonl", self.changed(here, "b.jsonl", corpus=corpus)
         )
@@ -157,7 +158,7 @@ class TestMerge:
         other = self.changed(here, "b.jsonl", subjects=[{"id": FAULTY, "kind": "backend", "version": "9"}])
         command("merge", "a.jsonl", other, "--output", "all.jsonl")
         found = read_results(here / "all.jsonl")
-        first, second = (subject["id"] for subject in found.header["subjects"])
+        first, second = (subject.id for subject in found.header.subjects)
         assert second == f"{FAULTY}@9"
         assert [found.rows[id, ADAM].verdict for id in (first, second)] == ["fail", "pass"]
         assert len(found.rows) == 2 * len(SMALL)

@@ -92,9 +92,7 @@ class TestRun:
 
     def test_subject_version_is_in_results(self, run, here):
         run("-b", RIGHT, "-b", "fake_backends:HasAVersion", "--results", "out.jsonl")
-        subjects = {
-            subject["id"]: subject["version"] for subject in read_results(here / "out.jsonl").header["subjects"]
-        }
+        subjects = {subject.id: subject.version for subject in read_results(here / "out.jsonl").header.subjects}
         assert subjects == {RIGHT: "0.0.7", "fake_backends:HasAVersion": "<script>1.2</script>"}
 
     def test_k_option_selects_cases_by_expression(self, run, here):
@@ -108,8 +106,8 @@ class TestRun:
     def test_selection_is_recorded_in_header(self, run, here):
         run("-b", RIGHT, "-k", "argmax", "--fail-level", "should", "--results", "out.jsonl")
         header = read_results(here / "out.jsonl").header
-        assert (header["selection"]["-k"], header["selection"]["--fail-level"]) == ("argmax", "should")
-        assert (header["corpus"]["selected"], header["corpus"]["cases"]) == (2, len(SMALL))
+        assert (header.selection["-k"], header.selection["--fail-level"]) == ("argmax", "should")
+        assert (header.corpus.selected, header.corpus.cases) == (2, len(SMALL))
 
     def test_selection_with_only_unsupported_cases_fails_run(self, run):
         assert run("-b", "raising_backends:SupportsOnlyAdam", "--case", EXACT).status == 1

@@ -101,7 +101,7 @@ class TestCriterion:
         assert failing == {result["case"] for result in results if result["baseline"] == "fail"} != set()
         assert {result["subject"] for result in results} == {"fake_backends:ZeroOnArgMax"}
         run = read_results(here / "out.jsonl")
-        assert run.header["criterion"]["baseline"]["relative_to"].startswith(BASE)
+        assert run.header.criterion.baseline.relative_to.startswith(BASE)
         assert (run.footer.diagnoses, run.footer.unexplained) == ([], [])
         assert OutcomeCounts.of_run(run).known_failures == len(failing)
 
@@ -149,7 +149,7 @@ class TestCriterion:
         told = ("--expect", "e.toml", "--require", "Adam", "--results", "out.jsonl")
         assert run_with_faults("-b", FAULTY, *told, faults="fail:Adam").status == 0
         found = read_results(here / "out.jsonl")
-        assert found.header["criterion"]["require"] == ["Adam"]
-        assert found.header["criterion"]["expected_results"] == len(SMALL)
+        assert found.header.criterion.require == ["Adam"]
+        assert found.header.criterion.expected_results == len(SMALL)
         expected = next(result.expected for result in found.results.values() if result.case == ADAM)
         assert expected == Expected(Verdict.FAIL, "known", "https://example.org/1", "e.toml:5")

@@ -42,7 +42,7 @@ class TestRunAndList:
 class TestRun:
     def test_selection_is_in_results_and_terminal(self, run, here):
         ended = run("-b", RIGHT, "--tag", "adam", "--select-level", "must", "--results", "out.jsonl")
-        assert read_results(here / "out.jsonl").header["selection"] == {
+        assert read_results(here / "out.jsonl").header.selection == {
             "--tag": "adam",
             "--select-level": "must",
             "--fail-level": "must",

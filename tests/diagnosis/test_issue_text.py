@@ -8,6 +8,7 @@ from onnx import helper
 from runs_in_memory import make_result
 
 from conformance.diagnosis.reproduction.folder import issue_text
+from conformance.results.records import DiagnosisRecord
 
 HOSTILE = "![x](https://example.org) <script>alert(1)</script> @all \x1b[31m\n## PASSED"
 MODEL = helper.make_model(helper.make_graph([], "g", [], []))
@@ -36,7 +37,7 @@ def test_hostile_texts_in_an_issue_are_displayed_literally(kind):
 
 
 def test_hostile_diagnosis_in_an_issue_is_displayed_literally():
-    diagnosis = {"text": HOSTILE, "operator": HOSTILE, "failing": 2, "explained": 1}
+    diagnosis = DiagnosisRecord("acme", HOSTILE, "x", HOSTILE, 1, 2, [], [], [])
     case = {"case": "test_x", "kind": "node", "title": "A title", "clauses": [], "data_sets": []}
     result = make_result(verdict="fail", phase="run", message="")
     result.stderr = ""

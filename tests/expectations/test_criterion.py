@@ -6,7 +6,7 @@ import itertools
 import re
 
 import pytest
-from runs_in_memory import make_result
+from runs_in_memory import make_header, make_result
 
 from conformance.expectations.criterion import MAX_REASONS, CaseFacts, PassCriterion
 from conformance.expectations.file import Expectation, Expectations
@@ -304,7 +304,7 @@ class TestSupports:
 
     def test_recorded_criterion_has_the_supports(self):
         settings = supporting("Adam[float] in 1 of 2 cases").settings
-        assert recorded_criterion({"criterion": settings.record(1)}).expectations == settings.expectations
+        assert recorded_criterion(make_header(criterion=settings.record(1))).expectations == settings.expectations
 
 
 class TestBaseline:

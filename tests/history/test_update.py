@@ -205,7 +205,7 @@ def test_new_bound_is_judged_without_run_and_replaces_old_results(store, corpus,
     (stored,) = store.releases()
     assert fakes.runs == []
     assert stored.digest == narrow.digest
-    assert stored.history["judged"] == 1
+    assert stored.history.judged == 1
     assert {row.case for row in stored.read().rows.values() if row.verdict == "fail"} == {ADAM}
 
 

@@ -127,7 +127,7 @@ class TestOtherPython:
         arguments = ("--python", python, "--data", small_corpus, "--results", "out.jsonl", *workers)
         ended = process("onnx-conformance", "run", "-b", version_module, *arguments)
         assert ended.status == 0, ended.err
-        assert read_results(here / "out.jsonl").header["subjects"][0]["version"] == f"of its own in {other_python}"
+        assert read_results(here / "out.jsonl").header.subjects[0].version == f"of its own in {other_python}"
 
     @pytest.mark.parametrize(
         ("options", "named"),
@@ -167,8 +167,8 @@ def test_results_of_exec_subject_have_language(process, here, small_corpus):
     harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_backends:AlwaysRight"
     ended = process("onnx-conformance", "run", "-b", harness, "--data", small_corpus, "--results", "out.jsonl")
     assert ended.status == 0
-    (subject,) = read_results(here / "out.jsonl").header["subjects"]
-    assert subject.items() >= {"id": harness, "kind": "backend", "version": "0.0.7", "language": "Python"}.items()
+    (subject,) = read_results(here / "out.jsonl").header.subjects
+    assert (subject.id, subject.kind, subject.version, subject.language) == (harness, "backend", "0.0.7", "Python")
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), ("4096", 4096), ("4G", 2**32), ("512MiB", 2**29), ("1k", 1024)])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from msgspec import to_builtins
 from report_sample import small_run
 from runs_in_memory import list_results, text_renderer
 
@@ -19,7 +18,7 @@ FIRST, SECOND = (4, 4), (4, 3)
 def run_with_accuracy():
     """Return the sample run with accuracy in two results of its first subject."""
     run = small_run()
-    subject = run.header["subjects"][0]["id"]
+    subject = run.header.subjects[0].id
     results = [result for result in list_results(run) if result.subject == subject][:2]
     for result, (elements, within) in zip(results, (FIRST, SECOND), strict=True):
         result.accuracy = {"IEEE 754": Within(elements, within), "WGSL": Within(elements, elements)}
@@ -33,7 +32,7 @@ def test_summary_counts_elements_and_cases_by_operator():
     assert sum(each["within"] for each in counted) == 7
     assert sum(each["cases"] for each in counted) == 2
     assert sum(each["cases_within"] for each in counted) == 1
-    assert schema_violation("summary", json.loads(json.dumps(document))) is None
+    assert schema_violation("summary", to_builtins(document)) is None
 
 
 def test_summary_without_accuracy_has_no_key():

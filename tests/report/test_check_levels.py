@@ -6,6 +6,7 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec import to_builtins
 from report_sample_optimizers import APPLIES_CASE, EVIL_CHECK, EVIL_OPTIMIZER, optimizer_run
 from runs_in_memory import list_results, text_renderer
 
@@ -25,7 +26,7 @@ def failed_run():
 def test_summary_counts_cases_by_check_and_level():
     document = summary([optimizer_run()])
     assert document["checks"] == [{"subject": EVIL_OPTIMIZER, "check": EVIL_CHECK, "levels": {"should": 1}}]
-    assert schema_violation("summary", json.loads(json.dumps(document))) is None
+    assert schema_violation("summary", to_builtins(document)) is None
 
 
 def test_markdown_has_a_table_of_checks():

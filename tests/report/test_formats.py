@@ -13,6 +13,7 @@ import pytest
 from golden_files import FORMATS, GOLDEN, render_golden_files, run_after, run_before
 from junitparser import JUnitXml
 from lxml import etree
+from msgspec import structs, to_builtins
 from runs_in_memory import list_results, text_renderer, with_fields, with_records, with_results
 
 from conformance.report.formats import annotations, badge, ctrf, junit, markdown
@@ -76,7 +77,7 @@ class TestJunit:
 
     def test_junit_has_a_suite_per_subject(self, text):
         names = [suite.name for suite in JUnitXml.fromstring(text.encode())]
-        assert names[-3:] == [subject["id"] for subject in run_after().header["subjects"]]
+        assert names[-3:] == [subject.id for subject in run_after().header.subjects]
 
     def test_failed_run_is_the_first_suite_with_one_failure(self):
         suites = list(JUnitXml.fromstring(text_renderer(junit.render)([run_after()]).encode()))
@@ -150,9 +151,9 @@ class TestMarkdown:
 
     def test_partial_run_shows_selection(self):
         run = run_before()
-        corpus = {**run.header["corpus"], "selected": 2}
+        corpus = structs.replace(run.header.corpus, selected=2)
         text = text_renderer(markdown.render)(
-            [replace(run, header={**run.header, "corpus": corpus, "selection": {"-k": "a|b"}})]
+            [replace(run, header=structs.replace(run.header, corpus=corpus, selection={"-k": "a|b"}))]
         )
         assert "2 of 6" in text
         assert "<code>-k a&#124;b</code>" in text
@@ -188,7 +189,7 @@ class TestBadge:
 
     def test_title_of_one_subject_has_outcome_and_passes(self):
         run = passing_run()
-        header = {**run.header, "subjects": run.header["subjects"][:1]}
+        header = structs.replace(run.header, subjects=run.header.subjects[:1])
         results = tuple(result for result in list_results(run) if result.subject == "reference")
         text = text_renderer(badge.render)([with_results(run, results, header=header)])
         assert "PASSED, 5 of 5" in text
@@ -207,7 +208,7 @@ class TestSummary:
         "run", [run_after, run_with_strange_text, passing_run, run_before], ids=lambda run: run.__name__
     )
     def test_document_satisfies_its_schema(self, run):
-        assert schema_violation("summary", json.loads(json.dumps(summary([run()])))) is None
+        assert schema_violation("summary", to_builtins(summary([run()]))) is None
 
     def test_outcome_of_several_runs_is_fail_if_one_fails(self):
         assert [summary(runs)["outcome"] for runs in ([passing_run()], [passing_run(), run_after()])] == [

@@ -15,7 +15,7 @@ SUBJECT = {"id": "acme", "kind": "optimizer", "version": "1.0"}
 
 def run(verdict: str, level: str, case_level: str = "must") -> Results:
     """Return a run of one case."""
-    header = {"corpus": {"version": "1.0.0", "digest": "0"}, "subjects": [SUBJECT], "criterion": {}}
+    header = {"subjects": [SUBJECT]}
     result = make_result(level=level, verdict=verdict)
     return make_run("r.jsonl", header, [{"case": "test_x", "level": case_level}], [result], {})
 

@@ -19,7 +19,7 @@ from conformance.expectations.rules import CriterionSettings
 from conformance.report.report_files import ReportFiles, write_reports
 from conformance.results import file as results
 from conformance.results.file import read_results, read_results_of_one_corpus
-from conformance.results.records import Expected
+from conformance.results.records import CorpusRecord, Expected
 from conformance.run.recorder import Recorder
 from conformance.serialization.json_schema import schema_violation
 from conformance.subjects.loading import Subject
@@ -62,7 +62,7 @@ def assert_refused(path, code: str, *data: object) -> None:
 class TestRoundTrip:
     def test_correct_file_is_read(self, file, lines):
         results = read_results(file(lines))
-        assert [subject["id"] for subject in results.header["subjects"]] == ["acme", "right"]
+        assert [subject.id for subject in results.header.subjects] == ["acme", "right"]
         assert set(results.cases) == set(SMALL)
         assert len(results.results) == 2 * len(SMALL)
 
@@ -92,13 +92,8 @@ class TestRoundTrip:
 
     def test_header_names_corpus_selection_and_environment(self, file, lines, opened):
         header = read_results(file(lines)).header
-        assert header["corpus"] == {
-            "version": opened.version,
-            "digest": opened.digest,
-            "cases": len(SMALL),
-            "selected": len(SMALL),
-        }
-        assert {"python", "platform", "onnx", "numpy"} <= set(header["environment"])
+        assert header.corpus == CorpusRecord(opened.version, opened.digest, len(SMALL), len(SMALL))
+        assert {"python", "platform", "onnx", "numpy"} <= set(header.environment)
 
     def test_case_is_described_once_before_its_results(self, lines):
         described: set[str] = set()

@@ -21,7 +21,7 @@ def test_subject_identity_digest_depends_on_everything():
         subject_identity("x86_64: avx2", "3.11.7", ["numpy==1.26.4", "onnx==1.14.1"], "0123456789ac"),
         subject_identity("x86_64: avx2"),
     ]
-    assert len({each["digest"] for each in [OLD, *others]}) == 6
+    assert len({each.digest for each in [OLD, *others]}) == 6
     assert subject_identity("x86_64: avx2", "3.11.7", ["onnx==1.14.1", "numpy==1.26.4"], "0123456789ab") == OLD
 
 
@@ -34,9 +34,9 @@ def test_identity_changes_name_what_differs():
 
 def test_join_identities_keeps_all_values():
     joined = join_identities([OLD, subject_identity("aarch64", "3.11.7", ["numpy==2.4.6"], "0123456789ab")])
-    assert (joined["processor"], joined["python"]) == ("aarch64 | x86_64: avx2", "3.11.7")
-    assert joined["packages"] == ["numpy==1.26.4", "numpy==2.4.6", "onnx==1.14.1"]
-    assert joined["digest"] != OLD["digest"]
+    assert (joined.processor, joined.python) == ("aarch64 | x86_64: avx2", "3.11.7")
+    assert joined.packages == ["numpy==1.26.4", "numpy==2.4.6", "onnx==1.14.1"]
+    assert joined.digest != OLD.digest
     assert join_identities([OLD, OLD]) == OLD
 
 

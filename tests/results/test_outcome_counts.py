@@ -27,7 +27,7 @@ KNOWN = {"verdict": "fail", "reason": "known"}
 
 
 def run_of(*results: Any, level: str = "must", verdicts: Any = None) -> Any:
-    header = {"criterion": {"level": level, "require": [], "expectations": []}, "subjects": [{"id": "acme"}]}
+    header = {"criterion": {"level": level}, "subjects": [{"id": "acme", "kind": "backend", "version": "1.0"}]}
     footer = {"verdicts": verdicts or VERDICTS}
     return make_run("r.jsonl", header, [plain_case(result.case) for result in results], results, footer)
 

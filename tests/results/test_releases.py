@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from runs_in_memory import make_run, plain_case, plain_result
 
+from conformance.results.records import EntryRecord, SubjectRecord
 from conformance.results.releases import match_subjects, rename_subjects, separate_releases
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Verdict
 
 DIAGNOSIS = {
     "operator": "Adam",
@@ -20,20 +23,20 @@ DIAGNOSIS = {
 
 
 def optimizer(id: str, version: str = "1.0"):
-    return {"id": id, "kind": "optimizer", "version": version}
+    return SubjectRecord(id, SubjectKind.OPTIMIZER, version)
 
 
 def backend(id: str, version: str = "1.0"):
-    return {"id": id, "kind": "backend", "version": version}
+    return SubjectRecord(id, SubjectKind.BACKEND, version)
 
 
 def run_of(subject):
     """Return a run of one failing case on one subject."""
-    id = subject["id"]
+    id = subject.id
     header = {
         "subjects": [subject],
         "options": {id: ["--timeout", "9"]},
-        "criterion": {"expectations": [{"subject": id, "location": "e.toml:1"}]},
+        "criterion": {"expectations": [EntryRecord(id, "e.toml:1", Verdict.FAIL, [], [], [])]},
     }
     footer = {"verdicts": {id: {"must": {"fail": 1}}}, "diagnoses": [{**DIAGNOSIS, "subject": id}]}
     return make_run("r.jsonl", header, [plain_case("test_x")], [plain_result(id, "test_x", "fail")], footer)
@@ -63,8 +66,8 @@ def test_subjects_match_by_id_then_by_name_then_as_only_optimizers(before, after
 
 def test_rename_changes_the_id_in_header_results_and_footer():
     run = rename_subjects(run_of(backend("acme")), {"acme": "acme@1"})
-    assert [subject["id"] for subject in run.header["subjects"]] == list(run.header["options"]) == ["acme@1"]
-    assert [entry["subject"] for entry in run.header["criterion"]["expectations"]] == ["acme@1"]
+    assert [subject.id for subject in run.header.subjects] == list(run.header.options) == ["acme@1"]
+    assert [entry.subject for entry in run.header.criterion.expectations] == ["acme@1"]
     assert list(run.rows) == list(run.results) == [("acme@1", "test_x")]
     assert {row.subject for row in (*run.rows.values(), *run.results.values())} == {"acme@1"}
     assert list(run.footer.verdicts) == [one.subject for one in run.footer.diagnoses] == ["acme@1"]
@@ -84,4 +87,4 @@ def test_rename_changes_the_id_in_header_results_and_footer():
 )
 def test_only_subjects_in_several_versions_get_an_id_with_release(subjects, ids):
     runs = separate_releases([run_of(subject) for subject in subjects])
-    assert [run.header["subjects"][0]["id"] for run in runs] == ids
+    assert [run.header.subjects[0].id for run in runs] == ids

@@ -234,7 +234,7 @@ class TestResume:
             patched.setattr("conformance.run.job.Executor.run", interrupt)
             assert run("-b", RIGHT, "--results", "out.jsonl").status == 130
         assert resume().status == 0
-        assert read_results(cut_off).header["corpus"]["selected"] == len(SMALL)
+        assert read_results(cut_off).header.corpus.selected == len(SMALL)
 
     def test_resume_adds_missing_footer(self, resume, here, cut_off):
         lines = (here / "whole.jsonl").read_bytes().splitlines(keepends=True)

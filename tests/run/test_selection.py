@@ -31,7 +31,7 @@ class TestShards:
     def test_header_has_the_shard(self, run_with_faults, here):
         assert run_with_faults("-b", RIGHT, "--shard", "2/3", "--results", "out.jsonl").status == 0
         header = read_results(here / "out.jsonl").header
-        assert header["selection"]["--shard"] == "2/3"
+        assert header.selection["--shard"] == "2/3"
         assert {case for _, case in results_by_key(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
 
     def test_parallel_run_has_the_same_cases(self, process, small_corpus, here):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from corpora import ADAM, EXACT, INDEX, rehash, write_part
 from fake_backends import AlwaysRight
-from msgspec.structs import replace
+from msgspec import structs
 from onnx import TensorProto, numpy_helper
 
 from conformance.corpus.corpus import MANIFEST, open_corpus
@@ -19,6 +19,7 @@ from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.rules import CriterionSettings
 from conformance.history.store import HistoryStore, StoredRelease, Target
 from conformance.judging.backend import judge_backend
+from conformance.results.records import HistoryRecord
 from conformance.run.recorder import Recorder
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind
@@ -77,7 +78,7 @@ def run_release(
     recorder.begin(len(selected), {}, "onnx-conformance run", len(selected))
     for case in selected:
         outcome = judge_backend(backend, load_case(corpus, case), record=True)
-        recorder.add(replace(outcome.result(subject, case.id, case.level), seconds=0.0))
+        recorder.add(structs.replace(outcome.result(subject, case.id, case.level), seconds=0.0))
     recorder.end(criterion.reasons(partial=False))
 
 
@@ -90,6 +91,6 @@ def add_release(
     path = store.folder.parent / f"{release}.jsonl"
     run_release(backend, corpus, target.subject(release).text, path)
     run = read_results(path)
-    history = {"subject": target.text, "release": release, "python": "3.11.7", "packages": [], "adapter": "a1"}
+    history = HistoryRecord(target.text, release, "3.11.7", [], "a1")
     with store.lock():
-        return store.add({**run.header, "history": history}, run.results.values(), corpus)
+        return store.add(structs.replace(run.header, history=history), run.results.values(), corpus)

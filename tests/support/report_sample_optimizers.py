@@ -53,7 +53,7 @@ def optimizer_run(**footer: Any) -> Results:
         {"id": EVIL_OPTIMIZER, "kind": "optimizer", "version": "0", "passes": []},
     ]
     run = assemble_run(SUBJECTS, cases, results, len(cases))
-    header: Any = validated({**run.header, "subjects": subjects})
+    header = with_fields(run.header, subjects=subjects)
     ended = with_fields(run.footer, **footer)
     return dataclasses.replace(run, header=header, footer=ended, archives={DOES_NOT_APPLY_CASE: case_archive()})
 

@@ -8,15 +8,38 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, convert, to_builtins
 
 from conformance.results.file import LazyRecords, Results, result_row
-from conformance.results.records import Footer, Result
+from conformance.results.records import Footer, Header, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def make_run(path: str, header: Any, cases: Iterable[Any], results: Iterable[Any], footer: Any) -> Results:
-    """Return a run with these records; header and footer may lack keys, and the cases may be incomplete."""
-    return with_records(Results(path, header, {}, {}, {}, {}, make_footer(**footer)), cases, results)
+    """Return a run with these records; header and footer may lack keys, and cases too."""
+    return with_records(Results(path, make_header(**header), {}, {}, {}, {}, make_footer(**footer)), cases, results)
+
+
+def make_header(**fields: Any) -> Header:
+    """Return a header with these fields; the other fields are those of a run without cases at level must."""
+    given = to_builtins(fields)
+    criterion = {"level": "must", "require": [], "expected_results": 0, "expectations": []}
+    header = {
+        "format": 2,
+        "suite": "0",
+        "subjects": [],
+        "environment": {},
+        "selection": {},
+        "command": "",
+        "started": 0,
+    }
+    header |= {
+        "corpus": {"version": "1.0.0", "digest": "0", "cases": 0, "selected": 0},
+        "clauses": {},
+        "options": {},
+        "started": 0,
+    }
+    criterion |= given.pop("criterion", {})
+    return convert({"record": "header", **header, "criterion": criterion, **given}, Header)
 
 
 def make_footer(**fields: Any) -> Footer:

@@ -46,8 +46,8 @@ def test_third_party_backend_runs_by_short_name(acme, small_corpus, here):
 
 def test_third_party_backend_version_is_in_results(acme, small_corpus, here):
     acme("run", "-b", "acme", "--data", small_corpus, "--case", ADAM, "--results", "out.jsonl")
-    (subject,) = read_results(here / "out.jsonl").header["subjects"]
-    assert subject.items() >= {"id": "acme", "kind": "backend", "version": "3.1.4", "language": "Python"}.items()
+    (subject,) = read_results(here / "out.jsonl").header.subjects
+    assert (subject.id, subject.kind, subject.version, subject.language) == ("acme", "backend", "3.1.4", "Python")
 
 
 def test_third_party_backend_runs_with_two_workers(acme, small_corpus):

@@ -24,7 +24,7 @@ VERSION = "0.0.0"
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
     """Yield the document test by test; the same runs give the same bytes."""
-    suite = runs[0].header["suite"]
+    suite = runs[0].header.suite
     before = {
         "reportFormat": "CTRF",
         "specVersion": VERSION,
@@ -52,26 +52,26 @@ def _summary(runs: Sequence[Results]) -> dict[str, int]:
     found = [one for run in runs for own in ci_results_by_subject(run).values() for one in own]
     counts = Counter(one.status for one in found)
     counts[Status.FAILED] += sum(bool(run.footer.reasons) for run in runs)
-    start = min(run.header["started"] for run in runs)
+    start = min(run.header.started for run in runs)
     return {
         "tests": counts.total(),
         **{str(status): counts[status] for status in Status},
         "pending": 0,
         "other": 0,
         "flaky": sum(_is_flaky(one) for one in found),
-        "suites": sum(len(run.header["subjects"]) for run in runs),
+        "suites": sum(len(run.header.subjects) for run in runs),
         "start": round(1000 * start),
-        "stop": round(1000 * max(run.header["started"] + run.footer.seconds for run in runs)),
+        "stop": round(1000 * max(run.header.started + run.footer.seconds for run in runs)),
     }
 
 
 def _environment(runs: Sequence[Results]) -> dict[str, Any]:
-    corpus = runs[0].header["corpus"]
+    corpus = runs[0].header.corpus
     return {
-        "corpus": {"version": corpus["version"], "digest": corpus["digest"]},
+        "corpus": {"version": corpus.version, "digest": corpus.digest},
         "outcome": "fail" if any(run.footer.reasons for run in runs) else "pass",
         "reasons": [reason for run in runs for reason in run.footer.reasons],
-        "runs": [dict(sorted(run.header["environment"].items())) for run in runs],
+        "runs": [dict(sorted(run.header.environment.items())) for run in runs],
     }
 
 

@@ -63,8 +63,8 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
         yield "These results have no case with a hazard.\n"
         return
     kinds: dict[str, list[str]] = {}
-    for subject in (subject for run in runs for subject in run.header["subjects"]):
-        kinds.setdefault(subject["kind"], []).append(subject["id"])
+    for subject in (subject for run in runs for subject in run.header.subjects):
+        kinds.setdefault(subject.kind, []).append(subject.id)
     for number, (kind, subjects) in enumerate(sorted(kinds.items())):
         yield "\n" if number else ""
         yield _table(

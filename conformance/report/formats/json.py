@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
 from conformance.report.summary import summary
 
 if TYPE_CHECKING:
@@ -15,4 +17,4 @@ if TYPE_CHECKING:
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
     """Yield the document; the same runs give the same bytes."""
-    yield json.dumps(summary(runs), indent=1) + "\n"
+    yield json.dumps(to_builtins(summary(runs)), indent=1) + "\n"

@@ -37,8 +37,8 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
 
 def _profile_property(run: Results) -> dict[str, str]:
     """Return the profile of a run as a JUnit property, by name; empty if the run has no profile."""
-    profile = run.header["criterion"].get("profile")
-    return {} if profile is None else {"profile": profile["name"]}
+    profile = run.header.criterion.profile
+    return {} if profile is None else {"profile": profile.name}
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,9 @@ def _suites(run: Results) -> Iterator[_Suite]:
     if reasons := run.footer.reasons:
         counts = {**dict.fromkeys(_COUNT_NAMES, 0), "tests": 1, "failures": 1}
         yield _Suite({"name": "run", "time": "0.000000"}, {}, counts, [_failed_run_test(reasons)])
-    about = {"corpus": run.header["corpus"]["version"], **_profile_property(run), **run.header["environment"]}
-    versions = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
-    identities = {
-        one["id"]: {"identity": one["identity"]["digest"]} for one in run.header["subjects"] if "identity" in one
-    }
+    about = {"corpus": run.header.corpus.version, **_profile_property(run), **run.header.environment}
+    versions = {subject.id: subject.version for subject in run.header.subjects}
+    identities = {one.id: {"identity": one.identity.digest} for one in run.header.subjects if one.identity}
     for subject, own in ci_results_by_subject(run).items():
         seconds = sum(one.result.seconds for one in own)
         attributes = {"name": escape_unprintable(subject), "time": f"{seconds:.6f}"}

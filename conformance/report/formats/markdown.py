@@ -41,8 +41,8 @@ def _lines(document: Summary) -> Iterator[str]:
     yield f"**{counts.sentence}.**" + (f" {counts.weaker_sentence}." if counts.weaker_sentence else "")
     yield ""
     corpus = document["corpus"]
-    part = f", {corpus['selected']} of {corpus['cases']} cases" if document["partial"] else f", {corpus['cases']} cases"
-    yield f"Corpus {escape_markdown(corpus['version'])} ({escape_markdown(corpus['digest'][:12])}){part}."
+    part = f", {corpus.selected} of {corpus.cases} cases" if document["partial"] else f", {corpus.cases} cases"
+    yield f"Corpus {escape_markdown(corpus.version)} ({escape_markdown(corpus.digest[:12])}){part}."
     yield from dict.fromkeys(_settings_sentence(run) for run in document["runs"])
     if dates := dict.fromkeys(filter(None, (format_date(run["started"]) for run in document["runs"]))):
         yield f"Date of the run: {', '.join(dates)}."
@@ -65,15 +65,13 @@ def _settings_sentence(run: RunSummary) -> str:
     parts = [f"Pass criterion: {judged} cases"]
     if run["require"]:
         parts.append(f"required: {', '.join(map(escape_markdown, run['require']))}")
-    if "baseline" in run and "relative_to" in run["baseline"]:
-        parts.append(f"relative to {_code(run['baseline']['relative_to'])}: its own failures are known failures")
+    if "baseline" in run and run["baseline"].relative_to:
+        parts.append(f"relative to {_code(run['baseline'].relative_to)}: its own failures are known failures")
     elif "baseline" in run:
-        parts.append(
-            f"baseline: corpus {escape_markdown(run['baseline']['version'])} in {_code(run['baseline']['file'])}"
-        )
+        parts.append(f"baseline: corpus {escape_markdown(run['baseline'].version)} in {_code(run['baseline'].file)}")
     if "profile" in run:
-        rules = "; ".join(f"{rule['level']} by {rule['id']}: {rule['text']}" for rule in run["profile"]["rules"])
-        parts.append(f"profile: {_code(run['profile']['name'])} ({escape_markdown(rules)})")
+        rules = "; ".join(f"{rule.level} by {rule.id}: {rule.text}" for rule in run["profile"].rules)
+        parts.append(f"profile: {_code(run['profile'].name)} ({escape_markdown(rules)})")
     selection = " ".join(f"{name} {value}" for name, value in run["selection"].items())
     return "; ".join(parts) + "." + (f" Selection: {_code(selection)}." if selection else "")
 

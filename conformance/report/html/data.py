@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
+from msgspec.structs import astuple
 
 from conformance.report.html.groups import mutant_texts, pack_groups, pack_known_faults
 from conformance.report.html.subjects import Column, SubjectPage, expectation_mark, largest_error
@@ -249,7 +250,7 @@ def case_index(
     names = first_run_by_case(runs)
     cases = [runs[number].case_rows[name] for name, number in names.items()]
     types_of = [sorted({value["type"] for value in case["model"]["inputs"]}) for case in case_records(runs).values()]
-    texts = {name: clause for run in runs for name, clause in run.header["clauses"].items()}
+    texts = {name: clause for run in runs for name, clause in run.header.clauses.items()}
     clauses = _number([*texts, *(name for case in cases for name in case["clauses"])])
     tags = _number(name for case in cases for name in case["tags"])
     types = _number(sorted({type for own in types_of for type in own}))
@@ -257,12 +258,12 @@ def case_index(
         "subjects": [
             [
                 column.label,
-                column.subject["version"],
+                column.subject.version,
                 column.command,
-                column.subject["kind"],
-                column.subject["id"],
+                column.subject.kind,
+                column.subject.id,
                 column.options,
-                column.subject["identity"]["digest"] if "identity" in column.subject else "",
+                column.subject.identity.digest if column.subject.identity else "",
             ]
             for column in shown
         ],
@@ -276,7 +277,7 @@ def case_index(
             "options": OPTIONS_PLACEHOLDER,
             "of": RERUN_SCRIPTS,
         },
-        "clauses": [[name, *texts.get(name, {"text": "", "source": ""}).values()] for name in clauses],
+        "clauses": [[name, *(astuple(texts[name]) if name in texts else ("", ""))] for name in clauses],
         "tags": list(tags),
         "types": list(types),
         "groups": pack_groups(groups, _number(names)),
@@ -306,7 +307,7 @@ def case_details(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePo
         evidence = EvidencePool(case, pool)
         results = [
             evidence.add(
-                column.results.get(case["case"]), explained[column.run].get((column.subject["id"], case["case"]), ())
+                column.results.get(case["case"]), explained[column.run].get((column.subject.id, case["case"]), ())
             )
             for column in shown
         ]

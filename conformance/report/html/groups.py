@@ -108,7 +108,7 @@ def link_cases(sentence: str, cases: Collection[str]) -> list[LinkedText]:
 def _run_groups(
     run: Results, number: int, shown: Sequence[Column]
 ) -> Iterator[tuple[GroupKind, int, str | None, str, tuple[str, ...], bool]]:
-    places = {column.subject["id"]: place for place, column in enumerate(shown) if column.run == number}
+    places = {column.subject.id: place for place, column in enumerate(shown) if column.run == number}
     named: list[DiagnosisRecord] = []
     for cause in group_failures(run):
         yield (
@@ -185,8 +185,8 @@ def _column_faults(number: int, column: Column) -> list[KnownFaultCases]:
     wrong = sorted(case for case, row in column.rows.items() if row.verdict.is_defect)
     cases: dict[KnownFault, list[str]] = {}
     for case in wrong:
-        for fault in known_faults_in(column.subject["id"], column.subject["kind"], case):
-            if fault.fits(column.subject["version"], column.rows[case]):
+        for fault in known_faults_in(column.subject.id, column.subject.kind, case):
+            if fault.fits(column.subject.version, column.rows[case]):
                 cases.setdefault(fault, []).append(case)
     return [
         KnownFaultCases(fault, number, column.label, tuple(sorted(own, key=lambda case: case != fault.case)))

@@ -142,7 +142,7 @@ def overview(
         "judges_should": any(fail_level(run.header) is Level.SHOULD for run in runs),
         "few_minor": MAX_OPEN_MINOR,
         "weaker_option": WEAKER_OPTION,
-        "dates": list(dict.fromkeys(filter(None, (format_date(run.header["started"]) for run in runs)))),
+        "dates": list(dict.fromkeys(filter(None, (format_date(run.header.started) for run in runs)))),
         "not_examined": list(_not_examined_sentences(runs)),
         "causes": list(_causes_by_subject(shown, groups, faults)),
         "diagnosed": [
@@ -154,12 +154,12 @@ def overview(
 
 
 def _run_variables(run: Results, cases: Collection[str]) -> dict[str, Any]:
-    corpus = run.header["corpus"]
+    corpus = run.header.corpus
     return {
         "passes": run.footer.outcome == "pass",
         "reasons": [link_cases(reason, cases) for reason in run.footer.reasons],
         "warnings": list(_warnings(run)),
-        "subjects": ", ".join(subject["id"] for subject in run.header["subjects"]),
+        "subjects": ", ".join(subject.id for subject in run.header.subjects),
         "corpus": corpus,
         "facts": list(_run_facts(run.header, run.footer.results, run.footer.seconds)),
     }
@@ -193,25 +193,23 @@ def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[Sh
 
 
 def _warnings(run: Results) -> list[str]:
-    corpus = run.header["corpus"]
+    corpus = run.header.corpus
     warnings = []
     if run.footer.interrupted:
         warnings.append("The run was interrupted. Cases that were not run have no result.")
-    if is_partial(run) and corpus["selected"] < corpus["cases"]:
+    if is_partial(run) and corpus.selected < corpus.cases:
         warnings.append(
-            f"Partial run: {corpus['selected']} of the {corpus['cases']} cases of the corpus were selected. "
+            f"Partial run: {corpus.selected} of the {corpus.cases} cases of the corpus were selected. "
             "The other cases have no result."
         )
-    if len(run.case_rows) < corpus["selected"]:
-        warnings.append(
-            f"The run ended early: {len(run.case_rows)} of {corpus['selected']} selected cases have a result."
-        )
+    if len(run.case_rows) < corpus.selected:
+        warnings.append(f"The run ended early: {len(run.case_rows)} of {corpus.selected} selected cases have a result.")
     return warnings
 
 
 def _comparison_warnings(runs: Sequence[Results]) -> Iterator[str]:
     """Yield warnings about properties of the runs that make their comparison unreliable, such as different corpora."""
-    if len({run.header["corpus"]["digest"] for run in runs}) <= 1:
+    if len({run.header.corpus.digest for run in runs}) <= 1:
         return
     yield "The runs have different corpora. Only the cases that all corpora have are compared."
     first: dict[str, Results] = {}
@@ -223,27 +221,27 @@ def _comparison_warnings(runs: Sequence[Results]) -> Iterator[str]:
 
 
 def _run_facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]]:
-    corpus = header["corpus"]
+    corpus = header.corpus
     return [
-        *([("Date", date)] if (date := format_date(header["started"])) else []),
-        ("Suite", header["suite"]),
-        ("Corpus", corpus["version"]),
-        ("Corpus digest", corpus["digest"]),
-        ("Cases", f"{corpus['selected']} of {corpus['cases']} selected"),
+        *([("Date", date)] if (date := format_date(header.started)) else []),
+        ("Suite", header.suite),
+        ("Corpus", corpus.version),
+        ("Corpus digest", corpus.digest),
+        ("Cases", f"{corpus.selected} of {corpus.cases} selected"),
         ("Results", f"{results} in {seconds:.1f} s"),
         *_profile_facts(header),
-        *header["selection"].items(),
-        *header["environment"].items(),
-        ("Command", header["command"]),
+        *header.selection.items(),
+        *header.environment.items(),
+        ("Command", header.command),
     ]
 
 
 def _profile_facts(header: Header) -> Iterator[tuple[str, str]]:
     """Yield the rules of the profile of a run, each with its source."""
-    if (profile := header["criterion"].get("profile")) is not None:
-        yield "Profile", f"{profile['name']}: {profile['title']} ({profile['source']})"
-        for rule in profile["rules"]:
-            yield f"{rule['level']} by {rule['id']}", f"{rule['text']} ({rule['source']})"
+    if (profile := header.criterion.profile) is not None:
+        yield "Profile", f"{profile.name}: {profile.title} ({profile.source})"
+        for rule in profile.rules:
+            yield f"{rule.level} by {rule.id}", f"{rule.text} ({rule.source})"
 
 
 def _level_tally(column: Column, level: Level) -> LevelTally:

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from conformance.results.environment import rerun_command, script_options
+from conformance.results.environment import rerun_command, rerun_options, script_options
 from conformance.results.failure_groups import failure_kind, strip_tensor_number
 from conformance.results.file import LazyRecords
 from conformance.verdicts import Verdict
@@ -71,18 +71,18 @@ class Column:
 
 def columns(runs: Sequence[Results]) -> list[Column]:
     """Return one column per subject and run; if several runs have a subject, its labels contain the name of the run."""
-    found = [(number, subject) for number, run in enumerate(runs) for subject in run.header["subjects"]]
-    occurrences = Counter(subject["id"] for _, subject in found)
+    found = [(number, subject) for number, run in enumerate(runs) for subject in run.header.subjects]
+    occurrences = Counter(subject.id for _, subject in found)
     by_run = [_keys_by_subject(run) for run in runs]
     return [
         Column(
-            subject["id"] if occurrences[subject["id"]] == 1 else f"{subject['id']} ({run_name(runs, number)})",
+            subject.id if occurrences[subject.id] == 1 else f"{subject.id} ({run_name(runs, number)})",
             number,
             subject,
-            {case: runs[number].rows[key] for case, key in by_run[number][subject["id"]].items()},
-            LazyRecords(runs[number].results.__getitem__, by_run[number][subject["id"]]),
-            rerun_command(runs[number].header, subject),
-            repr(script_options(runs[number].header, subject)),
+            {case: runs[number].rows[key] for case, key in by_run[number][subject.id].items()},
+            LazyRecords(runs[number].results.__getitem__, by_run[number][subject.id]),
+            rerun_command(subject, rerun_options(runs[number].header, subject)),
+            repr(script_options(rerun_options(runs[number].header, subject))),
         )
         for number, subject in found
     ]
@@ -103,7 +103,7 @@ def expectation_mark(result: ResultRow) -> Mark:
 
 def _keys_by_subject(run: Results) -> dict[str, dict[str, Key]]:
     """Return the keys of the results by subject and case."""
-    keys: dict[str, dict[str, Key]] = {subject["id"]: {} for subject in run.header["subjects"]}
+    keys: dict[str, dict[str, Key]] = {subject.id: {} for subject in run.header.subjects}
     for key in run.rows:
         subject, case = key
         keys[subject][case] = key
@@ -227,31 +227,31 @@ def _narrowest_margin(at: int, result: Result) -> list[list[Any]]:
 
 def _subject_facts(column: Column, run: str | None, results: Results) -> Iterator[tuple[str, str]]:
     subject, header = column.subject, results.header
-    yield "Name on the command line", subject["id"]
-    yield "Version", subject["version"]
-    yield "Kind", "graph optimizer" if subject["kind"] == "optimizer" else subject["kind"]
-    yield "Language", subject.get("language", "not reported" if subject["id"].startswith("exec:") else "Python")
-    if "passes" in subject:
-        yield "Implemented passes", ", ".join(subject["passes"]) or "none"
-    if "provider" in subject:
-        yield "Requested provider", subject["provider"]
-    if subject.get("placement") == "not reported":
+    yield "Name on the command line", subject.id
+    yield "Version", subject.version
+    yield "Kind", "graph optimizer" if subject.kind == "optimizer" else subject.kind
+    yield "Language", subject.language or ("not reported" if subject.id.startswith("exec:") else "Python")
+    if subject.passes:
+        yield "Implemented passes", ", ".join(subject.passes)
+    if subject.provider:
+        yield "Requested provider", subject.provider
+    if subject.placement == "not reported":
         yield "Placement of nodes", "not reported: another device may have computed the outputs"
     if run is not None:
         yield "Run", run
-    if "identity" in subject:
-        yield from _identity_facts(subject["identity"])
-    yield "Suite", header["suite"]
-    yield "Corpus", f"{header['corpus']['version']} ({header['corpus']['digest']})"
-    yield from header["environment"].items()
+    if subject.identity is not None:
+        yield from _identity_facts(subject.identity)
+    yield "Suite", header.suite
+    yield "Corpus", f"{header.corpus.version} ({header.corpus.digest})"
+    yield from header.environment.items()
     yield "Run it again", column.command
 
 
 def _identity_facts(identity: SubjectIdentity) -> Iterator[tuple[str, str]]:
-    yield "Environment", identity["digest"]
-    if "python" in identity:
-        yield "Python of the subject", identity["python"]
-        yield "Packages", ", ".join(identity.get("packages", ())) or "none"
-    yield "Processor", identity["processor"]
-    if "adapter" in identity:
-        yield "Adapter (SHA-256)", identity["adapter"]
+    yield "Environment", identity.digest
+    if identity.python:
+        yield "Python of the subject", identity.python
+        yield "Packages", ", ".join(identity.packages) or "none"
+    yield "Processor", identity.processor
+    if identity.adapter:
+        yield "Adapter (SHA-256)", identity.adapter
