@@ -39,7 +39,10 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
 }
 """Title and type of the documents, by the name of the schema."""
 
-DATA_OR_FILE = {"oneOf": [{"required": ["data"]}, {"required": ["file"]}]}
+DATA_OR_FILE = {
+    "oneOf": [{"required": ["data"]}, {"required": ["file"]}],
+    "dependentRequired": {"offset": ["file"]},
+}
 RULES: dict[tuple[str, str], dict[str, Any]] = {
     ("case", "ExpectedOutput"): {
         "allOf": [

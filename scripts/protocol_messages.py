@@ -41,6 +41,9 @@ Slot = Annotated[
     Meta(description="Number of the loaded model: sent only for the second model of a backend whose `models` is 2."),
 ]
 Success = Annotated[bool, Meta(extra_json_schema={"const": True})]
+Offset = Annotated[
+    int, Meta(ge=0, le=2**40, description="Only in a file that several tensors share: the byte at which it begins.")
+]
 RuntimeSeconds = Annotated[float, Meta(ge=0, le=10**6)]
 
 
@@ -52,6 +55,7 @@ class InputMessage(TypedDict):
     shape: Shape
     data: NotRequired[str]
     file: NotRequired[NonEmpty]
+    offset: NotRequired[Offset]
 
 
 class OutputMessage(TypedDict):
@@ -62,6 +66,7 @@ class OutputMessage(TypedDict):
     shape: Shape
     data: NotRequired[str]
     file: NotRequired[NonEmpty]
+    offset: NotRequired[Offset]
 
 
 class NoTensorMessage(TypedDict):
@@ -100,6 +105,12 @@ class RunCommand(TypedDict):
                 description="Only if `started.files` is true: path prefix of the files for large outputs. "
                 "Output i goes to the file with this path followed by i."
             ),
+        ]
+    ]
+    packed: NotRequired[
+        Annotated[
+            NonEmpty,
+            Meta(description="Only if `started.packed` is true: path of the file that several outputs can share."),
         ]
     ]
 
@@ -175,6 +186,7 @@ class StartedMessage(TypedDict):
     files: NotRequired[
         Annotated[bool, Meta(description="Backends: whether tensors can be passed in files, in both directions.")]
     ]
+    packed: NotRequired[Annotated[bool, Meta(description="Backends: whether several tensors can share a file.")]]
     next: NotRequired[Annotated[bool, Meta(description="Backends: whether `load` can carry the following `run`.")]]
     provider: NotRequired[
         Annotated[

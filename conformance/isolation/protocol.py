@@ -92,6 +92,7 @@ class SubjectInfo:
         fixed_point: whether a graph optimizer has two modes: a single run, and runs until the model does not change.
         models: number of models that a backend can keep loaded at a time.
         files: whether a backend's harness reads inputs from files and writes outputs to files.
+        packs: whether a backend's harness reads and writes files that several tensors share.
         pipelines: whether a backend's harness accepts a `run` command inside a `load` command (field `next`).
         provider: execution provider or device on which the backend must run every node; None for no requirement.
         python: version of the Python that runs the subject; empty if the answer does not name it.
@@ -105,6 +106,7 @@ class SubjectInfo:
     fixed_point: bool = False
     models: int = 1
     files: bool = False
+    packs: bool = False
     pipelines: bool = False
     provider: str | None = None
     python: str = ""
@@ -121,6 +123,7 @@ class SubjectInfo:
             started.get("fixed_point", False),
             started.get("models", 1),
             started.get("files", False),
+            started.get("packed", False),
             started.get("next", False),
             started.get("provider"),
             started.get("python", ""),

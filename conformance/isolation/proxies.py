@@ -25,9 +25,9 @@ from conformance.isolation.protocol import (
     max_output_bytes,
     placeholder_for_type,
 )
-from conformance.isolation.tensor_files import take_tensor, write_tensor
+from conformance.isolation.tensor_files import take_packed, take_tensor, write_packed, write_tensor
 from conformance.models.inputs import fed_input_names
-from conformance.subjects.harness import FILE_THRESHOLD_BYTES
+from conformance.subjects.harness import FILE_THRESHOLD_BYTES, PACKED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -184,7 +184,7 @@ class PreparedProxy:
         """Write the model to a file, and encode the command `load`; if `inputs` are small, also the command `run`."""
         load = self._load_fields(file)
         can_run = self._backend.client.info().pipelines
-        if inputs is not None and can_run and all(array.nbytes < FILE_THRESHOLD_BYTES for array in inputs):
+        if inputs is not None and can_run and not self._needs_files(inputs):
             self._commands = load, ("run", self._run_fields(inputs))
         else:
             self._commands = load, None
@@ -243,11 +243,13 @@ class PreparedProxy:
             _modify(inputs[number])
         messages = answer["outputs"]
         outputs, remaining = [], max_output_bytes(client.limits, self._given_bytes)
+        packed = self._packed_outputs(client, messages, remaining)
         for number, message in enumerate(messages):
-            outputs.append(self._output(client, number, message, remaining))
+            outputs.append(packed[number] if number in packed else self._output(client, number, message, remaining))
             remaining -= getattr(outputs[-1], "nbytes", 0)
         observed = [
-            output if "file" not in message else None for output, message in zip(outputs, messages, strict=True)
+            output if "file" not in message or "offset" in message else None
+            for output, message in zip(outputs, messages, strict=True)
         ]
         self._backend.record_outputs(observed, answer.get("overwritten", ()))
         return outputs
@@ -257,19 +259,47 @@ class PreparedProxy:
         client = self._backend.client
         known = self._names.get(len(inputs)) or self._names[min(self._names)]
         names = [*known, *(str(number) for number in range(len(known), len(inputs)))]
-        in_files = client.info().files
+        info = client.info()
         self._given_bytes = len(self._model) + sum(array.nbytes for array in inputs)
+        named = dict(enumerate(zip(names, inputs, strict=False)))
+        own = {number for number, (_, array) in named.items() if info.files and array.nbytes >= FILE_THRESHOLD_BYTES}
+        small = [each for number, each in named.items() if number not in own]
+        if self._packs([array for _, array in small]):
+            others = iter(write_packed(f"{client.process.scratch.models}/inputs", small))
+        else:
+            others = iter([encode_tensor(*each) for each in small])
         messages = [
-            write_tensor(f"{client.process.scratch.models}/input_{number}", name, array)
-            if in_files and array.nbytes >= FILE_THRESHOLD_BYTES
-            else encode_tensor(name, array)
-            for number, (name, array) in enumerate(zip(names, inputs, strict=False))
+            write_tensor(f"{client.process.scratch.models}/input_{number}", *each) if number in own else next(others)
+            for number, each in named.items()
         ]
-        return {"inputs": messages, **self._slot_fields(), **({"files": _output_prefix(client)} if in_files else {})}
+        files = {"files": _output_prefix(client)} if info.files else {}
+        packed = {"packed": _packed_path(client)} if info.packs else {}
+        return {"inputs": messages, **self._slot_fields(), **files, **packed}
 
     def _slot_fields(self) -> dict[str, int]:
         """Return the field that selects the second model; no field for the first model."""
         return {"slot": self.slot} if self.slot else {}
+
+    def _packs(self, small: Sequence[Array]) -> bool:
+        """Return whether these inputs, each below the size for a file of its own, go to one file."""
+        return self._backend.client.info().packs and sum(array.nbytes for array in small) >= PACKED_BYTES
+
+    def _needs_files(self, inputs: Sequence[Array]) -> bool:
+        """Return whether a command that runs the model on these inputs has files, which another run may still use."""
+        return any(array.nbytes >= FILE_THRESHOLD_BYTES for array in inputs) or self._packs(inputs)
+
+    def _packed_outputs(
+        self, client: SubjectClient, messages: Sequence[Mapping[str, Any]], limit: int
+    ) -> dict[int, Array]:
+        """Return the outputs of an answer that share a file, by their number; all have at most `limit` bytes."""
+        packed = {number: message for number, message in enumerate(messages) if "offset" in message}
+        if not packed:
+            return {}
+        try:
+            outputs = take_packed(list(packed.values()), _packed_path(client), limit)
+        except ValueError as error:
+            raise client.protocol_violation(f"answered `run` with output {min(packed)} that {error}") from None
+        return dict(zip(packed, outputs, strict=True))
 
     def _output(self, client: SubjectClient, number: int, message: dict[str, Any], limit: int) -> Any:
         """Return an output of an answer, which has at most `limit` bytes."""
@@ -286,6 +316,11 @@ class PreparedProxy:
 def _output_prefix(client: SubjectClient) -> str:
     """Return the path prefix of the files for large outputs; each path is the prefix and the index of the output."""
     return f"{client.process.scratch.work}/output_"
+
+
+def _packed_path(client: SubjectClient) -> str:
+    """Return the path of the file that several outputs share."""
+    return f"{client.process.scratch.work}/outputs"
 
 
 def _modify(array: Array) -> None:

@@ -16,10 +16,10 @@ import numpy as np
 
 from conformance.files.atomic_write import read_regular_into, storage_errors
 from conformance.models.arrays import dtype_of, type_name, type_number
-from conformance.subjects.harness import READ_SUFFIX, write_elements
+from conformance.subjects.harness import PACKED_ALIGNMENT, READ_SUFFIX, pack_elements, write_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from conformance.models.arrays import Array
 
@@ -34,11 +34,27 @@ def write_tensor(path: str, name: str, array: Array) -> dict[str, Any]:
         OSError: the file cannot be written for another reason.
     """
     message = {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "file": path}
+    _write_new(path, array)
+    return message
+
+
+def write_packed(path: str, named: Sequence[tuple[str, Array]]) -> list[dict[str, Any]]:
+    """Write several tensors to one new file, and return their messages.
+
+    Raises:
+        KeyError, ValueError, StorageError, OSError: as for `write_tensor`.
+    """
+    messages = [{"name": name, "dtype": type_name(array.dtype), "shape": array.shape} for name, array in named]
+    content, offsets = pack_elements([array for _, array in named])
+    _write_new(path, content)
+    return [{**message, "file": path, "offset": offset} for message, offset in zip(messages, offsets, strict=True)]
+
+
+def _write_new(path: str, array: Array) -> None:
     with suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108
     with storage_errors(path):
         write_elements(path, os.O_EXCL, array)
-    return message
 
 
 def take_tensor(message: Mapping[str, Any], path: str, limit: int) -> Array:
@@ -53,19 +69,40 @@ def take_tensor(message: Mapping[str, Any], path: str, limit: int) -> Array:
         ValueError: the message names another file, or the file cannot be read or has the wrong size. The text is a
             predicate: "has more than 10 bytes".
     """
-    dtype, shape = dtype_of(type_number(message["dtype"])), message["shape"]
-    size = prod(shape) * dtype.itemsize
-    if message["file"] != path:
+    return take_packed([{**message, "offset": 0}], path, limit, padding=0)[0]
+
+
+def take_packed(
+    messages: Sequence[Mapping[str, Any]], path: str, limit: int, padding: int = PACKED_ALIGNMENT - 1
+) -> list[Array]:
+    """Read tensors that share a file, and rename the file. The tensors share memory.
+
+    Args:
+        messages: the messages of all tensors in the file, which satisfy their schema and have an offset.
+        path: as for `take_tensor`.
+        limit: as for `take_tensor`.
+        padding: largest number of bytes after the last tensor.
+
+    Raises:
+        ValueError: as for `take_tensor`.
+    """
+    types = [dtype_of(type_number(message["dtype"])) for message in messages]
+    sizes = [prod(message["shape"]) * dtype.itemsize for message, dtype in zip(messages, types, strict=True)]
+    end = max(message["offset"] + size for message, size in zip(messages, sizes, strict=True))
+    if any(message["file"] != path for message in messages):
         raise ValueError("is in a file that was not requested")
-    if size > limit:
+    if max(sum(sizes), end) > limit:
         raise ValueError(f"has more than {limit} bytes")
-    content = np.empty(size, np.uint8)
+    content = np.empty(end, np.uint8)
     try:
         length = read_regular_into(path, content.data)
         os.rename(path, f"{path}{READ_SUFFIX}")  # noqa: PTH104
     except OSError as error:
         raise ValueError(f"has a file that cannot be read ({error.strerror})") from None
-    if length != size:
-        type = f"{message['dtype']} of shape {list(shape)}"
-        raise ValueError(f"has a file of {length} bytes, which does not match {type}")
-    return content.view(dtype).reshape(shape)
+    if not end <= length <= end + padding:
+        described = " and ".join(f"{message['dtype']} of shape {list(message['shape'])}" for message in messages[:2])
+        raise ValueError(f"has a file of {length} bytes, which does not match {described}")
+    return [
+        content[message["offset"] : message["offset"] + size].view(dtype).reshape(message["shape"])
+        for message, dtype, size in zip(messages, types, sizes, strict=True)
+    ]

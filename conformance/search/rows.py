@@ -58,8 +58,11 @@ LARGE_SIZES = ("4097-65536", "65537-1048576")
 """Classes of sizes for which the graph around the node is plain, so that the oracle is fast."""
 SWEEP = "sweep"
 """Level of the size of optimized tensors: `SWEPT_TENSORS` tensors of consecutive sizes of the sweep."""
-SWEEP_INTERVAL = 3
-"""Interval between the examples of the sweep among the examples of a training optimizer."""
+SWEEP_INTERVAL = 8
+"""Interval between the examples of the sweep among the examples of a training optimizer.
+
+An example of the sweep takes about twenty times as long as another example.
+"""
 AFTER_EMPTY = "after_empty"
 """Level of the optimized tensors: empty tensors, then tensors whose size is at most their position, then another."""
 NAME_LEVELS = (PLAIN_NAMES,) * 3 + tuple(NAME_KINDS)

@@ -70,6 +70,8 @@ SPECIAL_VALUES = (
 """Special operand values: zeros of both signs, very large and very small numbers, infinities and NaN."""
 LEARNING_RATES = (0.1, 0.5, 0.3, 1.0, 0.0, -0.1, 2.5, 1e-3, 1e-8)
 """Learning rates to choose R from; one quarter of the learning rates are other numbers."""
+PLAIN_RATE = 0.5
+"""R of an example of the sweep in place of 0."""
 HALF = 0.5
 """Probability of each of two equally likely alternatives."""
 POOL_SIZE = 40
@@ -260,6 +262,8 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
         turn: the number of earlier examples about the operator.
     """
     optimizer = TRAINING_OPTIMIZERS[operator]
+    if row["size"] == SWEEP:  # which visits a size seldom, so R must not hide the results of its tensors
+        numbers = replace(numbers, rate=numbers.rate or PLAIN_RATE, is_special_throughout=False)
     shapes = _shapes(turn, row, numbers.more)
     names = tensor_names(optimizer.operands, len(shapes))
     repeated = _repeated_operand(row, len(shapes))

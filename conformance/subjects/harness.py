@@ -29,6 +29,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
+from math import prod
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
@@ -125,6 +126,12 @@ MESSAGE_LIMIT = 2000
 
 FILE_THRESHOLD_BYTES = 2**20
 """Size from which a tensor goes to a file instead of into the message."""
+
+PACKED_BYTES = 2**15
+"""Size of all smaller tensors of a message from which they go to one file together."""
+
+PACKED_ALIGNMENT = 16
+"""The offset of each tensor in a file of several tensors is a multiple of this number of bytes."""
 
 READ_SUFFIX = ".read"
 """Suffix that the suite appends to the name of an output file after reading it."""
@@ -512,7 +519,8 @@ class Harness:
         }
         if kind == "backend":
             provider = required_provider(self._target, options)
-            return started | {"models": 2, "files": True, "next": True} | ({"provider": provider} if provider else {})
+            started |= {"models": 2, "files": True, "packed": True, "next": True}
+            return started | ({"provider": provider} if provider else {})
         passes = getattr(self._target, "passes", None)
         self._target = partial(self._target, **options) if options else self._target
         started["fixed_point"] = takes_fixed_point(self._target)
@@ -537,27 +545,25 @@ class Harness:
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         messages, slot = command["inputs"], command.get("slot", 0)
-        feeds = {message["name"]: read_tensor(message) for message in messages}
+        packs = {path: Path(path).read_bytes() for path in {each["file"] for each in messages if "offset" in each}}
+        feeds = {message["name"]: read_tensor(message, packs) for message in messages}
         inputs = list(feeds.values())
         before = [
-            b"" if "file" in message else array.tobytes() for message, array in zip(messages, inputs, strict=True)
+            b"" if _has_own_file(message) else array.tobytes() for message, array in zip(messages, inputs, strict=True)
         ]
         began = time.perf_counter()
         outputs = run_prepared(self._target, self._prepared[slot], feeds)
         seconds = time.perf_counter() - began
         if not isinstance(outputs, (list, tuple)):
             return {"invalid_return": _type_name(outputs)}
-        prefix = command.get("files", "")
         answer: dict[str, Any] = {
-            "outputs": [
-                _output_message(output, f"{prefix}{number}" if prefix else "") for number, output in enumerate(outputs)
-            ],
+            "outputs": _output_messages(outputs, command.get("files", ""), command.get("packed", "")),
             "seconds": seconds,
         }
         changed = [
             number
             for number, (message, array, old) in enumerate(zip(messages, inputs, before, strict=True))
-            if not (_is_unchanged(message, array) if "file" in message else array.tobytes() == old)
+            if not (_is_unchanged(message, array) if _has_own_file(message) else array.tobytes() == old)
         ]
         overwritten = self._overwritten()
         self._returned.append([_snapshot(output) for output in outputs])
@@ -617,9 +623,21 @@ def numpy_type(name: str) -> Any:
     return np.dtype(NUMPY_TYPES[name])
 
 
-def read_tensor(message: Mapping[str, Any]) -> Array:
-    """Return the tensor of a message, as a writable array; changes of it are not written to a file."""
+def _has_own_file(message: Mapping[str, Any]) -> bool:
+    return "file" in message and "offset" not in message
+
+
+def read_tensor(message: Mapping[str, Any], packs: Mapping[str, bytes] | None = None) -> Array:
+    """Return the tensor of a message, as a writable array; changes of it are not written to a file.
+
+    Args:
+        message: the message.
+        packs: the contents of the files that several tensors share, by path.
+    """
     dtype = numpy_type(message["dtype"])
+    if packs and "offset" in message:
+        count, offset = prod(message["shape"]), message["offset"]
+        return np.frombuffer(packs[message["file"]], dtype, count, offset).reshape(message["shape"]).copy()
     if "file" not in message:
         return np.frombuffer(a2b_base64(message["data"]), dtype).reshape(message["shape"]).copy()
     with open(message["file"], "rb") as stream:  # noqa: PTH123
@@ -634,6 +652,57 @@ def _is_unchanged(message: Mapping[str, Any], array: Array) -> bool:
     return bool(np.array_equal(given.view(word), seen.view(word)))
 
 
+def _output_messages(outputs: Sequence[Any], prefix: str, packed: str) -> list[dict[str, Any]]:
+    """Return the messages of what a subject returned.
+
+    Args:
+        outputs: the outputs.
+        prefix: beginning of the paths of files for large tensors; empty if all tensors must be in the messages.
+        packed: path of one file for all other tensors; empty if they must be in the messages.
+    """
+    small = {
+        number: np.asarray(output)
+        for number, output in enumerate(outputs)
+        if packed and not _invalid_type(output) and output.nbytes < FILE_THRESHOLD_BYTES
+    }
+    offsets: dict[int, int] = {}
+    if sum(array.nbytes for array in small.values()) >= PACKED_BYTES:
+        content, places = pack_elements(list(small.values()))
+        with suppress(OSError):  # without space for the file, the messages have the tensors
+            write_output(packed, content)
+            offsets = dict(zip(small, places, strict=True))
+    return [
+        {**_tensor_fields(output), "file": packed, "offset": offsets[number]}
+        if number in offsets
+        else _output_message(output, f"{prefix}{number}" if prefix else "")
+        for number, output in enumerate(outputs)
+    ]
+
+
+def pack_elements(arrays: Sequence[Array]) -> tuple[Array, list[int]]:
+    """Return the bytes of arrays one after another, and the offset of each array in them."""
+    offsets, size = [], 0
+    for array in arrays:
+        offsets.append(size)
+        size += -(-array.nbytes // PACKED_ALIGNMENT) * PACKED_ALIGNMENT
+    content = np.zeros(size, np.uint8)
+    for array, offset in zip(arrays, offsets, strict=True):
+        content[offset : offset + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return content, offsets
+
+
+def _invalid_type(output: Any) -> str:
+    """Return the name of the type of an output that is not a tensor; empty for a tensor."""
+    if not isinstance(output, (np.ndarray, np.generic)):
+        return _type_name(output)
+    is_known = output.dtype.name in _ONNX_TYPES and output.dtype.isnative
+    return "" if is_known else f"ndarray of {output.dtype}"[:200]
+
+
+def _tensor_fields(output: Any) -> dict[str, Any]:
+    return {"name": "", "dtype": _ONNX_TYPES[output.dtype.name], "shape": output.shape}
+
+
 def _output_message(output: Any, file: str) -> dict[str, Any]:
     """Return the message of an output; if the output is not a tensor, the message names its type.
 
@@ -641,12 +710,9 @@ def _output_message(output: Any, file: str) -> dict[str, Any]:
         output: one element of what the subject returned.
         file: file for a large tensor; empty if the tensor must be in the message.
     """
-    if not isinstance(output, (np.ndarray, np.generic)):
-        return {"invalid_return": _type_name(output), **_digest_field(output)}
-    array = np.asarray(output)
-    if array.dtype.name not in _ONNX_TYPES or not array.dtype.isnative:
-        return {"invalid_return": f"ndarray of {output.dtype}"[:200], **_digest_field(output)}
-    message = {"name": "", "dtype": _ONNX_TYPES[array.dtype.name], "shape": array.shape}
+    if invalid := _invalid_type(output):
+        return {"invalid_return": invalid, **_digest_field(output)}
+    array, message = np.asarray(output), _tensor_fields(output)
     if file and array.nbytes >= FILE_THRESHOLD_BYTES:
         with suppress(OSError):  # without space for the file, the message has the tensor
             write_output(file, array)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from types import SimpleNamespace
@@ -166,6 +167,27 @@ def test_backend_proxy_transfers_large_tensors_in_files(start, monkeypatch, name
     assert Y.flags.writeable
     assert (Y.reshape(-1)[1:] == np.arange(1, 300_000)).all()
     assert (X[0, 0] == 0) == (name == "AlwaysRight")
+
+
+@pytest.mark.parametrize("name", ["AlwaysRight", "WritesIntoItsInputs"])
+def test_backend_proxy_transfers_several_tensors_in_a_file(start, monkeypatch, name):
+    target = start(f"file_backends:{name}")
+    sent = []
+    monkeypatch.setattr(target.client, "ask", recording(target.client.ask, sent))
+    prepared = target.prepare(double_identity((2, 4096)))
+    for _ in range(2):  # the second run writes to the file of the first
+        X = np.arange(8192, dtype=np.float64).reshape(2, 4096)
+        (Y,) = prepared.run([X])
+        assert (Y.reshape(-1)[1:] == np.arange(1, 8192)).all()
+        assert (X[0, 0] == 0) == (name == "AlwaysRight")
+    for command, fields, answer in sent:
+        if command == "run":
+            assert fields["inputs"][0]["offset"] == answer["outputs"][0]["offset"] == 0
+            assert schema_violation("protocol", {"cmd": command, "seq": 0, **as_json(fields)}) is None
+
+
+def as_json(fields):
+    return json.loads(json.dumps(fields))
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from conformance.isolation.tensor_files import take_tensor
+from conformance.isolation.tensor_files import take_packed, take_tensor, write_packed
 from conformance.models.arrays import dtype_of, type_name
-from conformance.subjects.harness import NUMPY_TYPES, READ_SUFFIX, numpy_type, write_output
+from conformance.subjects.harness import NUMPY_TYPES, READ_SUFFIX, numpy_type, read_tensor, write_output
 
 LIMIT_BYTES = 2**20
 
@@ -34,6 +34,46 @@ def test_take_tensor_overwritten_files_return_each_tensor(tmp_path_factory, arra
     path = tmp_path_factory.mktemp("work") / "output_0"
     for array in arrays:
         np.testing.assert_array_equal(write_and_take(path, array), array, strict=True)
+
+
+def pack(path, arrays):
+    return write_packed(str(path), [(f"value_{number}", array) for number, array in enumerate(arrays)])
+
+
+some_tensors = st.lists(
+    of_numpy.arrays(st.sampled_from(["float32", "float64", "bool"]), of_numpy.array_shapes(min_dims=0, min_side=0)),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(some_tensors)
+def test_take_packed_returns_each_tensor(tmp_path_factory, arrays):
+    path = tmp_path_factory.mktemp("work") / "outputs"
+    messages = pack(path, arrays)
+    contents = {str(path): path.read_bytes()}
+    for message, array in zip(messages, arrays, strict=True):
+        np.testing.assert_array_equal(read_tensor(message, contents), array, strict=True)
+    for taken, array in zip(take_packed(messages, str(path), LIMIT_BYTES), arrays, strict=True):
+        np.testing.assert_array_equal(taken, array, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [
+        ({"offset": 2**40}, LIMIT_BYTES),
+        ({"offset": 64}, LIMIT_BYTES),
+        ({"shape": [1000]}, LIMIT_BYTES),
+        ({"file": "/other"}, LIMIT_BYTES),
+        ({}, 47),
+    ],
+)
+def test_take_packed_of_a_wrong_message_is_refused(tmp_path, change, limit):
+    path = tmp_path / "outputs"
+    messages = pack(path, [np.arange(4.0), np.arange(4.0, dtype=np.float32)])
+    with pytest.raises(ValueError, match=r"file|bytes"):
+        take_packed([messages[0], messages[1] | change], str(path), limit)
 
 
 def test_take_tensor_second_time_is_refused(tmp_path):
