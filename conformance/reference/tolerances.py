@@ -150,6 +150,10 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("written", "the sum of the squares of the region"),
         Form("running", "the sum of the region before, plus the square that enters, minus the square that leaves"),
     ),
+    "Activation of a cell": (
+        Form("clipped", "h(Clip(Ct)): the page clips the input of each activation"),
+        Form("written", "h(Ct): the page calls Ct a state, and runtimes clip only the sums of the gates"),
+    ),
     "Weights outside": (
         Form("border", "the weights of places outside of the tensor belong to its border"),
         Form("excluded", "the weights of places outside are 0, and the others are normalized"),

@@ -89,10 +89,15 @@ def softplus(X: Enclosure) -> Enclosure:
     return Enclosure(safe.value, np.where(np.isfinite(direct.error), hull(safe, direct).error, safe.error), X.dtype)
 
 
-def _softplus(X: Enclosure) -> Enclosure:
+def softplus_of_page(X: Enclosure) -> Enclosure:
     """Return Log(Exp(X) + 1), which is infinite at level `must` where the exponential overflows."""
     result = softplus(X)
     return result if is_strict() else replace(result, error=np.where(exp(X).error == np.inf, np.inf, result.error))
+
+
+def softsign(X: Enclosure) -> Enclosure:
+    """Return X / (1 + Abs(X))."""
+    return X / (1.0 + abs(X))
 
 
 def relu(X: Enclosure) -> Enclosure:
@@ -112,7 +117,8 @@ def _erf(X: Enclosure) -> Enclosure:
     return X.named("erf", erf)
 
 
-def _elu(X: Enclosure, alpha: float) -> Enclosure:
+def elu(X: Enclosure, alpha: float) -> Enclosure:
+    """Return X, and alpha (Exp(X) - 1) for X < 0."""
     negative = X.apply(lambda x: np.minimum(x, 0))
     below = alpha * admit("Elu", expm1=lambda: negative.named("expm1", np.expm1), written=lambda: exp(negative) - 1.0)
     return _choose(X.value < 0, below, X)
@@ -293,18 +299,20 @@ def _hard_swish(X: Enclosure) -> Enclosure:
     clipped = (X + 3.0).apply(lambda y: np.clip(y, 0, 6))
     result = admit(
         "HardSwish",
-        written=lambda: X * _hard_sigmoid(X, 1 / 6, 0.5),
+        written=lambda: X * hard_sigmoid(X, 1 / 6, 0.5),
         relu6=lambda: (X * clipped) / 6.0,
         reciprocal=lambda: X * (clipped * (1 / 6)),
     )
     return Enclosure(result.value, result.error, X.dtype)
 
 
-def _hard_sigmoid(X: Enclosure, alpha: float, beta: float) -> Enclosure:
+def hard_sigmoid(X: Enclosure, alpha: float, beta: float) -> Enclosure:
+    """Return Max(0, Min(1, alpha X + beta))."""
     return add(multiply(X.constant(alpha), X), X.constant(beta)).apply(lambda y: np.clip(y, 0, 1))
 
 
-def _leaky_relu(X: Enclosure, alpha: float) -> Enclosure:
+def leaky_relu(X: Enclosure, alpha: float) -> Enclosure:
+    """Return X, and alpha X for X < 0."""
     return _choose(X.value < 0, alpha * X, X)
 
 
@@ -389,19 +397,19 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Reciprocal": _unary(lambda X: 1.0 / X),
     "Tanh": _unary(tanh),
     "Sigmoid": _unary(sigmoid),
-    "Softplus": _unary(_softplus),
-    "Softsign": _unary(lambda X: X / (1.0 + abs(X))),
+    "Softplus": _unary(softplus_of_page),
+    "Softsign": _unary(softsign),
     "Mish": _unary(lambda X: X * tanh(softplus(X))),
     "Erf": _unary(_erf),
     "Gelu": _gelu,
     "Swish": _with_numbers(_swish, alpha=1.0),
-    "Elu": _with_numbers(_elu, alpha=1.0),
+    "Elu": _with_numbers(elu, alpha=1.0),
     "Selu": _with_numbers(_selu, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
     "Celu": _with_numbers(_celu, alpha=1.0),
     "Shrink": _with_numbers(_shrink, lambd=0.5, bias=0.0),
-    "LeakyRelu": _with_numbers(_leaky_relu, alpha=0.01),
+    "LeakyRelu": _with_numbers(leaky_relu, alpha=0.01),
     "PRelu": _prelu,
-    "HardSigmoid": _with_numbers(_hard_sigmoid, alpha=0.2, beta=0.5),
+    "HardSigmoid": _with_numbers(hard_sigmoid, alpha=0.2, beta=0.5),
     "HardSwish": _unary(_hard_swish),
     "Sin": _periodic("sin", np.sin),
     "Cos": _periodic("cos", np.cos),

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.reference.enclosures.elementwise import relu, sigmoid, tanh
+from conformance.reference.enclosures.elementwise import (
+    elu,
+    hard_sigmoid,
+    leaky_relu,
+    relu,
+    sigmoid,
+    softplus_of_page,
+    softsign,
+    tanh,
+)
 from conformance.reference.enclosures.linear import integers, matmul, optional_tensor, tensor
-from conformance.reference.numbers.enclosure import Enclosure, add, multiply
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, multiply
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -22,16 +32,45 @@ if TYPE_CHECKING:
     Step = Callable[[Enclosure, tuple[Enclosure, ...]], tuple[Enclosure, ...]]
     """A function of the input of one step (batch_size, input_size) and the state, which returns the new state."""
 
-ACTIVATIONS: Mapping[str, Activation] = {"Sigmoid": sigmoid, "Tanh": tanh, "Relu": relu}
+ACTIVATIONS: Mapping[str, Activation] = {
+    "Sigmoid": sigmoid,
+    "Tanh": tanh,
+    "Relu": relu,
+    "Softsign": softsign,
+    "Softplus": softplus_of_page,
+    "HardSigmoid": lambda X: hard_sigmoid(X, float(np.float32(0.2)), 0.5),
+    "LeakyRelu": lambda X: leaky_relu(X, float(np.float32(0.01))),
+    "Elu": lambda X: elu(X, 1.0),
+}
+"""The activations with the defaults of the operators of the same names."""
+
 DIRECTIONS: Mapping[str, tuple[int, ...]] = {"forward": (1,), "reverse": (-1,), "bidirectional": (1, -1)}
 """The order in which the steps of each direction are taken: 1 from the first, -1 from the last."""
 
 
 def _activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Activation]:
-    names = node.attributes.get("activations", list(defaults) * 2)[len(defaults) * direction :][: len(defaults)]
-    if "clip" in node.attributes or any(name not in ACTIVATIONS for name in names):
-        raise Unsupported(f"{node.op_type} with clip or with the activations {', '.join(names)}")
-    return [ACTIVATIONS[name] for name in names]
+    """Return the activations of one direction, whose operands `clip` limits.
+
+    Raises:
+        Unsupported: an activation is unknown, or has parameters: the page does not state which one takes them.
+    """
+    names = _names(node, direction, defaults)
+    if any(name not in ACTIVATIONS for name in names):
+        raise Unsupported(f"{node.op_type} with the activations {', '.join(names)}")
+    if "activation_alpha" in node.attributes or "activation_beta" in node.attributes:
+        raise Unsupported(f"{node.op_type} with parameters of activations")
+    limit = float(node.attributes.get("clip", 0.0))
+    chosen = [ACTIVATIONS[name] for name in names]
+    return [partial(_clipped, limit, each) for each in chosen] if limit > 0 else chosen
+
+
+def _names(node: Node, direction: int, defaults: Sequence[str]) -> list[str]:
+    names: list[str] = node.attributes.get("activations", list(defaults) * 2)
+    return names[len(defaults) * direction :][: len(defaults)]
+
+
+def _clipped(limit: float, activation: Activation, X: Enclosure) -> Enclosure:
+    return activation(X.apply(lambda x: np.clip(x, -limit, limit)))
 
 
 def _transposed(X: Enclosure) -> Enclosure:
@@ -51,8 +90,10 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Enclosure:
 def _lstm_step(node: Node, direction: int, weights: _Weights, peepholes: Enclosure | None) -> Step:
     """Return the step of LSTM: i, o, f, c = the gates; C = f C + i c; H = o h(C)."""
     f, g, h = _activations(node, direction, ("Sigmoid", "Tanh", "Tanh"))
-    if node.attributes.get("input_forget", 0):
-        raise Unsupported("LSTM with input_forget")
+    is_coupled, limit = bool(node.attributes.get("input_forget", 0)), float(node.attributes.get("clip", 0.0))
+    cell_of_page = h
+    if limit > 0:
+        h = ACTIVATIONS[_names(node, direction, ("Sigmoid", "Tanh", "Tanh"))[2]]
     P = [None] * 3 if peepholes is None else _split(peepholes, 3)
 
     def gate(sums: Enclosure, peephole: Enclosure | None, C: Enclosure) -> Enclosure:
@@ -61,8 +102,12 @@ def _lstm_step(node: Node, direction: int, weights: _Weights, peepholes: Enclosu
     def step(X: Enclosure, state: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
         H, C = state
         i, o, forget, c = _split(weights.sums(X, H), 4)
-        kept = f(gate(forget, P[2], C)) * C + f(gate(i, P[0], C)) * g(c)
-        return f(gate(o, P[1], kept)) * h(kept), kept
+        entered = f(gate(i, P[0], C))
+        kept = (1.0 - entered if is_coupled else f(gate(forget, P[2], C))) * C + entered * g(c)
+        cell = h(kept)
+        if limit > 0:
+            cell = admit("Activation of a cell", clipped=lambda: cell_of_page(kept), written=lambda: h(kept))
+        return f(gate(o, P[1], kept)) * cell, kept
 
     return step
 
@@ -143,8 +188,6 @@ def _recurrent(make_step: Callable[..., Step], states: int) -> NodeEnclosure:
         steps, batch, hidden = X.shape[0], X.shape[1], R.shape[-1]
         lengths = [steps] * batch if given[4] is None else integers(given[4])
         orders = DIRECTIONS[node.attributes.get("direction", "forward")]
-        if any(length != steps for length in lengths) and orders != (1,):
-            raise Unsupported(f"{node.op_type} with sequence_lens in reverse")
         outputs, finals = [], []
         for direction, order in enumerate(orders):
             at = _direction(direction)
