@@ -154,10 +154,6 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("clipped", "h(Clip(Ct)): the page clips the input of each activation"),
         Form("written", "h(Ct): the page calls Ct a state, and runtimes clip only the sums of the gates"),
     ),
-    "Weights outside": (
-        Form("border", "the weights of places outside of the tensor belong to its border"),
-        Form("excluded", "the weights of places outside are 0, and the others are normalized"),
-    ),
     "Interpolation": (
         Form("written", "(1 - w) * first + w * second"),
         Form("lerp", "first + w * (second - first)"),

@@ -156,8 +156,8 @@ def _resize_axes(
 def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> Enclosure:
     """Return sums of neighbours, weighted by the triangle or the cubic kernel of their distances.
 
-    With `antialias`, a kernel is as wide as the scale requires. The page does not state its weights outside of the
-    tensor: they belong to the border, or are left out as with `exclude_outside`.
+    With `antialias`, a kernel is as wide as the scale requires. Places outside of the tensor have the elements of its
+    border, or no weight with `exclude_outside`.
     """
     stretch = min(scale, 1.0) if node.attributes.get("antialias", 0) else 1.0
     reach = int(np.ceil((2 if node.attributes["mode"] == "cubic" else 1) / stretch))
@@ -170,34 +170,26 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> En
         weights = np.where(distances <= 1, near, np.where(distances < 2, far, 0.0))
     else:
         weights = np.maximum(0.0, 1 - distances)
-    is_inside = (places >= 0) & (places < X.shape[axis])
-    excluded = np.where(is_inside, weights, 0.0)
-    forms = {"border": weights, "excluded": excluded}
     if node.attributes.get("exclude_outside", 0):
-        forms["border"] = excluded
-    elif stretch == 1.0:
-        forms["excluded"] = weights
+        weights = np.where((places >= 0) & (places < X.shape[axis]), weights, 0.0)
     # the slope of a kernel is below 2, and its weights are computed in float
     error = 16 * (np.abs(x)[:, np.newaxis] + 1) * 2.0**-24 * (distances < 2.01)
     clipped = np.clip(places, 0, X.shape[axis] - 1)
 
-    def blend(weights: Array) -> Enclosure:
-        total = weights.sum(axis=1, keepdims=True)
-        matrices = []
-        for part in (weights / total, np.abs(weights / total), error / np.abs(total)):
-            matrix = np.zeros((x.size, X.shape[axis]))
-            np.add.at(matrix, (np.arange(x.size)[:, np.newaxis], clipped), part)
-            matrices.append(matrix)
-        W, magnitudes, errors = matrices
+    total = weights.sum(axis=1, keepdims=True)
+    matrices = []
+    for part in (weights / total, np.abs(weights / total), error / np.abs(total)):
+        matrix = np.zeros((x.size, X.shape[axis]))
+        np.add.at(matrix, (np.arange(x.size)[:, np.newaxis], clipped), part)
+        matrices.append(matrix)
+    W, magnitudes, errors = matrices
 
-        def combine(matrix: Array, values: Array) -> Array:
-            return np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis)
+    def combine(matrix: Array, values: Array) -> Array:
+        return np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis)
 
-        with np.errstate(all="ignore"):
-            spread = combine(magnitudes, X.error) + combine(errors, X.magnitude)
-            return X.from_terms(combine(W, X.value), combine(magnitudes, X.magnitude), spread, 2 * reach + 2)
-
-    return admit("Weights outside", **{name: lambda each=each: blend(each) for name, each in forms.items()})
+    with np.errstate(all="ignore"):
+        spread = combine(magnitudes, X.error) + combine(errors, X.magnitude)
+        return X.from_terms(combine(W, X.value), combine(magnitudes, X.magnitude), spread, 2 * reach + 2)
 
 
 def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Array]) -> Enclosure:
