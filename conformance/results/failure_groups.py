@@ -363,17 +363,31 @@ def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tup
     """Return the clauses of a case that its wrong outputs can violate.
 
     A clause that is named after another output is left out: `adam.v_new` if V_new is correct and X_new is wrong. X_new
-    is computed from the other outputs, so its clauses are left out if another output is wrong too.
+    is computed from the other outputs, so its clauses are left out if another output is wrong too. A clause about a
+    mode that no node has is replaced by the clause about the mode of the nodes.
     """
     wrong = {strip_tensor_number(output.name).lower() for output in outputs if output.violation is not None}
     first = wrong - {_COMPUTED_LAST} or wrong
     others = {strip_tensor_number(output.name).lower() for output in outputs} - first if first else set()
+    clauses = [_of_used_mode(clause, case) for clause in case["clauses"]]
     candidates = tuple(
         clause
-        for clause in case["clauses"]
+        for clause in clauses
         if not any(re.fullmatch(rf"{re.escape(name)}(_\w+)?", clause.rpartition(".")[2]) for name in others)
     )
-    return candidates or tuple(case["clauses"])
+    return candidates or tuple(clauses)
+
+
+_MODES = ("standard", "nesterov")
+"""Values of the attribute mode of Momentum, with which the ids of clauses about one mode end."""
+
+
+def _of_used_mode(clause: str, case: CaseRecord) -> str:
+    """Return the clause about the mode that the nodes of a case have, in place of the clause about the other mode."""
+    begin, _, mode = clause.rpartition("_")
+    nodes = case["model"]["nodes"] if mode in _MODES else ()
+    used = {node["attributes"]["mode"] for node in nodes if node["attributes"].get("mode") in _MODES}
+    return clause if not used or mode in used else f"{begin}_{min(used)}"
 
 
 def _first_wrong_output(result: Result) -> OutputEvidence | None:

@@ -18,8 +18,9 @@ from conformance.results.failure_groups import (
     normalize_message,
     normalize_violation,
     not_examined,
+    violated_clauses,
 )
-from conformance.results.records import Diagnosed, DiagnosisRecord, UnexplainedRecord
+from conformance.results.records import Diagnosed, DiagnosisRecord, OutputEvidence, UnexplainedRecord
 
 DIAGNOSIS = DiagnosisRecord(
     subject="acme",
@@ -39,7 +40,13 @@ PREVIEW = {"name": "X_new", "type": "float", "shape": [1], "values": ["1"], "eli
 
 def case(name: str, elements: int = 1, clauses: tuple[str, ...] = ("adam.x_new", "adam.v_new")) -> Any:
     data_set = {"inputs": [{"shape": [elements]}], "outputs": []}
-    return {"case": name, "kind": "node", "clauses": list(clauses), "model": {"nodes": [{}]}, "data_sets": [data_set]}
+    return {
+        "case": name,
+        "kind": "node",
+        "clauses": list(clauses),
+        "model": {"nodes": [{"attributes": {}}]},
+        "data_sets": [data_set],
+    }
 
 
 def output(name: str, violation: str | None = None, **more: Any) -> Any:
@@ -269,3 +276,12 @@ class TestOrder:
 
     def test_format_group_counts_has_groups_and_cases(self):
         assert format_group_counts(found(failure("test_a"), failure("test_b"))) == "1 cause, 2 cases"
+
+
+@pytest.mark.parametrize(
+    ("mode", "clause"), [("nesterov", "momentum.x_new_nesterov"), ("standard", "momentum.x_new_standard")]
+)
+def test_violated_clause_is_about_the_mode_of_the_node(mode, clause):
+    nodes = [{"attributes": {"mode": mode}}, {"attributes": {}}]
+    case = {"clauses": ["momentum.x_new_standard"], "model": {"nodes": nodes}}
+    assert violated_clauses(case, [OutputEvidence(0, "X_new", "bound", violation="wrong")]) == (clause,)
