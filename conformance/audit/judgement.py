@@ -435,11 +435,15 @@ def _mark_hidden(judged: list[JudgedNode], nodes: Sequence[onnx.NodeProto], reco
         result.segment = tuple(members)
         for number in members:
             covering.setdefault(number, []).append(result)
+    known = {result.number: any(name in recorded.values for name in nodes[result.number].output) for result in judged}
     for result in judged:
-        node = nodes[result.number]
-        if any(name in recorded.values for name in node.output) or result.verdict is NodeVerdict.NOT_JUDGED:
+        if known[result.number] or result.verdict is NodeVerdict.NOT_JUDGED:
             continue
-        later = [each for each in covering.get(result.number, []) if each.verdict is not NodeVerdict.NOT_JUDGED]
+        later = [
+            each
+            for each in covering.get(result.number, [])
+            if known[each.number] and each.verdict is not NodeVerdict.NOT_JUDGED
+        ]
         if not later:
             result.verdict = NodeVerdict.NOT_JUDGED
             result.reason = "its value is hidden, and no later value that depends on it could be judged"

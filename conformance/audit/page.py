@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.layout import layered_layout
 from conformance.audit.report import (
-    Coverage,
+    JudgedShare,
     judged_text,
     open_text,
     operator_name,
@@ -56,7 +56,7 @@ def render_page(
         passes: the outcome; None if the options of the command line are the defaults.
     """
     if passes is None:
-        passes = all(Coverage.of([audit]).is_enough(0.0) and not audit.has_faults for audit in audits)
+        passes = all(JudgedShare.of([audit]).is_enough(0.0) and not audit.has_faults for audit in audits)
     return environment.render_page(
         "audit.html.j2",
         styles=["audit.css"],
@@ -69,7 +69,7 @@ def render_page(
         reasons=reasons,
         draw=draw_graph,
         judged=judged_text,
-        total=Coverage.of(audits).text,
+        total=JudgedShare.of(audits).text,
         share=share_text,
         operator=operator_name,
         wrong=wrong_text,

@@ -96,7 +96,7 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
 
 
 @dataclass
-class Coverage:
+class JudgedShare:
     """How much of some audits was judged.
 
     Attributes:
@@ -128,7 +128,7 @@ class Coverage:
     unjudged: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, audits: Sequence[SubjectAudit]) -> Coverage:
+    def of(cls, audits: Sequence[SubjectAudit]) -> JudgedShare:
         """Return how much of some audits was judged."""
         nodes = [node for audit in audits for node in audit.nodes]
         judged = [node for node in nodes if node.verdict is not NodeVerdict.NOT_JUDGED]
@@ -160,8 +160,12 @@ class Coverage:
         return min(shares, default=0.0)
 
     def is_enough(self, required: float) -> bool:
-        """Return whether at least a share was judged, and at least one node."""
-        return self.nodes > 0 and self.share >= required
+        """Return whether at least a share was judged, and at least one node and one element.
+
+        Unspecified elements count as judged here, and so does a model whose tensors are all empty.
+        """
+        has_elements = self.elements + self.open_elements > 0 or not self.all_elements
+        return self.nodes > 0 and has_elements and self.share >= required
 
     @property
     def text(self) -> str:
@@ -196,7 +200,7 @@ def _percent(share: float) -> str:
 
 def judged_text(audit: SubjectAudit) -> str:
     """Return how many nodes and elements were judged, and how many nodes are wrong."""
-    return "the subject does not run the model" if audit.failure else Coverage.of([audit]).text
+    return "the subject does not run the model" if audit.failure else JudgedShare.of([audit]).text
 
 
 def wrong_text(node: JudgedNode) -> str:
@@ -290,7 +294,7 @@ def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
         "ways": audit.ways,
         "remark": audit.remark or None,
         "model_runs": audit.model_runs,
-        "judged": {**asdict(coverage := Coverage.of([audit])), "share": coverage.share},
+        "judged": {**asdict(coverage := JudgedShare.of([audit])), "share": coverage.share},
         "operators": [{**row, "share": _finite(row["share"])} for row in operator_rows(audit.nodes)],
         "nodes": [_node_json(node) for node in audit.nodes],
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
-from conformance.graphs.cutting import part_of, single_node_model
+from conformance.graphs.cutting import cut, part_of
 from conformance.graphs.exposure import (
     Exposure,
     SubjectRefused,
@@ -346,15 +346,16 @@ class _Confirmation:
         operands = names_taken_by(node)
         if not self._exposed_operands(number, operands) or any(name not in values for name in operands):
             return False
-        typed = {value.name: value for value in (*self.model.graph.value_info, *self.model.graph.output)}
-        single = single_node_model(self.model, number, values, typed)
+        single = cut(self.model, [number], values)  # with its constants: some runtimes run no node without them
+        if single is None:
+            return False
         self.recorded.runs += 1
         try:
-            (results,) = run_once(self.subject.target, single, [values[value.name] for value in single.graph.input])
+            (results,) = run_once(self.subject.target, single.model, single.arrays)
         except SubjectRefused:
             return False
         known = {name: values[name] for name in operands}
-        known |= {value.name: array for value, array in zip(single.graph.output, results, strict=True)}
+        known |= {value.name: array for value, array in zip(single.model.graph.output, results, strict=True)}
         alone = replace(self.recorded, values=known)
         (judged,) = judge_nodes(part_of(self.model, "alone", [number]), alone, all_elements=self.all_elements)
         return judged.verdict is NodeVerdict.CORRECT

@@ -92,7 +92,7 @@ def audit(
     from contextlib import ExitStack
 
     from conformance.audit.page import render_page
-    from conformance.audit.report import Coverage, as_json, text_lines
+    from conformance.audit.report import JudgedShare, as_json, text_lines
     from conformance.audit.session import audit_subject
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_text_atomically
@@ -150,16 +150,16 @@ def audit(
     if html is not None:
         write_text_atomically(html, render_page(audited, audits, texts, passes=passes))
     _announce_files([json, html, output if _write_cases(output, audits) else None], err=takes_output)
-    echo(f"{'PASSED' if passes else 'FAILED'}: {Coverage.of(audits).text}", err=takes_output)
+    echo(f"{'PASSED' if passes else 'FAILED'}: {JudgedShare.of(audits).text}", err=takes_output)
     if not passes:
         raise typer.Exit(ExitStatus.FAILS)
 
 
 def _passes(audits: Sequence[SubjectAudit], level: Level, required: float) -> bool:
     """Return whether no audit has faults at a level, and whether enough of each was judged."""
-    from conformance.audit.report import Coverage
+    from conformance.audit.report import JudgedShare
 
-    return all(not each.has_faults_at(level) and Coverage.of([each]).is_enough(required) for each in audits)
+    return all(not each.has_faults_at(level) and JudgedShare.of([each]).is_enough(required) for each in audits)
 
 
 def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> None:

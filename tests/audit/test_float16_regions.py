@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from conformance.audit.judgement import NodeVerdict
-from conformance.audit.report import Coverage
+from conformance.audit.report import JudgedShare
 from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
@@ -208,7 +208,7 @@ def test_random_chains_on_onnxruntime_have_no_wrong_node(tmp_path: Path) -> None
             judged.append(audit_subject(model, subject, InputSet("given", (X,))))
     assert [[node.name for node in result.wrong_nodes] for result in judged] == [[]] * 20
     assert [[node.name for node in result.nodes_below_should] for result in judged] == [[]] * 20
-    assert Coverage.of(judged).nodes == 160
+    assert JudgedShare.of(judged).nodes == 160
 
 
 class FusesGelu(KeepsFloat):

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
-from conformance.audit.report import Coverage, as_json
+from conformance.audit.report import JudgedShare, as_json
 from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.inputs import InputSet
@@ -82,7 +82,7 @@ def zeros(outputs: list[Any]) -> list[Any]:
 def test_operator_without_reference_alone_is_not_enough(tmp_path: Path) -> None:
     inputs = {"X": np.ones((2, 3, 3), np.float32)}
     model = write(tmp_path / "m.onnx", [helper.make_node("Det", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
-    found = Coverage.of([audit(model, inputs)])
+    found = JudgedShare.of([audit(model, inputs)])
     assert (found.nodes, found.all_nodes, found.unjudged) == (0, 1, {"Det": 1})
     assert not found.is_enough(0.0)
 
@@ -94,7 +94,7 @@ def test_share_is_that_of_the_arithmetic_if_it_is_smaller(tmp_path: Path) -> Non
         helper.make_node("MatMul", ["A", "A"], ["B"]),
         helper.make_node("Det", ["B"], ["Y"]),
     ]
-    found = Coverage.of([audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)])
+    found = JudgedShare.of([audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)])
     assert (found.operations, found.all_operations) == (64 + 512, 64 + 512 + 64)
     assert found.share == 2 / 3
     assert found.is_enough(0.66)
@@ -129,7 +129,7 @@ def test_zeros_of_a_long_float16_product_are_not_judged_and_below_should(tmp_pat
     result = audit(model, inputs, Changed(zeros))
     (node,) = result.nodes
     assert (node.verdict, node.loose + node.undetermined, node.judged_elements) == (NodeVerdict.NOT_JUDGED, 8, 0)
-    assert not Coverage.of([result]).is_enough(0.0)
+    assert not JudgedShare.of([result]).is_enough(0.0)
     assert node.should_share > 1
     assert (result.has_faults_at(Level.MUST), result.has_faults_at(Level.SHOULD)) == (False, True)
 
@@ -216,7 +216,7 @@ def test_page_begins_with_the_outcome_and_the_judged_share(tmp_path: Path) -> No
     result = audit(model, inputs)
     for passes, word in ((None, "PASSED"), (False, "FAILED")):
         page = render_page(model, [result], ["X"], passes=passes)
-        assert 0 < page.index(word) < page.index(Coverage.of([result]).text) < page.index("<h2")
+        assert 0 < page.index(word) < page.index(JudgedShare.of([result]).text) < page.index("<h2")
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_output_of_another_shape_than_declared_is_an_invalid_model(tmp_path: Pat
     result = audit(model, {**inputs, "S": np.array([3, 2])})
     (node,) = result.nodes
     assert (node.verdict, node.reason.partition(":")[0]) == (NodeVerdict.NOT_JUDGED, "the model is invalid")
-    assert not Coverage.of([result]).is_enough(0.0)
+    assert not JudgedShare.of([result]).is_enough(0.0)
 
 
 def test_scale_that_is_wider_than_its_tensor_is_an_invalid_model(tmp_path: Path) -> None:
@@ -314,3 +314,15 @@ def test_scale_that_is_wider_than_its_tensor_is_an_invalid_model(tmp_path: Path)
     wide = Changed(lambda _: [np.broadcast_to(inputs["X"], (1, 3, 1, 3)).copy()])
     (node,) = audit(model, inputs, wide).nodes
     assert (node.verdict, node.reason.endswith("the model is invalid")) == (NodeVerdict.NOT_JUDGED, True)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "is_enough"),
+    [
+        (JudgedShare(nodes=1, all_nodes=1, elements=0, all_elements=5, undetermined=5), False),
+        (JudgedShare(nodes=1, all_nodes=1, elements=0, all_elements=5, open_elements=5), True),
+        (JudgedShare(nodes=1, all_nodes=1, elements=0, all_elements=0), True),
+    ],
+)
+def test_audit_without_judged_element_is_not_enough(coverage, is_enough):
+    assert coverage.is_enough(0.0) == is_enough

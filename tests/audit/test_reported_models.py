@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
-from conformance.audit.report import Coverage
+from conformance.audit.report import JudgedShare
 from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.blame.comparison import Comparison, Computation
 from conformance.blame.difference import find_difference
@@ -81,7 +81,7 @@ def test_index_of_the_largest_of_logarithms_with_nan_is_unspecified(tmp_path: Pa
     model = make(nodes, inputs, {"l": TensorProto.FLOAT, "i": TensorProto.INT64})
     result = audit(model, inputs, {"i": np.array(indices)}, tmp_path)
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.UNSPECIFIED]
-    assert (result.has_faults, Coverage.of([result]).is_enough(1.0)) == (False, True)
+    assert (result.has_faults, JudgedShare.of([result]).is_enough(1.0)) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_float16_model_on_a_runtime_that_keeps_float_has_no_wrong_node(
             LoadedModel.read(tmp_path / "m.onnx"), subject, InputSet("given", tuple(inputs.values()))
         )
     assert (result.failure, [node.name for node in result.wrong_nodes]) == ("", [])
-    assert Coverage.of([result]).share > 0.7
+    assert JudgedShare.of([result]).share > 0.7
 
 
 @pytest.mark.parametrize("value", [20000, np.inf])
