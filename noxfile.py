@@ -225,7 +225,7 @@ def oracle(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """Test the HTML report in headless Chromium; needs Debian's chromium and chromium-driver."""
     require_programs(session, {"chromedriver": "chromium chromium-driver"})
-    session.install("-e", ".", *GROUPS["tests"], *GROUPS["browser"])
+    session.install("-e", ".[onnxruntime]", *GROUPS["tests"], *GROUPS["browser"])
     options = "--strict-markers --import-mode=importlib -n 2 --dist worksteal"
     session.run("pytest", "-o", f"addopts={options}", "tests/browser", *session.posargs)
 

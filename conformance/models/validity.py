@@ -49,6 +49,16 @@ def check_model(model: onnx.ModelProto, *, shapes: bool = False) -> None:
     onnx.checker.check_model(model, full_check=shapes)
 
 
+def has_schemas(model: onnx.ModelProto) -> bool:
+    """Return whether onnx knows the schema or the body of every operator, without which it infers no shapes.
+
+    An operator of a third party has no schema in onnx.
+    """
+    functions = {function_name(function) for function in model.functions}
+    called = {called_name(node) for node in all_nodes(model)} - functions
+    return all(onnx.defs.has(operator, domain) for domain, operator, _ in called)
+
+
 def _named_domains(model: onnx.ModelProto) -> Iterator[onnx.OperatorSetIdProto | onnx.NodeProto | onnx.FunctionProto]:
     """Yield the nodes, functions and opset imports of the domain `ai.onnx`.
 

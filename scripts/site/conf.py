@@ -72,6 +72,7 @@ CONTENTS = {
         "docs/explanation/search",
         "docs/explanation/census",
         "docs/explanation/package-layout",
+        "docs/explanation/the-way-of-a-case",
     ),
     "Results of released runtimes": (
         "reports/scoreboard/README",

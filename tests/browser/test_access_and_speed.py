@@ -8,7 +8,7 @@ import pytest
 from report_page import ReportPage, case_address
 from report_sample import large_run, small_run
 from report_sample_optimizers import APPLIES_CASE, case_archive, optimizer_run
-from runs_in_memory import list_results, with_records
+from runs_in_memory import list_results, with_fields, with_records
 from selenium.webdriver.common.keys import Keys
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def test_narrow_screen_has_no_horizontal_scrolling(show: Show, address: str) -> 
 def test_narrow_case_with_long_id_and_download_has_no_horizontal_scrolling(show: Show, width: int) -> None:
     run, long = optimizer_run(), f"test_{'a_long_name_of_a_case_' * 5}float"
     cases = [{**case, "case": long} if case["case"] == APPLIES_CASE else case for case in run.cases.values()]
-    results = [{**one, "case": long} if one["case"] == APPLIES_CASE else one for one in list_results(run)]
+    results = [with_fields(one, case=long) if one.case == APPLIES_CASE else one for one in list_results(run)]
     page = show(with_records(run, cases, results, archives={long: case_archive()}))
     screen = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": False}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)

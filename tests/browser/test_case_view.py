@@ -17,7 +17,7 @@ from report_sample import (
     SUBJECTS,
     small_run,
 )
-from runs_in_memory import list_results, with_records, with_results
+from runs_in_memory import list_results, with_fields, with_records, with_results
 from selenium.webdriver.common.by import By
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_case_shows_expectation_message_and_command(show: Show) -> None:
     text = show(small_run(), address=FAILING).evidence("onnxruntime").text
     known = [each for each in list_results(small_run()) if each.subject == "onnxruntime" and each.expected]
     result = next(each for each in known if each.verdict == "fail")
-    assert result.expected["reason"] in text
+    assert result.expected.reason in text
     assert result.message in text
     assert "onnx-conformance run -b onnxruntime --case test_adam_epsilon_float" in text
 
@@ -90,7 +90,7 @@ def test_case_shows_expectation_message_and_command(show: Show) -> None:
 def test_varying_verdict_shows_counts(show: Show) -> None:
     run = small_run()
     seen = {"repeats": {"pass": 3, "fail": 2}, "baseline": "pass"}
-    results = [{**one, **seen} if one["subject"] == "onnxruntime" else one for one in list_results(run)]
+    results = [with_fields(one, **seen) if one.subject == "onnxruntime" else one for one in list_results(run)]
     evidence = show(with_results(run, results), address=FAILING).evidence("onnxruntime")
     varying = evidence.find_element(By.CSS_SELECTOR, ".varies").text
     assert re.findall(r"\d+ \w+", varying) == ["5 runs", "3 pass", "2 fail"]
@@ -142,7 +142,7 @@ def test_invalid_model_shows_rejection_and_phase(show: Show) -> None:
     case = {**run.cases[id], "kind": "invalid", "data_sets": data_sets}
     rejected = {"phase": "load", "message": "InvalidModel: no such mode", "outputs": []}
     changes = {"reference": rejected, "onnxruntime": {"outputs": []}}
-    results = [{**one, **changes.get(one["subject"], {})} if one["case"] == id else one for one in list_results(run)]
+    results = [with_fields(one, **changes.get(one.subject, {})) if one.case == id else one for one in list_results(run)]
     page = show(
         with_records(run, {**run.cases, id: case}.values(), results),
         address=f"{FAILING}&subject=reference",

@@ -19,7 +19,7 @@ from report_sample_optimizers import (
     TIES,
     optimizer_run,
 )
-from runs_in_memory import list_results, with_results
+from runs_in_memory import list_results, with_fields, with_results
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
@@ -46,7 +46,7 @@ def changed(subject: str, case: str, **news: Any) -> Any:
     """Return a later run of the same subjects with one changed result."""
     run = small_run()
     is_it = lambda result: (result.subject, result.case) == (subject, case)  # noqa: E731
-    results = tuple({**result, **news} if is_it(result) else result for result in list_results(run))
+    results = tuple(with_fields(result, **news) if is_it(result) else result for result in list_results(run))
     return with_results(run, results, path="new.jsonl")
 
 
@@ -193,7 +193,7 @@ def test_silent_page_groups_subjects_by_behaviour(show: Show) -> None:
 
 def test_silent_page_joins_subjects_with_equal_outputs(show: Show) -> None:
     run = small_run()
-    alike = [{**result, "outputs": list_results(run)[12]["outputs"]} for result in list_results(run)]
+    alike = [with_fields(result, outputs=list_results(run)[12].outputs) for result in list_results(run)]
     page = show(with_results(run, alike), address="#view=silent")
     assert page.text("#page tbody td:last-child") == ", ".join(SUBJECTS)
 
@@ -255,7 +255,7 @@ def test_compare_defaults_to_runs_of_one_subject(show: Show) -> None:
 
 
 def test_compare_lists_larger_errors_of_passes(show: Show) -> None:
-    outputs = [{**output, "error_over_bound": 0.9} for output in list_results(small_run())[3]["outputs"]]
+    outputs = [with_fields(output, error_over_bound=0.9) for output in list_results(small_run())[3].outputs]
     page = show(small_run(), changed("reference", "test_adam", outputs=outputs), address="#view=compare")
     assert "0.422 0.9" in section(page, "Larger errors of passing outputs").text.replace("\n", " ")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from onnx import parser
+from onnx import helper, parser
 
-from conformance.models.validity import check_model
+from conformance.models.validity import check_model, has_schemas
 
 TEXT = """<ir_version: 8, opset_import: [{imports}]> agraph (float[2] X) => (float[2] Y) {{ Y = own.twice (X) }}
 <domain: "own", opset_import: [{inner}]> twice (X) => (Y) {{ Y = Add (X, X) }}"""
@@ -47,3 +47,9 @@ def test_invalid_model_is_rejected():
     model.functions[0].node[0].op_type = "Thrice"
     with pytest.raises(onnx.checker.ValidationError, match="Thrice"):
         check_model(model)
+
+
+@pytest.mark.parametrize(("domain", "operator", "expected"), [("", "Relu", True), ("acme.training", "Descent", False)])
+def test_model_of_an_operator_without_schema_has_no_schemas(domain, operator, expected):
+    graph = helper.make_graph([helper.make_node(operator, ["X"], ["Y"], domain=domain)], "g", [], [])
+    assert has_schemas(helper.make_model(graph)) == expected
