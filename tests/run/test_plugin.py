@@ -243,7 +243,7 @@ def test_plugin_import_loads_no_heavy_module(process):
 
 
 class TestSharedState:
-    """What the plugin shares with the command `run`, and with other plugins and projects."""
+    """The last failures, options and import names that the plugin shares with `run`, other plugins and projects."""
 
     def test_item_id_of_output_is_accepted_as_argument(self, run):
         ended = run(RIGHT, "-v", f"onnx-conformance::{ADAM}[{RIGHT}]")

@@ -316,7 +316,7 @@ EXACT: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass
 class Findings:
-    """What a sweep found.
+    """The results of a sweep.
 
     Attributes:
         counts: the number of judged nodes, and of others by reason.

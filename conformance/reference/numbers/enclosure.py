@@ -503,7 +503,7 @@ def _ulp(magnitude: Array, limits: FloatFormat) -> Array:
 
 
 _EXPONENT_BITS = np.int64(0x7FF0_0000_0000_0000)
-"""Of the bits of a double, those of its exponent. Alone they are the largest power of two up to the number."""
+"""The exponent bits of a double. Alone they are the largest power of two up to the number."""
 
 
 def hull(first: Enclosure, *others: Enclosure) -> Enclosure:
