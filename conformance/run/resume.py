@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
 from conformance.files.journal import Journal, UnsafeState, open_state, state_errors
@@ -294,5 +296,5 @@ def _check_is_interrupted(source: Path, footer: Footer) -> None:
 
 
 def _shorten(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(to_builtins(value), ensure_ascii=False)
     return text if len(text) <= 300 else text[:300] + "…"

@@ -8,6 +8,7 @@ import re
 import pytest
 from command_outputs import comparable_records, expectations_text, read_records, read_tree
 from corpora import ADAM, EXACT, SMALL
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from conformance.results.file import read_results
@@ -112,7 +113,7 @@ class TestMerge:
     def changed(self, here, path, **header):
         """Write a copy of the results file with a changed header."""
         lines = read_records(here / path)
-        lines[0] = {**lines[0], **header}
+        lines[0] = {**lines[0], **to_builtins(header)}
         (here / f"other_{path}").write_text("".join(json.dumps(line) + "\n" for line in lines))
         return f"other_{path}"
 

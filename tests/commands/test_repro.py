@@ -49,7 +49,7 @@ class TestBackends:
     def test_repro_issue_has_clause_passage_and_versions(self, reproduced, small_corpus, here):
         reproduced(ADAM, "-b", WRONG, "--data", small_corpus)
         text = (here / "out" / "ISSUE.md").read_text()
-        assert "`adam.x_new`" in text
+        assert "calls this `adam.v_new`" in text
         assert re.search(r"onnx \S+: onnx\.defs ai\.onnx\.preview\.training Adam-1, summary\n  > \S", text)
         assert f"- {WRONG} 0.0.7" in text
         assert "- numpy: " in text
