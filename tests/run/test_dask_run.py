@@ -46,6 +46,8 @@ class Waits(WrongOnArgMax):
     @classmethod
     def prepare(cls, model, device="CPU"):
         Path({folder!r}, "begun").touch()
+        if Path({folder!r}, "slow").exists():
+            time.sleep(0.5)
         while not Path({folder!r}, "go").exists():
             time.sleep(0.01)
         return super().prepare(model, device)
@@ -121,12 +123,14 @@ def test_dask_run_with_killed_worker_has_all_results(run_waiting, process, here,
 
 def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, process, here, small_corpus):
     with make_cluster(1) as cluster:
+        (here / "slow").touch()  # so that results are missing when the scheduler disappears
         run = run_waiting(cluster)
         (here / "go").touch()
         assert wait_until(lambda: partial_path(here / "out.jsonl").stat().st_size > 0)
         (here / "go").unlink()
     _, err = run.communicate(timeout=LONGEST_WAIT)
     assert (run.returncode, b"--resume" in err, b"Traceback" in err) == (2, True, False)
+    (here / "slow").unlink()
     (here / "go").touch()
     told = ("run", "-b", "waits:Waits", "--data", small_corpus, "--no-diagnosis")
     assert process("onnx-conformance", *told, "--resume", "out.jsonl").status == 1
