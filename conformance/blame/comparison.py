@@ -19,7 +19,8 @@ from conformance.isolation.start_subjects import client_of, started_subjects
 from conformance.models.graphs import copy_of
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
-from conformance.subjects.failures import format_exception, is_unsupported
+from conformance.subjects.failures import format_exception
+from conformance.subjects.harness import is_unsupported
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:

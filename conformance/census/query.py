@@ -16,7 +16,8 @@ from conformance.errors import SubjectError
 from conformance.generation.models import build_model, make_value_info
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import client_of, started_subjects
-from conformance.subjects.failures import format_exception, is_unsupported
+from conformance.subjects.failures import format_exception
+from conformance.subjects.harness import is_unsupported
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:

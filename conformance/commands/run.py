@@ -74,10 +74,7 @@ def run(
     if options["no_isolation"]:
         _continue_in_child(results or resume)
     from conformance.errors import UsageError
-    from conformance.report.report_files import write_reports
-    from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.settings import settings_from_options
-    from conformance.run.terminal import Detail, OutputOptions
 
     if dask is not None:
         _check_dask(options, workers)
@@ -95,10 +92,18 @@ def run(
         options["python"] = Path(which(options["python"]) or options["python"]).absolute()
     settings = settings_from_options(options)
     outputs.check(*[settings.results] if settings.results else ())
+    # The subjects import their runtimes while this process imports the modules of a run.
+    starting = None if interrupted or settings.relative_to else settings.start_subjects()
+    from conformance.report.report_files import write_reports
+    from conformance.run.runner import RunRequest, run_corpus
+    from conformance.run.terminal import Detail, OutputOptions
+
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
     with _with_results(settings, outputs) as settings, _with_base_results(settings, workers, dask) as settings:
-        outcome = run_corpus(RunRequest(settings, workers, dask, exit_first, last_failed, interrupted, output_options))
+        outcome = run_corpus(
+            RunRequest(settings, workers, dask, exit_first, last_failed, interrupted, output_options, starting)
+        )
         if settings.results is not None:
             write_reports([settings.results], outputs)
             echo_written_reports(outputs)

@@ -2,8 +2,8 @@
 
 A corpus can also be one archive (see `corpus.archive`), which is read in place. The wheel of the suite has an archive.
 
-`open_corpus` checks the names of all files; `Corpus.read` checks the hash of a file when it is read; `Corpus.verify`
-checks all hashes. The digest identifies the content of the whole corpus.
+`open_corpus` checks the names of all files, and `check_files` those of some cases. `Corpus.read` checks the hash of a
+file when it is read, and `Corpus.verify` checks all hashes. The digest identifies the content of the whole corpus.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +30,7 @@ from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Collection, Container, Iterable, Iterator
 
 
 SHA256_BYTES = 32
@@ -212,31 +213,58 @@ def open_corpus(path: Path) -> Corpus:
         CorpusError: the directory is not a corpus, or files are missing or unexpected.
     """
     corpus = read_manifest(path)
-    missing, unexpected = missing_and_unexpected_files(corpus)
-    if missing:
-        raise damaged_corpus_error("file-missing", path, f"{missing[0]} is missing{_and_others(missing)}")
-    if unexpected:
-        raise damaged_corpus_error(
-            "unexpected-file", path, f"{unexpected[0]} is not in {MANIFEST}{_and_others(unexpected)}"
-        )
+    check_files(corpus)
     return corpus
 
 
-def missing_and_unexpected_files(corpus: Corpus) -> tuple[list[str], list[str]]:
+def check_files(corpus: Corpus, selected: Collection[CorpusCase] | None = None) -> None:
+    """Check by name that the files of cases are exactly those in the manifest.
+
+    Args:
+        corpus: the corpus.
+        selected: the cases whose files are checked; of other cases, only the directory. None for all cases.
+
+    Raises:
+        CorpusError: files are missing or unexpected.
+    """
+    missing, unexpected = missing_and_unexpected_files(corpus, selected)
+    if missing:
+        raise damaged_corpus_error("file-missing", corpus.path, f"{missing[0]} is missing{_and_others(missing)}")
+    if unexpected:
+        raise damaged_corpus_error(
+            "unexpected-file", corpus.path, f"{unexpected[0]} is not in {MANIFEST}{_and_others(unexpected)}"
+        )
+
+
+def missing_and_unexpected_files(
+    corpus: Corpus, selected: Collection[CorpusCase] | None = None
+) -> tuple[list[str], list[str]]:
     """Return the files that are only in the manifest, and the files that are only in the corpus; both sorted.
 
-    In an archive, a case counts as one file: reading the case checks the files in it.
+    In an archive, a case counts as one file: reading the case checks the files in it. The arguments are those of
+    `check_files`.
     """
     archive = _archive_at(corpus.path)
     if archive is not None:
         listed = {case.path for case in corpus.cases.values()}
         return sorted(listed - archive.names), sorted(archive.names - listed - {MANIFEST, RELEASED})
     root, cases = str(corpus.path), {case.path: tuple(case.files) for case in corpus.cases.values()}
-    whole = {path for path, files in cases.items() if _has_expected_files(f"{root}/{path}", _names_by_folder(files))}
+    compared = cases.keys() if selected is None else {case.path for case in selected}
+    whole = {path for path in compared if _has_expected_files(f"{root}/{path}", _names_by_folder(cases[path]))}
+    whole |= (cases.keys() - compared) & _case_folders(root)
     present = set(_iter_files(root, whole))
     others = cases.keys() - (whole - present)  # a case that is listed as a file is a symbolic link
     listed = {f"{path}/{name}" for path in others for name in cases[path]}
     return sorted(listed - present), sorted(present - listed - ADDED_FILES - {MANIFEST, RELEASED})
+
+
+def _case_folders(root: str) -> set[str]:
+    """Return the directories in the folders of all kinds of cases, relative to the corpus, without symbolic links."""
+    found: set[str] = set()
+    for kind in CaseKind:
+        with suppress(OSError), os.scandir(f"{root}/{kind}") as entries:
+            found |= {f"{kind}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False)}
+    return found
 
 
 @lru_cache(maxsize=LAYOUT_CACHE_SIZE)

@@ -14,12 +14,13 @@ import numpy as np
 from msgspec.structs import asdict
 
 from conformance.corpus.loading import load_case_in_memory
-from conformance.isolation.protocol import decode_tensor, encode_tensor
+from conformance.isolation.tensors import decode_tensor, encode_tensor
 from conformance.judging.compare import is_acceptable
 from conformance.models import arrays
 from conformance.mutants import family_of_operators, op_types
 from conformance.results.records import RecordedOutputs, RecordedTensor
-from conformance.subjects.failures import format_exception, is_unsupported
+from conformance.subjects.failures import format_exception
+from conformance.subjects.harness import is_unsupported
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:

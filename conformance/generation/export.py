@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.corpus.loading import load_case
-from conformance.models.graphs import iter_nodes
-from conformance.reference.interpretations import has_interpretations, interpreted_nodes
+from conformance.models.graphs import has_double_output, iter_nodes
+from conformance.reference.interpretations import interpreted_nodes
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _index_row(corpus: Corpus, entry: CorpusCase) -> Iterator[str | int]:
 
 def _outputs_of_one_computation(case: LoadedCase, data_sets: list[DataSet]) -> list[int]:
     """Return the numbers of the outputs that `output_without_interpretation` compares with interpretations."""
-    if case.entry.level is not Level.MUST or case.is_invalid or not data_sets or not has_interpretations(case.model):
+    if case.entry.level is not Level.MUST or case.is_invalid or not data_sets or not has_double_output(case.model):
         return []
     nodes = interpreted_nodes(case.model.SerializeToString(), data_sets[0].inputs)
     return sorted({output for node in nodes for output in node.outputs})

@@ -9,8 +9,7 @@ import numpy as np
 from conformance.harness_check.probes import PROBES_BY_OPERATOR, Probe, unknown_operator_probe
 from conformance.harness_check.session import HarnessSession, ProtocolRule, RuleSkipped, RuleViolation, shorten
 from conformance.isolation.limits import Limits
-from conformance.isolation.protocol import decode_tensor
-from conformance.isolation.tensor_files import take_tensor, write_tensor
+from conformance.isolation.tensors import decode_tensor, take_tensor, write_tensor
 from conformance.models.arrays import type_name
 
 if TYPE_CHECKING:

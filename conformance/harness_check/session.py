@@ -21,7 +21,8 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.isolation.environment import ScratchFolders
-from conformance.isolation.protocol import PROTOCOL_VERSION, encode_tensor
+from conformance.isolation.protocol import PROTOCOL_VERSION
+from conformance.isolation.tensors import encode_tensor
 from conformance.processes.start import start_in_session
 from conformance.serialization.json_schema import schema_violation
 

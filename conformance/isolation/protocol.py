@@ -8,16 +8,10 @@ verdict of the case.
 from __future__ import annotations
 
 import json
-from binascii import a2b_base64, b2a_base64
 from dataclasses import dataclass
-from functools import cache
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from conformance.isolation.limits import MAX_ANSWER_VALUES
-from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.serialization.json_schema import schema_check
 from conformance.subjects.failures import SubjectFailure
 from conformance.verdicts import Unsupported, Verdict
@@ -26,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.isolation.limits import Limits
-    from conformance.models.arrays import Array
 
 PROTOCOL_VERSION = 1
 
@@ -129,49 +122,6 @@ class SubjectInfo:
             started.get("python", ""),
             tuple(started.get("packages", ())),
         )
-
-
-@cache
-def _dtype(name: str) -> np.dtype[Any]:
-    return dtype_of(type_number(name))
-
-
-def encode_tensor(name: str, array: Array) -> dict[str, Any]:
-    """Return the message of a tensor, with its elements in base64.
-
-    Raises:
-        KeyError: ONNX has no such element type.
-        ValueError: ONNX has no such element type, or the protocol does not support it (strings and objects).
-    """
-    if array.dtype.hasobject:
-        raise ValueError("the protocol has no strings and no objects")
-    data = b2a_base64(array.tobytes(), newline=False).decode("ascii")
-    return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "data": data}
-
-
-def decode_tensor(message: Mapping[str, Any], limit: int | None = None) -> Array:
-    """Return the tensor of a message that satisfies its schema, as a new writable array.
-
-    Args:
-        message: the message.
-        limit: largest size of the elements in bytes, or None for no limit.
-
-    Raises:
-        ValueError: the data is not base64, is too long, or its length does not match type and shape. The text is a
-            predicate: "has data that is not base64".
-    """
-    dtype = _dtype(message["dtype"])
-    try:
-        data = a2b_base64(message["data"], strict_mode=True)
-    except ValueError as error:
-        raise ValueError(f"has data that is not base64 ({error})") from None
-    if limit is not None and len(data) > limit:
-        raise ValueError(f"has more than {limit} bytes")
-    shape = message["shape"]
-    if len(data) != prod(shape) * dtype.itemsize:
-        type = f"{message['dtype']} of shape {list(shape)}"
-        raise ValueError(f"has {len(data)} bytes of data, which does not match {type}")
-    return np.frombuffer(data, dtype).reshape(shape).copy()
 
 
 def placeholder_for_type(type_name: str, digest: str = "") -> Any:

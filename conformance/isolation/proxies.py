@@ -18,14 +18,19 @@ import onnx
 
 from conformance.isolation.limits import MAX_MODEL_FIELDS
 from conformance.isolation.protocol import (
-    decode_tensor,
-    encode_tensor,
     max_line_bytes,
     max_model_bytes,
     max_output_bytes,
     placeholder_for_type,
 )
-from conformance.isolation.tensor_files import take_packed, take_tensor, write_packed, write_tensor
+from conformance.isolation.tensors import (
+    decode_tensor,
+    encode_tensor,
+    take_packed,
+    take_tensor,
+    write_packed,
+    write_tensor,
+)
 from conformance.models.inputs import fed_input_names
 from conformance.subjects.harness import FILE_THRESHOLD_BYTES, PACKED_BYTES
 

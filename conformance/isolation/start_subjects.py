@@ -11,9 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from conformance.environments.registry import find_interpreter
-from conformance.isolation.proxies import BackendProxy, OptimizerProxy
 from conformance.isolation.subject_client import SubjectClient
-from conformance.subjects.loading import Subject, load_subject
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
     from conformance.isolation.limits import Limits
     from conformance.isolation.protocol import SubjectInfo
+    from conformance.subjects.loading import Subject
     from conformance.subjects.naming import SubjectName
 
 
@@ -101,6 +100,9 @@ class StartingSubjects:
             thread.join()
 
     def _subject(self, named: SubjectName) -> Subject:
+        from conformance.isolation.proxies import BackendProxy, OptimizerProxy  # late: subjects start before the import
+        from conformance.subjects.loading import Subject, load_subject
+
         client = self._clients.get(named)
         if client is None:
             return load_subject(named, self._implements)
@@ -147,4 +149,6 @@ def started_subjects(
 
 def client_of(subject: Subject) -> SubjectClient | None:
     """Return the client of a subject's process; None if the subject runs in this process."""
+    from conformance.isolation.proxies import BackendProxy, OptimizerProxy
+
     return subject.target.client if isinstance(subject.target, BackendProxy | OptimizerProxy) else None

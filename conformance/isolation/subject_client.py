@@ -28,7 +28,6 @@ from conformance.isolation.protocol import (
     parse_answer,
 )
 from conformance.subjects.failures import SubjectFailure
-from conformance.subjects.harness import MESSAGE_LIMIT
 from conformance.subjects.request import hint_for_refusal
 
 if TYPE_CHECKING:
@@ -294,6 +293,8 @@ class SubjectClient:
                 f"{self.named.text} is a {kind}, not a {self.named.kind.prose}.",
                 "Name backends with -b and graph optimizers with -o.",
             )
+        from conformance.subjects.harness import MESSAGE_LIMIT  # late: the harness imports NumPy
+
         problem = answer.get("error") or answer["unsupported"]
         hint = answer.get("hint", "The subject's harness reports this error; start the harness by hand for details.")
         error = SubjectError("start-refused", problem[:MESSAGE_LIMIT], hint[:MESSAGE_LIMIT])

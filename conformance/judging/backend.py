@@ -30,7 +30,8 @@ from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_O
 from conformance.judging.returned import OutputRecorder
 from conformance.results.records import RewriteCheck
 from conformance.serialization.json_schema import schema_check
-from conformance.subjects.failures import SubjectFailure, format_exception, is_unsupported
+from conformance.subjects.failures import SubjectFailure, format_exception
+from conformance.subjects.harness import is_unsupported
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:

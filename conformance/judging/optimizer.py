@@ -33,8 +33,8 @@ from conformance.judging.returned import encode_models
 from conformance.models.inputs import fed_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.results.records import RewriteCheck
-from conformance.subjects.failures import format_exception, is_unsupported
-from conformance.subjects.harness import takes_fixed_point
+from conformance.subjects.failures import format_exception
+from conformance.subjects.harness import is_unsupported, takes_fixed_point
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from msgspec.structs import asdict
 
-from conformance.isolation.protocol import decode_tensor, encode_tensor
+from conformance.isolation.tensors import decode_tensor, encode_tensor
 from conformance.results.records import EQUAL, RecordedTensor, ReturnedValues
 
 if TYPE_CHECKING:

@@ -425,3 +425,9 @@ def _cost_of_calls(called: Counter[FunctionName], extents: Mapping[FunctionName,
 def _count_calls(nodes: Iterable[onnx.NodeProto]) -> Counter[FunctionName]:
     """Return how many of the nodes call each operator or function."""
     return Counter(map(called_name, nodes))
+
+
+def has_double_output(model: onnx.ModelProto) -> bool:
+    """Return whether a model has a double output."""
+    double = TensorProto.DOUBLE
+    return any(value.type.tensor_type.elem_type == double for value in model.graph.output)

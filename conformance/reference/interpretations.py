@@ -134,12 +134,6 @@ def interpreted_nodes(model: bytes, inputs: Sequence[Array]) -> list[Interpreted
     return [InterpretedNode(node, graph, operands) for node in _optimizer_nodes(graph, operands)]
 
 
-def has_interpretations(model: onnx.ModelProto) -> bool:
-    """Return whether a model has a double output; if not, `interpreted_nodes` returns no node."""
-    double = onnx.TensorProto.DOUBLE
-    return any(value.type.tensor_type.elem_type == double for value in model.graph.output)
-
-
 def _optimizer_nodes(graph: Graph, operands: Mapping[str, Array]) -> Iterator[Node]:
     """Yield the nodes of Adam and Adagrad with known operands whose results are graph outputs, at least one double."""
     for node, evaluation in graph.nodes:

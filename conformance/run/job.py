@@ -16,7 +16,7 @@ import msgspec
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus, read_manifest
 from conformance.errors import JobError
 from conformance.files.atomic_write import real_path
-from conformance.isolation.start_subjects import StartingSubjects, client_of
+from conformance.isolation.start_subjects import client_of
 from conformance.jobs.job import require_number
 from conformance.judging.execute import ExecutionOptions, execute
 from conformance.judging.profile_rules import load_profile
@@ -164,12 +164,7 @@ class RunJob:
             corpus = read_manifest(path)  # this process has checked that every file exists
         if corpus.digest != self.digest:
             raise JobError("other-corpus", f"{path} is another corpus there.", "Install the same corpus on the worker.")
-        starting = StartingSubjects(
-            *(settings.subjects, settings.limits, {} if self.is_remote else self.infos),
-            implements=settings.implements,
-            in_process=settings.no_isolation,
-            python=settings.python,
-        )
+        starting = settings.start_subjects({} if self.is_remote else self.infos)
         subjects = starting.subjects()
         if self.is_remote:
             try:
@@ -212,7 +207,7 @@ class RunJob:
 
 
 class Executor:
-    """Executes cases in one process; at most one subject has a process at a time."""
+    """Executes cases in one process, and stops the process of a subject when another subject follows."""
 
     def __init__(self, corpus: Corpus, subjects: Sequence[Subject], settings: Settings) -> None:
         self._corpus = corpus
@@ -255,8 +250,8 @@ class Executor:
 
     def _switch_to(self, subject: Subject) -> None:
         """Make `subject` the current subject, and stop the process of a different previous subject."""
-        if self._current is not subject:
-            self.stop()
+        if self._current is not None and self._current is not subject and self._current.id in self._clients:
+            self._clients[self._current.id].stop()
         self._current = subject
 
 

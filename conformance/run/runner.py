@@ -23,6 +23,7 @@ from conformance.run.terminal import OutputOptions, print_outcome, write_notice
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from conformance.isolation.start_subjects import StartingSubjects
     from conformance.results.records import Result
     from conformance.run.resume import InterruptedRun
     from conformance.run.settings import Settings
@@ -43,6 +44,7 @@ class RunRequest:
         last_failed: whether to run only the cases that failed in the last run.
         interrupted_run: the run to continue, or None.
         output: how the outcome is printed.
+        starting: the subjects, if the command starts them already; None for an interrupted run.
     """
 
     settings: Settings
@@ -52,6 +54,7 @@ class RunRequest:
     last_failed: bool = False
     interrupted_run: InterruptedRun | None = None
     output: OutputOptions = field(default_factory=OutputOptions)
+    starting: StartingSubjects | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ def run_corpus(request: RunRequest) -> RunOutcome:
         KeyboardInterrupt: the user interrupted the run before its first case, or interrupted its end.
     """
     with install_signal_deferral():
-        session = RunSession(request.settings, request.interrupted_run, {"--lf": "yes"} if request.last_failed else {})
+        more_options = {"--lf": "yes"} if request.last_failed else {}
+        session = RunSession(request.settings, request.interrupted_run, more_options, request.starting)
         try:
             _execute(session, request)
         except BaseException as error:

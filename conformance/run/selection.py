@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.case import CaseKind
-from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import find_case
 from conformance.errors import UnknownName, UsageError, did_you_mean
 from conformance.run.options import SELECTION_OPTIONS
@@ -182,6 +181,8 @@ def keyword_matcher(keyword: str) -> Callable[[str], bool]:
 
 def case_traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
     """Return the tags, clauses and operators of a case, by the name of the selection option."""
+    from conformance.corpus.case_json import read_case_json  # late: it imports NumPy
+
     document = read_case_json(corpus, case)
     return {
         "tag": frozenset(document["tags"]),
@@ -224,5 +225,7 @@ class Applicability:
     @cached_property
     def _optimizer_cases(self) -> frozenset[str]:
         """Ids of the cases that are run on graph optimizers: their case.json defines the effect of the pass."""
+        from conformance.corpus.case_json import read_case_json
+
         cases = (case for case in self._corpus.cases.values() if case.kind is not CaseKind.NODE)
         return frozenset(case.id for case in cases if "rewrite" in read_case_json(self._corpus, case))

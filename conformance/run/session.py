@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+from conformance.corpus.corpus import bundled_corpus_path, check_files, read_manifest
 from conformance.errors import CorpusError
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import read_expectations_by_subject
 from conformance.expectations.rules import criterion_for_run
 from conformance.files.atomic_write import real_path
-from conformance.isolation.start_subjects import StartingSubjects, client_of
+from conformance.isolation.start_subjects import client_of
 from conformance.judging.profile_rules import load_profile
 from conformance.run.recorder import Recorder
 from conformance.run.resume import InterruptedRun, check_before_start, check_can_resume
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import CorpusCase
     from conformance.expectations.file import Expectations
+    from conformance.isolation.start_subjects import StartingSubjects
     from conformance.results.records import Result
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
@@ -55,12 +56,22 @@ class RunSession:
     """
 
     def __init__(
-        self, settings: Settings, interrupted_run: InterruptedRun | None = None, more_options: Mapping[str, str] = {}
+        self,
+        settings: Settings,
+        interrupted_run: InterruptedRun | None = None,
+        more_options: Mapping[str, str] = {},
+        starting: StartingSubjects | None = None,
     ) -> None:
         """Open the corpus and start the subjects.
 
         Nothing is started before the file of an interrupted run is known to be of this run. Without such a file, the
         subjects start while the corpus is opened.
+
+        Args:
+            settings: the settings of the run.
+            interrupted_run: the run to continue, or None.
+            more_options: options that restrict the cases and are not settings.
+            starting: the subjects, if the caller starts them already; None for an interrupted run.
 
         Raises:
             ConformanceError: the corpus, the id of a case, a subject or an expectations file is wrong, or the
@@ -74,13 +85,14 @@ class RunSession:
         self.process_count = 1
         self.is_interrupted = self.is_resumable = False
         self.reasons: list[str] = []
-        starting = None if interrupted_run else self._start_subjects()
+        if starting is None and interrupted_run is None:
+            starting = settings.start_subjects()
         try:
             self._open_corpus()
             if interrupted_run is not None:
                 keys = {(named.text, id) for named in settings.subjects for id in self._cases_of_kind(named.kind)}
                 check_before_start(interrupted_run, self.corpus.digest, settings, self.selection(), keys)
-                starting = self._start_subjects()
+                starting = settings.start_subjects()
             assert starting is not None
             expectations = read_expectations_by_subject(settings.expect, [named.text for named in settings.subjects])
             self.subjects = starting.subjects()
@@ -95,22 +107,14 @@ class RunSession:
                 starting.end()
             raise
 
-    def _start_subjects(self) -> StartingSubjects:
-        settings = self.settings
-        return StartingSubjects(
-            *(settings.subjects, settings.limits, {}),
-            implements=settings.implements,
-            in_process=settings.no_isolation,
-            python=settings.python,
-        )
-
     def _open_corpus(self) -> None:
-        """Open the corpus and select the cases."""
-        self.corpus = open_corpus(real_path(self.settings.data or bundled_corpus_path()))
+        """Open the corpus, select the cases, and check that the files of these cases exist."""
+        self.corpus = read_manifest(real_path(self.settings.data or bundled_corpus_path()))
         self._applies = Applicability(self.corpus)
         self.cases = self.settings.selection.select(self.corpus)
         if self.settings.shard is not None:
             self.cases = self.settings.shard.select(self.cases)
+        check_files(self.corpus, self.cases.values())
 
     def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
         settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import UnknownName, UsageError, did_you_mean
 from conformance.files.atomic_write import check_results_target
 from conformance.isolation.limits import Limits, parse_memory_size
+from conformance.isolation.start_subjects import StartingSubjects
 from conformance.run.options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name
 from conformance.run.selection import Selection, Shard
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -19,6 +20,8 @@ from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from conformance.isolation.protocol import SubjectInfo
 
 _VERDICT_OPTIONS = (
     *("data", "implements", "profile", "fail_level", "repeat", "python", "timeout", "memory", "no_isolation"),
@@ -97,6 +100,17 @@ class Settings:
             check_results_target(self.results)
         if self.python is not None:
             self._check_python(self.python)
+
+    def start_subjects(self, known_infos: Mapping[str, SubjectInfo] = {}) -> StartingSubjects:
+        """Start the subjects; arguments and errors are those of `StartingSubjects`."""
+        return StartingSubjects(
+            self.subjects,
+            self.limits,
+            known_infos,
+            in_process=self.no_isolation,
+            implements=self.implements,
+            python=self.python,
+        )
 
     def as_options(self) -> dict[str, Any]:
         """Return option values from which `settings_from_options` creates equal settings; paths are absolute."""

@@ -1,11 +1,8 @@
-"""Exceptions for failures of subjects, their messages, and `is_unsupported`."""
+"""Exceptions for failures of subjects, and their messages."""
 
 from __future__ import annotations
 
-from conformance.subjects.harness import is_unsupported, message_of, shorten
 from conformance.verdicts import Phase, Verdict
-
-__all__ = ["SubjectFailure", "format_exception", "is_unsupported"]
 
 
 class SubjectFailure(Exception):
@@ -24,5 +21,7 @@ class SubjectFailure(Exception):
 
 def format_exception(error: BaseException) -> str:
     """Return class and message of a subject's exception as text of limited length that can be encoded as UTF-8."""
+    from conformance.subjects.harness import message_of, shorten  # late: the harness imports NumPy
+
     text = message_of(error)
     return shorten(text if isinstance(error, SubjectFailure) else f"{type(error).__name__}: {text}")

@@ -14,7 +14,7 @@ from conformance.corpus.loading import load_case
 from conformance.judging.backend import judge_backend
 from conformance.models.inputs import GraphInputs, required_input_names
 from conformance.plugins import registered_entry_points
-from conformance.subjects.failures import is_unsupported
+from conformance.subjects.harness import is_unsupported
 from conformance.subjects.loading import load_backend
 from conformance.verdicts import Unsupported, Verdict
 from generators.declarations.families import TRAINING_FAMILIES

@@ -8,7 +8,7 @@ from argmax_models import IN_BRANCH, argmax_after, argmax_model, op_types
 
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.plugins import registered_entry_points
-from conformance.subjects.failures import is_unsupported
+from conformance.subjects.harness import is_unsupported
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
 

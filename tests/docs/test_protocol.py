@@ -16,7 +16,7 @@ from conformance.harness_check.backend_rules import INVALID_MODEL
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.probes import argmax_probe, unknown_operator_probe
 from conformance.harness_check.session import RuleState
-from conformance.isolation.protocol import decode_tensor
+from conformance.isolation.tensors import decode_tensor
 from conformance.serialization.json_schema import schema, schema_violation
 
 TEXT = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")

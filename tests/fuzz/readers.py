@@ -23,7 +23,8 @@ from conformance.corpus.released import read_released, release_of, released_byte
 from conformance.environments.registry import DOCUMENT_NAME, list_environments
 from conformance.errors import JobError
 from conformance.expectations.file import read_expectations
-from conformance.isolation.protocol import decode_tensor, parse_answer
+from conformance.isolation.protocol import parse_answer
+from conformance.isolation.tensors import decode_tensor
 from conformance.jobs.job import ChunkResult, JobState
 from conformance.judging.backend import placement_violation, reported_placement
 from conformance.judging.profile_rules import load_profile

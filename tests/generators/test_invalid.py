@@ -21,7 +21,7 @@ from conformance.judging.backend import judge_backend
 from conformance.models.types import TRAINING_DOMAIN
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.validity import InvalidModelError, check_model
-from conformance.subjects.failures import is_unsupported
+from conformance.subjects.harness import is_unsupported
 from conformance.verdicts import Level, Verdict
 from generators.adagrad import OPERATOR as ADAGRAD
 from generators.adam import OPERATOR as ADAM

@@ -23,10 +23,10 @@ from conformance.corpus.loading import LoadedCase, load_case, load_case_in_memor
 from conformance.diagnosis.recorded_outputs import observe
 from conformance.isolation import protocol as errors
 from conformance.isolation.limits import Limits
-from conformance.isolation.protocol import SubjectInfo, decode_tensor, encode_tensor
+from conformance.isolation.protocol import SubjectInfo
 from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.start_subjects import client_of
-from conformance.isolation.tensor_files import take_tensor
+from conformance.isolation.tensors import decode_tensor, encode_tensor, take_tensor
 from conformance.judging.backend import judge_backend
 from conformance.serialization.json_schema import schema_violation
 from conformance.subjects.naming import SubjectKind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 import sysconfig
@@ -11,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from corpora import ADAM, SMALL, rehash
+from corpora import ADAM, EXACT, SMALL, rehash
 from isolation_support import wait_until
 from refusals import assert_bad_input, assert_usage_error
 
@@ -55,6 +56,7 @@ def test_worker_count_beyond_the_limit_is_rejected(command, small_corpus, number
 
 FORGER = """
 import os
+import shutil
 from fake_backends import AlwaysWrong
 
 class Forger(AlwaysWrong):
@@ -192,3 +194,20 @@ def test_title_of_sixty_megabytes_is_refused(command, corpus_copy):
     rehash(corpus_copy, hashes(corpus_copy))
     ended = command("run", "-b", RIGHT, "--no-isolation", "--data", corpus_copy, "--results", "out.jsonl")
     assert_bad_input(ended, "corpus.malformed", SMALL[0], "case.json")
+
+
+def test_each_of_two_subjects_starts_once(command, small_corpus, here):
+    (here / "given.py").write_text(
+        f"from fake_backends import AlwaysRight as One\nTwo = One\nwith open('{here}/starts', 'a') as file:\n"
+        "    file.write('started\\n')\n"
+    )
+    ended = command("run", "-b", "given:One", "-b", "given:Two", "--data", small_corpus)
+    assert (ended.status, (here / "starts").read_text().count("started")) == (0, 2)
+
+
+def test_missing_file_of_unselected_case_does_not_stop_a_run(command, corpus_copy):
+    (corpus_copy / "node" / EXACT / "model.onnx").unlink()
+    assert command("run", "-b", RIGHT, "--no-isolation", "--data", corpus_copy, "--case", ADAM).status == 0
+    shutil.rmtree(corpus_copy / "node" / EXACT)
+    ended = command("run", "-b", RIGHT, "--no-isolation", "--data", corpus_copy, "--case", ADAM)
+    assert_bad_input(ended, "corpus.file-missing", EXACT)

@@ -1,5 +1,6 @@
-"""Large tensors in files, for harnesses that support it: raw elements, little-endian, in row-major order.
+"""Tensors in messages and in files: raw elements, little-endian, in row-major order.
 
+A message has the elements of a small tensor in base64. A large tensor is in a file, for harnesses that support it.
 The suite writes an input with `write_tensor`. The harness writes an output, which the suite reads with
 `take_tensor`, which also renames the file. The harness writes the next output into the renamed file, because the memory
 of this file is already allocated.
@@ -8,7 +9,9 @@ of this file is already allocated.
 from __future__ import annotations
 
 import os
+from binascii import a2b_base64, b2a_base64
 from contextlib import suppress
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +25,49 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.models.arrays import Array
+
+
+@cache
+def _dtype(name: str) -> np.dtype[Any]:
+    return dtype_of(type_number(name))
+
+
+def encode_tensor(name: str, array: Array) -> dict[str, Any]:
+    """Return the message of a tensor, with its elements in base64.
+
+    Raises:
+        KeyError: ONNX has no such element type.
+        ValueError: ONNX has no such element type, or the protocol does not support it (strings and objects).
+    """
+    if array.dtype.hasobject:
+        raise ValueError("the protocol has no strings and no objects")
+    data = b2a_base64(array.tobytes(), newline=False).decode("ascii")
+    return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "data": data}
+
+
+def decode_tensor(message: Mapping[str, Any], limit: int | None = None) -> Array:
+    """Return the tensor of a message that satisfies its schema, as a new writable array.
+
+    Args:
+        message: the message.
+        limit: largest size of the elements in bytes, or None for no limit.
+
+    Raises:
+        ValueError: the data is not base64, is too long, or its length does not match type and shape. The text is a
+            predicate: "has data that is not base64".
+    """
+    dtype = _dtype(message["dtype"])
+    try:
+        data = a2b_base64(message["data"], strict_mode=True)
+    except ValueError as error:
+        raise ValueError(f"has data that is not base64 ({error})") from None
+    if limit is not None and len(data) > limit:
+        raise ValueError(f"has more than {limit} bytes")
+    shape = message["shape"]
+    if len(data) != prod(shape) * dtype.itemsize:
+        type = f"{message['dtype']} of shape {list(shape)}"
+        raise ValueError(f"has {len(data)} bytes of data, which does not match {type}")
+    return np.frombuffer(data, dtype).reshape(shape).copy()
 
 
 def write_tensor(path: str, name: str, array: Array) -> dict[str, Any]:
@@ -86,7 +132,7 @@ def take_packed(
     Raises:
         ValueError: as for `take_tensor`.
     """
-    types = [dtype_of(type_number(message["dtype"])) for message in messages]
+    types = [_dtype(message["dtype"]) for message in messages]
     sizes = [prod(message["shape"]) * dtype.itemsize for message, dtype in zip(messages, types, strict=True)]
     end = max(message["offset"] + size for message, size in zip(messages, sizes, strict=True))
     if any(message["file"] != path for message in messages):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from conformance.isolation.tensor_files import take_packed, take_tensor, write_packed
+from conformance.isolation.tensors import take_packed, take_tensor, write_packed
 from conformance.models.arrays import dtype_of, type_name
 from conformance.subjects.harness import NUMPY_TYPES, READ_SUFFIX, numpy_type, read_tensor, write_output
 
