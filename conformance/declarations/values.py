@@ -1,0 +1,136 @@
+"""Elements of drawn tensors: each is a function of a text and of its index, so a smaller tensor keeps its elements.
+
+The bits come from a counter-based hash and not from a random number library, whose streams change between versions.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.models.arrays import Array
+
+VALUE_KINDS = ("number", "positive", "small", "scale", "divisor")
+"""Kinds of elements: any number, no negative number, a number near 1 in size, a step of quantization, and a number
+without the integers 0 and -1, by which a division of integers can stop a process."""
+
+MODES = ("integers", "halves", "near 1", "around 5", "large", "near 0", "hard", "hard without NaN", "only hard", "wide")
+"""How the elements of a tensor of floating-point numbers are drawn. `hard` has a hard number in each eighth element."""
+
+MODE_WEIGHTS = (1, 2, 4, 1, 1, 1, 2, 2, 1, 1)
+"""How often each mode is drawn."""
+
+HARD_MODES = ("hard", "hard without NaN", "only hard", "wide", "halves")
+"""The modes that probes of a node use, the first ones first."""
+
+INTEGER_MODES = ("near 0", "up to 100", "with limits", "of all sizes")
+
+SCALES = (0.5, 0.25, 1.0, 0.1, 0.03)
+"""Steps of quantization."""
+
+_GOLDEN, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def text_bits(text: str) -> int:
+    """Return 64 bits of a text."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def element_bits(text: str, shape: Sequence[int]) -> Array:
+    """Return 64 bits for each element of a shape. They depend on the text and on the index of the element."""
+    bits = np.array(text_bits(text), np.uint64)
+    with np.errstate(over="ignore"):
+        for size in shape:
+            bits = _mix(bits[..., None] ^ _mix(np.arange(1, size + 1, dtype=np.uint64) * _GOLDEN))
+    return bits
+
+
+def _mix(bits: Array) -> Array:
+    """Return bits of which each depends on all given bits (the finalizer of SplitMix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def elements(
+    text: str, dtype: np.dtype[Any], shape: Sequence[int], kind: str, mode: int, hard: Sequence[float]
+) -> Array:
+    """Return the elements of a tensor.
+
+    Args:
+        text: the text on which the elements depend.
+        dtype: the element type.
+        shape: the shape.
+        kind: one of `VALUE_KINDS`.
+        mode: the index of the mode in `MODES` or, for integers, in `INTEGER_MODES`.
+        hard: numbers that are hard for the operator.
+    """
+    if dtype.kind == "b":
+        return np.asarray(element_bits(text, shape) & np.uint64(1)).astype(bool)
+    if dtype.kind in "iu":
+        integers = _integers(text, dtype, shape, INTEGER_MODES[mode])
+        is_refused = (integers == 0) | ((integers == -1) if dtype.kind == "i" else False)
+        return np.where(is_refused & (kind == "divisor"), 3, integers).astype(dtype)
+    bits = element_bits(text, shape)
+    if kind == "scale":
+        return np.array(SCALES)[(bits % np.uint64(len(SCALES))).astype(np.intp)].astype(dtype)
+    with np.errstate(all="ignore"):
+        numbers = _numbers(text, bits, dtype, MODES[mode], hard).astype(dtype)
+        return np.abs(numbers) if kind == "positive" else numbers
+
+
+def mode_count(dtype: np.dtype[Any], kind: str) -> int:
+    """Return the number of modes for a type and a kind."""
+    if dtype.kind in "iu":
+        return len(INTEGER_MODES)
+    return 1 if dtype.kind == "b" or kind == "scale" else 3 if kind == "small" else len(MODES)
+
+
+def _integers(text: str, dtype: np.dtype[Any], shape: Sequence[int], mode: str) -> Array:
+    bits, limits = element_bits(text, shape), np.iinfo(dtype)
+    reach = 3 if mode == "near 0" else 100
+    near = (bits % np.uint64(2 * reach + 1)).astype(np.int64) - reach * (limits.min < 0)
+    numbers = np.clip(near, limits.min, min(limits.max, 2**63 - 1)).astype(dtype)
+    if mode == "of all sizes":
+        numbers = bits.astype(f"u{dtype.itemsize}").view(dtype)
+    elif mode == "with limits":
+        ends = np.array([limits.max, limits.min, limits.max - 1, limits.min + 1, limits.max // 2, 0], dtype)
+        chosen = element_bits(f"{text}/ends", shape)
+        place = (chosen // np.uint64(4) % np.uint64(len(ends))).astype(np.intp)
+        numbers = np.where(chosen % np.uint64(4) == 0, ends[place], numbers)
+    return np.asarray(numbers)
+
+
+def _numbers(text: str, bits: Array, dtype: np.dtype[Any], mode: str, hard: Sequence[float]) -> Array:
+    unit = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    if mode in {"integers", "halves"}:
+        steps = (bits % np.uint64(13)).astype(np.float64) - 6
+        return np.asarray(steps / 2)
+    ordinary = (unit + (_mix(bits) >> np.uint64(11)).astype(np.float64) * 2.0**-53 - 1) * 2.5
+    if mode == "wide":
+        limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+        low, high = int(limits.minexp - limits.nmant), int(limits.maxexp)
+        exponents = (_mix(bits) % np.uint64(high - low)).astype(np.int64) + low
+        return np.ldexp(np.where(bits & np.uint64(1), 1 + unit, -1 - unit), exponents)
+    if "hard" not in mode:
+        factor, summand = {"near 1": (1, 0), "around 5": (1, 5), "large": (300, 0), "near 0": (1e-3, 0)}[mode]
+        return np.asarray(ordinary * factor + summand)
+    special = np.array(hard_numbers(dtype, hard, has_nan=mode != "hard without NaN"))
+    chosen = element_bits(f"{text}/hard", bits.shape)
+    place = (chosen // np.uint64(8) % np.uint64(len(special))).astype(np.intp)
+    is_hard = np.full(bits.shape, mode == "only hard") | (chosen % np.uint64(8) == 0)
+    return np.asarray(np.where(is_hard, special[place], ordinary))
+
+
+def hard_numbers(dtype: np.dtype[Any], hard: Sequence[float], *, has_nan: bool = True) -> list[float]:
+    """Return the numbers that are hard in a type, such as infinities and subnormals, and those of an operator."""
+    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    largest, normal, least = (float(each) for each in (limits.max, limits.tiny, limits.smallest_subnormal))
+    general = [0.0, -0.0, np.inf, -np.inf, largest, -largest, normal, -normal, least, -least, normal / 2, 1.0, -1.0]
+    return [*([np.nan] if has_nan else []), *general, 1 + float(limits.eps), *hard]
