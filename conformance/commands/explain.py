@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from conformance.commands.options import Backend, CaseId, Data, FromResults, ProfileName, add_options, echo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import onnx
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet
@@ -33,6 +35,7 @@ def explain(
     from conformance.clauses import clauses
     from conformance.corpus.case_json import read_case_json
     from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
+    from conformance.corpus.loading import load_case
     from conformance.errors import UnknownName
 
     corpus = open_corpus(data or bundled_corpus_path())
@@ -46,7 +49,7 @@ def explain(
         )
     rules = list(_profile_lines(corpus, found, profile)) if profile else []
     evidence = list(_result_lines(corpus, case, from_results)) if from_results else []
-    lines = _lines(case, corpus.place_of(found), document)
+    lines = _lines(case, corpus.place_of(found), document, _initializer_lines(load_case(corpus, found).model))
     for line in (*lines, *_accuracy_lines(corpus, found, backend), *rules, *evidence):
         echo(line)
 
@@ -168,7 +171,27 @@ def _profile_lines(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[s
         yield f"no rule of profile {read.name} applies to the case"
 
 
-def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
+def _initializer_lines(model: onnx.ModelProto) -> Iterator[str]:
+    """Yield a line with the values of each initializer of the main graph."""
+    for tensor in model.graph.initializer:
+        yield f"initializer {_initializer(tensor.name, tensor)}"
+    for sparse in model.graph.sparse_initializer:
+        values = _initializer(sparse.values.name, sparse.values)
+        yield f"sparse initializer of shape {list(sparse.dims)} {values}, at {_initializer('indices', sparse.indices)}"
+
+
+def _initializer(name: str, tensor: onnx.TensorProto) -> str:
+    """Return a tensor of a model as text, also if the tensor of an invalid model is not an array."""
+    from conformance.models.arrays import array_of
+    from conformance.models.summaries import tensor_preview
+
+    try:
+        return _tensor(tensor_preview(name, array_of(tensor)))
+    except (KeyError, TypeError, ValueError):
+        return f"{name}: not readable"
+
+
+def _lines(id: str, path: str, document: Mapping[str, Any], initializers: Iterable[str]) -> Iterator[str]:
     from conformance.clauses import clauses
     from conformance.models.spec_text import locator_lines
     from conformance.verdicts import Level
@@ -182,6 +205,7 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {clauses()[clause].text}"
         for passage in clauses()[clause].passages:
             yield from (f"    {line}" for line in locator_lines(passage))
+    yield from initializers
     for node in document["model"]["nodes"]:
         yield f"node {', '.join(node['outputs'])} = {node['domain']}.{node['op_type']}({', '.join(node['inputs'])})"
         yield from (f"    {name} = {value}" for name, value in node["attributes"].items())

@@ -252,6 +252,9 @@ def _print_open_points(updated: UpdatedFile, check: bool) -> None:
         echo(f"{number}. no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.cause)}")
         if missing.reason:
             echo(f"   --by-cause would give the reason: {one_line(missing.reason)}")
+    if updated.accepted:
+        failures = "1 failure needs" if updated.accepted == 1 else f"{updated.accepted} failures need"
+        echo(f"{failures} no entry, because the baseline of the run has the same failures.")
     if updated.missing and check:
         echo(_HINT)
     for lost in updated.lost:

@@ -2,9 +2,9 @@
 
 A case is removed from its entry if it passes, has another verdict, or violates a check that the entry does not list.
 Patterns that match no case are removed. A changed verdict keeps the reason of the entry. Failures without an entry are
-grouped by cause. Their reason comes from the user, or from a known fault or a diagnosis if the user asks for it.
-Entries with one reason are joined. The key `supports` is written anew. tomlkit edits the file, so comments and
-formatting are kept.
+grouped by cause, apart from failures that the baseline of the run accepts. Their reason comes from the user, or from a
+known fault or a diagnosis if the user asks for it. Entries with one reason are joined. The key `supports` is written
+anew. tomlkit edits the file, so comments and formatting are kept.
 
 An older file has no key `supports`, and its entries have the keys `cases` and `verdict`. It is converted: the entries
 get a key for each verdict, and entries for unsupported cases are removed.
@@ -25,6 +25,7 @@ from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 from conformance.corpus.case import CaseKind
 from conformance.errors import ExpectationsError, UsageError
 from conformance.expectations.conditions import ConditionContext
+from conformance.expectations.criterion import is_worse_than_baseline
 from conformance.expectations.file import VERDICT_KEYS, parse_expectations
 from conformance.expectations.support import SupportCounter, support_name
 from conformance.results.failure_groups import CaseResult, FailureGrouper
@@ -113,12 +114,14 @@ class UpdatedFile:
         missing: failures for which the file still has no entry.
         varying: cases with different verdicts in repeated runs; an entry cannot expect that.
         lost: for each support that the file no longer lists in full, the support before and after.
+        accepted: number of failures that need no entry, because the baseline of the run has them too.
     """
 
     text: str
     missing: tuple[MissingEntry, ...]
     varying: tuple[str, ...]
     lost: tuple[str, ...] = ()
+    accepted: int = 0
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
         if updated == text:
             break
         text = updated
-    missing = _missing_entries(text, name, results, new)
+    missing, accepted = _missing_entries(text, name, results, new)
     text, left = _add_entries(text, missing, new, name)
     text = _join_causes(text, name, results)
     listed = before.supports or ()
@@ -203,7 +206,7 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
     text = _set_supports(text, list(map(str, supports)))
     if has_windows_line_ends:
         text = re.sub(r"\r?\n", "\r\n", text)
-    return UpdatedFile(text, tuple(left), results.varying, lost)
+    return UpdatedFile(text, tuple(left), results.varying, lost, accepted)
 
 
 def _add_entries(
@@ -602,17 +605,28 @@ def _replace_strings(table: Table, key: str, replacements: Mapping[int, Sequence
             strings.insert(place, string)
 
 
-def _missing_entries(text: str, name: str, results: _SubjectResults, new: NewEntries) -> tuple[MissingEntry, ...]:
-    """Return the failures without an entry by cause: causes with a diagnosis first, then those with most cases."""
+def _missing_entries(
+    text: str, name: str, results: _SubjectResults, new: NewEntries
+) -> tuple[tuple[MissingEntry, ...], int]:
+    """Return the failures without an entry by cause, and the number of failures that the baseline accepts.
+
+    Causes with a diagnosis come first, then those with most cases.
+    """
     expectations = parse_expectations(text, name).applying(results.context)
     run, subject = results.run, results.subject.id
     grouper = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
+    accepted = 0
     for case in sorted(results.judged):
-        verdict = results.verdicts[case]
+        verdict, row = results.verdicts[case], results.results[case]
         is_listed = verdict.is_defect or (new.pins_unsupported and verdict is Verdict.UNSUPPORTED)
-        if is_listed and expectations.entry_for(case) is None:
+        if not is_listed or expectations.entry_for(case) is not None:
+            continue
+        if row.baseline is not None and verdict.is_defect and not is_worse_than_baseline(row):
+            accepted += 1
+        else:
             grouper.add(run.cases[case], run.results[subject, case])
-    return tuple(entry for group in grouper.groups(run.footer.diagnoses) for entry in _entries_of_cause(group, results))
+    groups = grouper.groups(run.footer.diagnoses)
+    return tuple(entry for group in groups for entry in _entries_of_cause(group, results)), accepted
 
 
 def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator[MissingEntry]:

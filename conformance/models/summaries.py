@@ -72,7 +72,7 @@ def tensor_preview(name: str, array: Array) -> TensorPreview:
         "name": name,
         "type": type_name(array.dtype),
         "shape": list(array.shape),
-        "values": [shortest_decimal(element) for element in shown],
+        "values": [str(element) if array.dtype == object else shortest_decimal(element) for element in shown],
         "elided": array.size - len(shown),
     }
     if type_name(array.dtype) in arrays.FLOAT_FORMATS:

@@ -327,7 +327,7 @@ class FailureGroup:
         """
         if self.diagnosis is not None:
             others = self.also_explained
-            return self.text + (f"; also {count_cases(others)} that are known or not judged" if others else "")
+            return self.text + (f"; also {count_cases(others)} that do not fail the run" if others else "")
         prefix = ", ".join(part for part in (self.clause, self.check) if part)
         return f"{prefix or self.verdict}: {self.message or self.text}"
 
@@ -577,14 +577,14 @@ def mutant_sentence(record: DiagnosisRecord) -> str:
     return (
         f"{record.operator}: {_mutant_text(record)}"
         f"{f' (no case distinguishes it from {others})' if others else ''}"
-        f"{f'; explains {count_cases(jointly)} only together with another mutant' if jointly else ''}"
+        f"{f'; explains {count_cases(jointly)} only together with another mistake' if jointly else ''}"
     )
 
 
 def explained_sentence(record: DiagnosisRecord) -> str:
     """Return how many of the examined failing cases a mutant explains, and the mutant."""
     return (
-        f"{record.operator} on {record.subject}: a mutant explains {record.explained} of the"
+        f"{record.operator} on {record.subject}: a known mistake explains {record.explained} of the"
         f" {record.failing} failing cases that diagnosis examined. {mutant_sentence(record)}"
     )
 
@@ -600,7 +600,7 @@ def unexplained_sentence(record: UnexplainedRecord) -> str:
     cases, failing = record.cases, record.failing
     shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(_first_cases(cases))}"
     return (
-        f"{record.operator} on {record.subject}: no mutant explains {len(cases)} of the {failing} failing cases"
+        f"{record.operator} on {record.subject}: no known mistake explains {len(cases)} of the {failing} failing cases"
         f" that diagnosis examined ({_without_exception(record.failure_mode)}). {shared[0].upper()}{shared[1:]}."
     )
 

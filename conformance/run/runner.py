@@ -77,7 +77,7 @@ def run_corpus(request: RunRequest) -> RunOutcome:
 
     Raises:
         ConformanceError: the settings, the corpus, a subject, a worker or an expectations file is wrong.
-        KeyboardInterrupt: the user interrupted the run before its first case, or interrupted its end.
+        KeyboardInterrupt: the user interrupted the run before its first result, or interrupted its end.
     """
     with install_signal_deferral():
         more_options = {"--lf": "yes"} if request.last_failed else {}
@@ -116,6 +116,9 @@ def _execute(session: RunSession, request: RunRequest) -> None:
     try:
         execution.run()
     except KeyboardInterrupt:
+        if not session.recorder.results:
+            write_notice("Interrupted before the first result: nothing is written.")
+            raise
         session.is_interrupted = True
         write_notice(
             f"Interrupted after {session.recorder.results} of {len(session.items)} results: the subjects are ended, and"

@@ -3,14 +3,14 @@
  * judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]    judges one output
  * judge --corpus CORPUS CANDIDATES [--undecided]          judges a folder of candidates
  *
- * One output: all files are TensorProto files. The program prints "pass", or "fail" with the reason.
+ * One output: all files are TensorProto files; ACTUAL can also be a file NAME.bin with the elements alone. The program
+ * prints "pass", or "fail" with the reason.
  *
  * A folder: CORPUS is a folder that `onnx-conformance export` wrote, or an unpacked corpus archive. CANDIDATES has the
  * outputs of a runtime at the same places, as KIND/CASE/test_data_set_N/output_I.pb, or as output_I.bin with the elements
  * alone. The program prints every output that fails, and the number of cases by verdict. --undecided prints the undecided
  * outputs, too. Without the file index.csv, the program takes the cases from manifest.json, and counts undecided cases as
- * passed; it prints a note then.
- *
+ * passed. Notes name a missing index.csv, and folders of CANDIDATES that are not cases of CORPUS.
  *
  *   pass       all outputs are acceptable
  *   fail       an output is not acceptable or absent, or there are too many outputs
@@ -27,6 +27,7 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -366,6 +367,22 @@ static int judge_refuse(const char *problem, const char *name) {
 
 /* ---- One output. */
 
+/* Read a candidate. A .bin file has the type and the shape of the expected output. Returns NULL, or what is wrong. */
+static const char *judge_read_candidate(const char *path, const judge_tensor *expected, judge_file *actual) {
+    const size_t length = strlen(path), wanted = expected->elements * expected->width;
+    static char problem[96];
+    if (length < 4 || strcmp(path + length - 4, ".bin"))
+        return judge_read(path, actual) ? NULL : "not a TensorProto file; a file of elements alone must end with .bin";
+    if (!judge_read_bytes(path, actual)) return "not readable";
+    actual->tensor = *expected;
+    actual->tensor.decoded = NULL;
+    actual->tensor.data = actual->bytes;
+    if (actual->size == wanted) return NULL;
+    snprintf(problem, sizeof problem, "the .bin file has %lu bytes instead of %lu", (unsigned long)actual->size,
+             (unsigned long)wanted);
+    return problem;
+}
+
 static int judge_one(int count, char **words) {
     static judge_file expected, actual, bound, accept;
     int i, status = judge_read(words[1], &expected) ? 0 : judge_refuse("%s is not a tensor of the corpus.", words[1]);
@@ -377,10 +394,11 @@ static int judge_one(int count, char **words) {
             status = judge_refuse("%s does not fit the expected output.", words[i + 1]);
     }
     if (!status) {
-        const int is_readable = judge_read(words[2], &actual);
-        if (!is_readable || !judge_has_type_and_shape(&actual.tensor, &expected.tensor)) {
+        const char *problem = judge_read_candidate(words[2], &expected.tensor, &actual);
+        if (!problem && !judge_has_type_and_shape(&actual.tensor, &expected.tensor)) problem = "wrong type or shape";
+        if (problem) {
             status = 1;
-            puts(is_readable ? "fail: wrong type or shape" : "fail: not a readable tensor");
+            printf("fail: %s\n", problem);
         } else {
             const size_t wrong = judge_count_wrong(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept),
                                                    &actual.tensor);
@@ -526,16 +544,6 @@ static int judge_find(char *path, const char *candidates, const judge_case *of, 
            (judge_path(path, candidates, of, data_set, "output", number, "bin") && judge_exists(path));
 }
 
-/* Read a candidate; a .bin file has the type and the shape of the expected output. */
-static int judge_read_candidate(const char *path, const judge_tensor *expected, judge_file *actual) {
-    if (path[strlen(path) - 1] != 'n') return judge_read(path, actual);
-    if (!judge_read_bytes(path, actual)) return 0;
-    actual->tensor = *expected;
-    actual->tensor.decoded = NULL;
-    actual->tensor.data = actual->bytes;
-    return actual->size == expected->elements * expected->width;
-}
-
 /* Judge one output of a case. Returns a verdict, or -1 if the corpus cannot be used; sets `is_equal` to 0 if an element
  * differs from the expected output in a bit. */
 static int judge_case_output(const char *corpus, const char *candidates, const judge_case *of, unsigned long data_set,
@@ -558,7 +566,7 @@ static int judge_case_output(const char *corpus, const char *candidates, const j
     else {
         const char *problem = NULL;
         if (!judge_find(path, candidates, of, data_set, number)) problem = "absent";
-        else if (!judge_read_candidate(path, &expected.tensor, &actual)) problem = "not a readable tensor";
+        else if ((problem = judge_read_candidate(path, &expected.tensor, &actual)) != NULL) verdict = JUDGE_FAIL;
         else if (!judge_has_type_and_shape(&actual.tensor, &expected.tensor)) problem = "wrong type or shape";
         if (problem) verdict = JUDGE_FAIL;
         else {
@@ -614,6 +622,39 @@ static int judge_candidate(const char *corpus, const char *candidates, const jud
     return verdict;
 }
 
+/* Print how many folders of candidates are not cases of the corpus, with the first name. */
+static void judge_note_unknown(const char *corpus, const char *candidates) {
+#ifdef JUDGE_POSIX
+    static const char *const folders[] = {"", "node", "pass", "invalid"};
+    static char path[JUDGE_MAX_PATH], first[JUDGE_MAX_NAME + 16];
+    unsigned long count = 0;
+    size_t i;
+    for (i = 0; i < sizeof folders / sizeof *folders; ++i) {
+        const int size = snprintf(path, sizeof path, "%s/%s", candidates, folders[i]);
+        DIR *const folder = size > 0 && size < JUDGE_MAX_PATH ? opendir(path) : NULL;
+        const struct dirent *entry;
+        while (folder && (entry = readdir(folder)) != NULL) {
+            const char *const name = entry->d_name;
+            const int is_kind = !strcmp(name, "node") || !strcmp(name, "pass") || !strcmp(name, "invalid");
+            const int length = snprintf(path, sizeof path, "%s/%s/%s", corpus, folders[i], name);
+            struct stat status;
+            if (*name == '.' || (!i && is_kind)) continue;
+            if (i && length > 0 && length < JUDGE_MAX_PATH && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+                continue;
+            if (!count++) snprintf(first, sizeof first, "%s%s%s", folders[i], i ? "/" : "", name);
+        }
+        if (folder) closedir(folder);
+    }
+    for (i = 0; first[i]; ++i) /* the name is of others: nothing in it may control a terminal */
+        if (first[i] < ' ' || first[i] > '~') first[i] = '?';
+    if (count)
+        printf("note: %lu entries of the folder of candidates are not cases of the corpus, such as %s. A case has the"
+               " same place in both folders, such as node/test_adam.\n", count, first);
+#else
+    (void)corpus, (void)candidates;
+#endif
+}
+
 static int judge_all(const char *corpus, const char *candidates, int lists_undecided) {
     static const char *const verdicts[JUDGE_VERDICTS] = {"pass", "fail", "undecided", "missing"};
     static char path[JUDGE_MAX_PATH], line[JUDGE_MAX_LINE];
@@ -647,6 +688,7 @@ static int judge_all(const char *corpus, const char *candidates, int lists_undec
     if (!has_index)
         printf("note: %s has no index.csv, so undecided cases count as passed. `onnx-conformance export` writes it.\n",
                corpus);
+    judge_note_unknown(corpus, candidates);
     for (i = 0; i < JUDGE_VERDICTS; ++i) printf("%s: %lu\n", verdicts[i], counts[i]);
     return counts[JUDGE_FAIL] || !(counts[JUDGE_PASS] + counts[JUDGE_UNDECIDED]);
 }

@@ -27,6 +27,10 @@ class TestExplain:
         for part in ("level must", "clause adagrad.pure", "Adagrad(R, T, X, G, H)", "decay_factor = 0.5", "data set 2"):
             assert part in ended.out
 
+    def test_explain_shows_values_of_initializers(self, command):
+        ended = command("explain", "test_argmax_pass_types_and_shapes_initializer_string")
+        assert "initializer W: string[2] = one, größer" in ended.out, ended
+
     @pytest.mark.parametrize(
         ("case", "check"), [(ADAM, "each within"), (EXACT, "bit for bit"), (INDEX, "acceptable: 1 or 3")]
     )

@@ -24,6 +24,18 @@ OF_TYPE = "test_adam_huge_float"
 """A case in which onnx's own evaluator answers in another type."""
 OVERLOAD = "test_argmax_pass_fields_node_function"
 """A case in which onnxruntime calls another function."""
+OWN_BACKEND = """\
+import numpy as np
+
+
+class Backend:
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        return cls()
+
+    def run(self, inputs, **options):
+        {body}
+"""
 
 
 @pytest.fixture
@@ -126,6 +138,20 @@ class TestBackends:
         harness = f"{suite}/subjects/harness.py {suite}/adapters/onnx_reference.py:OnnxReferenceBackend"
         ended = reproduced(OF_TYPE, "-b", f"exec:{sys.executable} {harness}", alone=True)
         assert "X_new: got float64[4], expected float32[4]" in ended.out, ended
+
+    def test_repro_script_of_exiting_backend_reports_the_exit(self, reproduced, small_corpus, here):
+        (here / "quits.py").write_text(OWN_BACKEND.format(body="raise SystemExit(0)"))
+        ended = reproduced(ADAM, "-b", "quits:Backend", "--data", small_corpus)
+        assert "got SystemExit: 0, expected outputs" in ended.out, ended
+        assert ended.status == 1
+
+    def test_repro_script_imports_a_package_of_the_name_of_the_suite(self, reproduced, small_corpus, here):
+        (here / "conformance").mkdir()
+        (here / "conformance" / "__init__.py").write_text("")
+        (here / "conformance" / "own.py").write_text(OWN_BACKEND.format(body="return [np.zeros(3, np.int8)] * 3"))
+        (here / "acme.py").write_text("from conformance.own import Backend\n")
+        ended = reproduced(ADAM, "-b", "acme:Backend", "--data", small_corpus)
+        assert "got int8[3], expected" in ended.out, ended
 
     def test_repro_of_accepted_invalid_model_prints_outputs(self, reproduced, here):
         (here / "given_eager.py").write_text(

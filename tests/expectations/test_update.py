@@ -432,3 +432,12 @@ class TestVerb:
         (here / "out.jsonl").write_text("")
         assert command("update-expectations", "out.jsonl", "--expect", "e.toml").status == 2
         assert not (here / "e.toml").exists()
+
+
+def test_update_leaves_out_failures_of_the_baseline():
+    verdicts = {"test_a1": "fail", "test_a2": "fail"}
+    run = ran(verdicts, baseline=Verdict.FAIL)
+    updated = update_expectations(HEAD, NAME, run, NewEntries("known"))
+    assert (updated.missing, updated.accepted, "[[expect]]" in updated.text) == ((), 2, False)
+    worse = update_expectations(HEAD, NAME, ran(verdicts, baseline=Verdict.PASS), NewEntries("known"))
+    assert (worse.accepted, "[[expect]]" in worse.text) == (0, True)

@@ -211,6 +211,27 @@ def test_c_judge_of_one_output_uses_its_options(program, tmp_path):
     assert _run(program) == _run(program, expected) == _run(program, "--corpus", expected) == 2
 
 
+def test_c_judge_of_one_output_reads_elements_alone(program, tmp_path):
+    expected = _write(tmp_path / "output_0.pb", _pb(np.array([1.0, 2.0], np.float32)))
+    content = {"equal.bin": [1, 2], "wrong.bin": [1, 3], "short.bin": [1]}
+    files = {name: _write(tmp_path / name, np.array(values, "<f4").tobytes()) for name, values in content.items()}
+    assert {name: _run(program, expected, file) for name, file in files.items()} == {
+        "equal.bin": 0,
+        "wrong.bin": 1,
+        "short.bin": 1,
+    }
+
+
+def test_c_judge_notes_candidates_that_are_not_cases(program, pair):
+    pair.add("case_0", ExpectedTensor("Y", np.array([1.0])), np.array([1.0]))
+    assert not pair.judge(program).notes
+    _write(pair.candidates / "node" / "other\x1b" / "test_data_set_0" / "output_0.pb", b"")
+    _write(pair.candidates / "case_0" / "test_data_set_0" / "output_0.pb", b"")
+    (note,) = pair.judge(program).notes
+    assert note.startswith("note: 2 ")
+    assert note.isprintable()
+
+
 def test_judges_agree_on_part_of_corpus(program, tmp_path):
     part = write_part(
         tmp_path / "part", lambda place, name: place % 150 == 0 or name == "test_adam_inexact_weights_double"

@@ -53,11 +53,12 @@ Place = tuple[str, int, int]
 
 @dataclass
 class Judgement:
-    """The outputs that fail, and those that are undecided or contradict each other; the number of cases by verdict."""
+    """The outputs that fail, are undecided or contradict each other; cases by verdict; notes of the judge in C."""
 
     failing: set[Place] = field(default_factory=set)
     undecided: set[Place] = field(default_factory=set)
     cases: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
 
 
 def compile_judge(program: Path, *flags: str) -> None:
@@ -86,7 +87,9 @@ def judge_in_c(program: Path, corpus: Path, candidates: Path) -> Judgement:
         elif match := LINE.fullmatch(line):
             places = found.failing if match[1] == "fail" else found.undecided
             places.add((match[2], int(match[3]), int(match[4])))
-        elif not line.startswith("note: "):
+        elif line.startswith("note: "):
+            found.notes.append(line)
+        else:
             raise ValueError(f"the judge printed {line!r}")
     if done.returncode not in {0, 1} or (done.returncode == 0) != (not found.cases["fail"]):
         raise ValueError(f"the judge ended with status {done.returncode}: {done.stderr}")

@@ -103,8 +103,10 @@ def is_data_set_wrong(folder: Path, run: Any, names: list[str]) -> bool:
 
 def main() -> int:
     """Prepare the model once, run every data set on it, and return the exit status."""
-    from subject import prepare
-
+    try:
+        from subject import prepare
+    except SystemExit as error:
+        sys.exit(f"The import of the runtime ended this script with status {error}.")
     model = onnx.load(HERE / "model.onnx")
     names = [output.name for output in model.graph.output]
     folders = sorted(HERE.glob("test_data_set_*"), key=lambda path: int(path.name.rpartition("_")[2]))
@@ -113,11 +115,15 @@ def main() -> int:
         is_wrong = False
         for folder in folders:
             is_wrong |= is_data_set_wrong(folder, run, names)
-    except Exception as error:  # noqa: BLE001 - a runtime can raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - also SystemExit, and panics of runtimes written in Rust
         message = f"{type(error).__name__}: {error}"
         is_invalid = not any(HERE.glob("test_data_set_*/output_0.pb"))
-        print(f"rejected, as required: {message}" if is_invalid else f"got {message}, expected outputs")
-        return 0 if is_invalid else 1
+        is_rejection = is_invalid and isinstance(error, Exception)
+        wanted = "an exception that rejects the model" if is_invalid else "outputs"
+        print(f"rejected, as required: {message}" if is_rejection else f"got {message}, expected {wanted}")
+        return 0 if is_rejection else 1
     print("Something is wrong." if is_wrong else "All outputs are acceptable.")
     return 1 if is_wrong else 0
 

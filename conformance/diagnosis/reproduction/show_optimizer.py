@@ -102,12 +102,16 @@ def print_output_differences(before: onnx.ModelProto, after: onnx.ModelProto) ->
 
 def main() -> int:
     """Optimize the model once and return the exit status."""
-    from subject import optimize
-
+    try:
+        from subject import optimize
+    except SystemExit as error:
+        sys.exit(f"The import of the graph optimizer ended this script with status {error}.")
     model, given = onnx.load(HERE / "model.onnx"), onnx.load(HERE / "model.onnx")
     try:
         after = optimize(given)
-    except Exception as error:  # noqa: BLE001 - a graph optimizer can raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - also SystemExit, and panics of optimizers written in Rust
         print(f"got {type(error).__name__}: {error}, expected a model")
         return 1
     is_wrong = print_model_difference("the caller's model", model, given)

@@ -5,6 +5,7 @@ The generated code works without this suite, except for subjects that only an ad
 
 from __future__ import annotations
 
+import sys
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -77,12 +78,12 @@ from importlib import import_module
 from operator import attrgetter
 
 {path}OPTIONS = {options!r}
+MODULE = import_module({module!r})
 
 
 def prepare(model):
     \"\"\"Return a function from inputs, in the graph's order, to outputs.\"\"\"
-    module = import_module({module!r})
-    backend = attrgetter({attribute!r})(module) if {attribute!r} else module
+    backend = attrgetter({attribute!r})(MODULE) if {attribute!r} else MODULE
     options = dict(OPTIONS)
     return backend.prepare(model, options.pop("device", "CPU"), **options).run
 """
@@ -171,17 +172,39 @@ def optimize(model):
 """
 """Code that calls the graph optimizations of onnxruntime; it needs more than one expression."""
 
+_OWN_PATH = """\
+import sys
+from importlib.machinery import PathFinder
+
+DIRECTORY = {directory!r}
+
+
+class OwnPackages:
+    \"\"\"Finds these packages in the folder of the subject, before installed packages of the same names.\"\"\"
+
+    @staticmethod
+    def find_spec(name, *_):
+        found = PathFinder.find_spec(name, [DIRECTORY]) if name in {own!r} else None
+        return found if found and found.loader else None
+
+
+sys.meta_path.insert(0, OwnPackages)
+sys.path.append(DIRECTORY)
+
+"""
+"""Code that imports a subject from its folder. Other files of the folder do not hide installed packages."""
+
 _FUNCTION = """\
 from importlib import import_module
 from operator import attrgetter
 
 {path}OPTIONS = {options!r}
+MODULE = import_module({module!r})
 
 
 def optimize(model):
     \"\"\"Return the optimized model.\"\"\"
-    module = import_module({module!r})
-    return (attrgetter({attribute!r})(module) if {attribute!r} else module)(model, **OPTIONS)
+    return (attrgetter({attribute!r})(MODULE) if {attribute!r} else MODULE)(model, **OPTIONS)
 """
 
 
@@ -196,7 +219,8 @@ def subject_files(named: SubjectName, directory: str) -> dict[str, str]:
     place = points[named.name].value if named.name in points else named.name
     module, _, attribute = place.partition(":")
     about = {"options": dict(named.options), "module": module, "attribute": attribute}
-    own_path = "" if named.name in points else f"import sys\n\nsys.path.append({directory!r})\n"
+    own = sorted({module.partition(".")[0], __name__.partition(".")[0]} - sys.stdlib_module_names)
+    own_path = "" if named.name in points else _OWN_PATH.format(directory=directory, own=own)
     if named.text.startswith(EXEC_PREFIX):
         return {"subject.py": header + _HARNESS.format(command=named.text.removeprefix(EXEC_PREFIX))}
     if named.kind is SubjectKind.OPTIMIZER:

@@ -75,7 +75,7 @@ function body(one, detail, evidence, subject, verdict) {
 
 // The mutants that explain the result: the description if a diagnosis names the mutant, and the id.
 function mutants(names) {
-  return [el("p", {}, "Same result as a mutant that"), el("ul", {}, names.map((name) =>
+  return [el("p", {}, "Same result as a known mistake that"), el("ul", {}, names.map((name) =>
     el("li", {}, DATA.mutants[name] && `${DATA.mutants[name]} `, el("code", {}, name))))];
 }
 
