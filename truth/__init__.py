@@ -1,0 +1,1 @@
+"""Independent test of the verbs `audit` and `blame` with planted faults, correct variants and random chains."""

@@ -1,0 +1,1 @@
+"""Random chains and blocks of nodes from a seed."""

@@ -1,0 +1,61 @@
+"""Random chains: the family, the blocks and the type follow from a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .blocks import IMAGE, ROWS, SEQUENCE, build
+
+if TYPE_CHECKING:
+    import onnx
+    from numpy.typing import NDArray
+
+FAMILIES = {"rows": ROWS, "sequence": SEQUENCE, "time": SEQUENCE, "image": IMAGE}
+RARE = {"branch", "loop", "scan"}
+CORES = {
+    "rows": ("dense", "gemm", "matmul", "residual", "rms_norm", "layer_norm", "branch", "loop", "scan"),
+    "sequence": ("attention", "attention", "layer_norm", "loop", "scan", "branch"),
+    "time": ("lstm", "gru", "rnn", "scan"),
+    "image": ("conv", "conv", "image_residual", "squeeze_excite", "conv_transposed"),
+}
+"""Blocks of which each chain has at least one."""
+
+TYPES = ("float", "float", "double", "float16", "float16", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The description of a random model."""
+
+    seed: int
+    family: str
+    dtype: str
+    blocks: tuple[str, ...]
+    scale: float
+
+    @property
+    def name(self) -> str:
+        """The name of the chain, without its seed."""
+        return f"{self.dtype} {self.family}: {' '.join(self.blocks)}"
+
+    def build(self) -> tuple[onnx.ModelProto, dict[str, NDArray[Any]]]:
+        """Return the model and its data."""
+        return build(self.family, self.blocks, self.dtype, self.seed, self.scale)
+
+
+def draw_chain(seed: int) -> Chain:
+    """Return the chain of a seed."""
+    random = np.random.default_rng([seed, 77])
+    family = str(random.choice(list(FAMILIES), p=[0.4, 0.2, 0.12, 0.28]))
+    names = sorted(set(FAMILIES[family]) - RARE)
+    blocks = [str(random.choice(names)) for _ in range(random.integers(1, 6))]
+    blocks.insert(int(random.integers(len(blocks) + 1)), str(random.choice(CORES[family])))
+    if family == "time":  # attention needs the batch first
+        blocks = [name if name != "attention" else "residual" for name in blocks]
+    dtype = str(random.choice(TYPES))
+    if dtype == "double":  # ONNX Runtime has no kernels of GRU and RNN in double
+        blocks = [name if name not in {"gru", "rnn"} else "lstm" for name in blocks]
+    return Chain(seed, family, dtype, tuple(blocks), float(random.choice([0.5, 1.0, 3.0])))
