@@ -21,6 +21,7 @@ from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.enclosures.linear import FLOAT
 from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Unsupported
 
@@ -143,6 +144,7 @@ class Judgement:
         all_elements: whether every element of a large output is judged, and not a sample.
         rounded: the names of values that a node may have received before they were rounded to their type.
         keeps_float: whether nodes of float16 and bfloat16 are computed in float, and only their outputs are rounded.
+        folded: the names of constants that may be folded: a product of constants is rounded to their type once more.
     """
 
     def __init__(
@@ -153,9 +155,10 @@ class Judgement:
         all_elements: bool = False,
         rounded: Container[str] = (),
         keeps_float: bool = False,
+        folded: Container[str] = (),
     ) -> None:
         self.nodes = list(model.graph.node)
-        self._rounded, self._keeps_float = rounded, keeps_float
+        self._rounded, self._keeps_float, self._folded = rounded, keeps_float, folded
         self._recorded, self._all_elements = recorded, all_elements
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
@@ -211,8 +214,7 @@ class Judgement:
         before: set[int] = set()
         for name in names_taken_by(node):
             if name in recorded.values:
-                array = recorded.values[name]
-                known[name] = Enclosure.rounding_of(array) if name in self._rounded else array
+                known[name] = self._operand(name, recorded.values[name])
             elif (hidden := self._hidden_value(name)) is not None:
                 known[name] = hidden.tensor
                 before |= hidden.nodes
@@ -266,6 +268,16 @@ class Judgement:
             result.verdict, result.reason = NodeVerdict.NOT_JUDGED, contradiction
         return result
 
+    def _operand(self, name: str, array: Array) -> Tensor:
+        """Return a recorded value as a node may have received it."""
+        if name in self._rounded:
+            return Enclosure.rounding_of(array)
+        if name in self._folded:
+            constant = Enclosure.exact(array)
+            error = np.abs(constant.value) * float(format_of(array.dtype).unit_roundoff)
+            return replace(constant, error=np.where(np.isfinite(constant.value), error, 0.0))
+        return array
+
     def _contradiction(self, outputs: Mapping[str, Array]) -> str:
         """Return which declaration of the model contradicts an output of a node; an empty text if none does."""
         for name, array in outputs.items():
@@ -292,22 +304,17 @@ def judge_nodes(
     model: onnx.ModelProto,
     recorded: RecordedValues,
     progress: Callable[[int, int], None] = lambda *_: None,
-    *,
-    all_elements: bool = False,
-    rounded: Container[str] = (),
-    keeps_float: bool = False,
+    **options: Any,
 ) -> list[JudgedNode]:
-    """Judge all nodes of the main graph on the recorded values; see `Judgement`.
+    """Judge all nodes of the main graph on the recorded values.
 
     Args:
         model: the model, without calls of model-local functions.
         recorded: the values.
         progress: is called with the number of judged nodes and the number of all nodes.
-        all_elements: whether every element of a large output is judged, and not a sample.
-        rounded: the names of values that a node may have received before they were rounded to their type.
-        keeps_float: whether nodes of float16 and bfloat16 are computed in float, and only their outputs are rounded.
+        options: the options of `Judgement`.
     """
-    judgement = Judgement(model, recorded, all_elements=all_elements, rounded=rounded, keeps_float=keeps_float)
+    judgement = Judgement(model, recorded, **options)
     judged = []
     for node in judgement.judge(range(len(judgement.nodes))):
         judged.append(node)

@@ -48,6 +48,12 @@ APART = "its operands and its result cannot be exposed in one run without a chan
 _EXPOSED_IN_MODEL = {Exposure.OUTPUT, Exposure.ADDED_OUTPUT, Exposure.GROUP}
 """The ways of values that the runtime computed in the whole model."""
 
+_PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+"""Operators whose weights take in factors that follow, when a runtime folds constants."""
+
+_FACTORS = ("Mul", "Div", "BatchNormalization")
+"""Operators with such a factor."""
+
 MAX_WIDENING = 6
 """Number of times that the segment of a wrong node takes in the nodes before it."""
 
@@ -231,12 +237,13 @@ def _confirm_wrong_nodes(nodes: list[JudgedNode], confirmation: _Confirmation) -
     """
     used: dict[int, Mapping[str, Array]] = {}
     for position, suspect in enumerate(nodes):
-        is_wrong = _fault_rank(suspect) > 1
-        is_fused = is_wrong and confirmation.is_correct_alone(suspect.number)
-        if not _fault_rank(suspect) or not (is_fused or confirmation.is_needed(suspect.number)):
+        if not _fault_rank(suspect):
+            continue
+        is_fused = confirmation.is_better_alone(suspect)
+        if not (is_fused or confirmation.is_needed(suspect.number)):
             continue
         found = _decisive_judgement(
-            confirmation.judge_wider_segments(suspect.number, is_wrong=is_wrong, is_fused=is_fused)
+            confirmation.judge_wider_segments(suspect.number, is_wrong=_fault_rank(suspect) > 1, is_fused=is_fused)
         )
         if suspect.verdict is not NodeVerdict.WRONG and (found is None or found.node.verdict is not suspect.verdict):
             nodes[position] = replace(suspect, should_share=0.0, should_worst=None)
@@ -335,13 +342,38 @@ class _Confirmation:
             and type_name(values[name].dtype) in NARROW
         )
 
+    def _folded_constants(self, numbers: Sequence[int]) -> set[str]:
+        """Return the constants of some nodes of which a runtime may fold weights and later factors into one constant.
+
+        The result is empty if no product of matrices or convolution is followed by a factor.
+        """
+        nodes = [self.model.graph.node[number] for number in numbers]
+        weights, factors = (
+            {name for node in nodes if is_operator(node, *op_types) for name in names_taken_by(node)}
+            & self._narrow_constants
+            for op_types in (_PRODUCTS, _FACTORS)
+        )
+        return weights | factors if weights and factors else set()
+
+    @cached_property
+    def _narrow_constants(self) -> frozenset[str]:
+        values = self.recorded.values
+        constants = [name for name, way in self.recorded.ways.items() if way is Exposure.CONSTANT]
+        return frozenset(name for name in constants if type_name(values[name].dtype) in NARROW)
+
     def is_needed(self, number: int) -> bool:
         """Return whether a node may have had other operands than the exposed ones."""
-        _, names = self._segment(number, self._hidden)
-        return bool(self._grouped(names) or self._rounded_operands(number, names))
+        numbers, names = self._segment(number, self._hidden)
+        has_other_operands = bool(self._grouped(names) or self._rounded_operands(number, names))
+        return has_other_operands or self._has_narrow_segment(numbers, self._hidden)
 
-    def is_correct_alone(self, number: int) -> bool:
-        """Return whether the subject computes a node correctly as a model of its own, on the recorded operands."""
+    def is_better_alone(self, suspect: JudgedNode) -> bool:
+        """Return whether the subject keeps more bounds if it runs a node as a model of its own, on the same operands.
+
+        Args:
+            suspect: the judgement of the node in the whole model, which is outside of a bound.
+        """
+        number = suspect.number
         node, values = self.model.graph.node[number], self.recorded.values
         operands = names_taken_by(node)
         if not self._exposed_operands(number, operands) or any(name not in values for name in operands):
@@ -358,7 +390,7 @@ class _Confirmation:
         known |= {value.name: array for value, array in zip(single.model.graph.output, results, strict=True)}
         alone = replace(self.recorded, values=known)
         (judged,) = judge_nodes(part_of(self.model, "alone", [number]), alone, all_elements=self.all_elements)
-        return judged.verdict is NodeVerdict.CORRECT
+        return _fault_rank(judged) < _fault_rank(suspect) and judged.verdict is not NodeVerdict.NOT_JUDGED
 
     def _exposed_operands(self, number: int, names: Sequence[str]) -> list[str]:
         """Return which of some values around a node are operands that other nodes compute, and that are outputs."""
@@ -384,13 +416,13 @@ class _Confirmation:
         """Yield the judgements of a node, each with more operands that the runtime may have passed to it.
 
         First the node is judged alone, then together with more and more nodes before it. In a wider segment, nodes of
-        float16 and bfloat16 are computed in float. A judgement is None if the subject does not return the values around
-        the segment in one run.
+        float16 and bfloat16 are computed in float, and then also with constants that are folded. A judgement is None if
+        the subject does not return the values around the segment in one run.
 
         Args:
             number: the number of the node.
-            is_wrong: whether the node is outside of its bounds of level `must`. Otherwise only values that were exposed
-                in groups make the segment wider, because each operand in a wider segment has an error of its own.
+            is_wrong: whether the node is outside of its bounds of level `must`. Otherwise rounded operands do not make
+                the segment wider: the operands of a wider segment are rounded too, and each adds an error.
             is_fused: whether all exposed operands make the segment wider.
         """
         results = set(self.model.graph.node[number].output)
@@ -407,8 +439,10 @@ class _Confirmation:
                 yield None if exposed is None else self._judge(numbers, exposed, hidden)
             elif is_fused and widening:
                 yield self._judge(numbers, {}, hidden)
-            if is_wrong and exposed is not None and self._has_narrow_segment(numbers, hidden):
+            if exposed is not None and self._has_narrow_segment(numbers, hidden):
                 yield self._judge(numbers, exposed, hidden, keeps_float=True)
+                if folded := self._folded_constants(numbers):
+                    yield self._judge(numbers, exposed, hidden, keeps_float=True, folded=folded)
             fused = self._exposed_operands(number, names) if is_fused else ()
             operands = {*grouped, *fused, *(rounded if is_wrong else ())} - results
             if not operands:
@@ -428,15 +462,14 @@ class _Confirmation:
         numbers: Sequence[int],
         exposed: Mapping[str, Array],
         hidden: Container[str],
-        *,
-        keeps_float: bool = False,
+        **options: Any,
     ) -> _SegmentJudgement:
         """Judge the last of some nodes, with values of one run, and with the values `hidden` not used."""
         known = {name: array for name, array in self.recorded.values.items() if name not in hidden}
         recorded = replace(self.recorded, values=known | dict(exposed))
         part = part_of(self.model, "segment", numbers)
-        options: dict[str, Any] = {"rounded": self._rounded, "keeps_float": keeps_float}
-        judged = judge_nodes(part, recorded, all_elements=self.all_elements, **options)[-1]
+        options |= {"rounded": self._rounded, "all_elements": self.all_elements}
+        judged = judge_nodes(part, recorded, **options)[-1]
         segment = tuple(numbers[place] for place in judged.segment)
         return _SegmentJudgement(replace(judged, number=numbers[-1], segment=segment), recorded.values)
 

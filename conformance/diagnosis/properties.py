@@ -16,11 +16,11 @@ import numpy as np
 import onnx
 
 from conformance.models.arrays import type_name
-from conformance.models.graphs import top_level_graphs
+from conformance.models.graphs import onnx_op_type, top_level_graphs
 from conformance.models.inputs import fed_input_names, initializer_arrays
 from conformance.models.summaries import shortest_decimal
 from conformance.models.types import MAIN_DOMAINS
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, find_training_optimizer
 from conformance.results.failure_groups import normalize_message
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _node_properties(case: CaseInMemory, numbers: dict[str, list[float]]) -> Ite
 
 def _attribute_properties(node: onnx.NodeProto, numbers: dict[str, list[float]]) -> Iterator[str]:
     given = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
-    optimizer = TRAINING_OPTIMIZERS.get(node.op_type)
+    optimizer = find_training_optimizer(node.domain, node.op_type)
     for name, value in given.items():
         yield f"set {name}"
         if isinstance(value, bytes):
@@ -127,7 +127,7 @@ def _connection_properties(node: onnx.NodeProto, constants: set[str], produced: 
     for name, group in zip(node.input, groups, strict=False):
         if name in constants:
             yield f"have {group} as an initializer"
-        elif name in produced and node.op_type in TRAINING_OPTIMIZERS:
+        elif name in produced and onnx_op_type(node) in TRAINING_OPTIMIZERS:
             yield f"compute {group} in the graph"
     if len(set(node.input)) < len(node.input):
         yield "take one value for several inputs"
@@ -137,7 +137,7 @@ def _connection_properties(node: onnx.NodeProto, constants: set[str], produced: 
 
 def _operand_names(node: onnx.NodeProto) -> list[str]:
     """Return, for each input of a node, its name in the specification of the operator."""
-    optimizer = TRAINING_OPTIMIZERS.get(node.op_type)
+    optimizer = find_training_optimizer(node.domain, node.op_type)
     if optimizer is None:
         return [f"the input of {node.op_type}"] * len(node.input)
     count = max((len(node.input) - 2) // len(optimizer.operands), 1)
@@ -153,8 +153,8 @@ def _operand_properties(
         if name in {"R", "T"} and array.size == 1:
             numbers[name].append(array.reshape(-1)[0].item())
         yield f"have {name} of type {type_name(array.dtype)}"
-    if node.op_type in TRAINING_OPTIMIZERS:
-        count = max((len(node.input) - 2) // len(TRAINING_OPTIMIZERS[node.op_type].operands), 1)
+    if (optimizer := find_training_optimizer(node.domain, node.op_type)) is not None:
+        count = max((len(node.input) - 2) // len(optimizer.operands), 1)
         numbers["tensors of a node"].append(count)
         types = {type_name(array.dtype) for _, array in tensors}
         yield from (f"have {type} tensors" for type in sorted(types))
@@ -225,7 +225,7 @@ def _model_properties(case: CaseInMemory, numbers: dict[str, list[float]]) -> It
     numbers["opset"].extend(one.version for one in model.opset_import if one.domain in MAIN_DOMAINS)
     if model.functions:
         yield "have a function"
-    if any(node.op_type in TRAINING_OPTIMIZERS for graph in top_level_graphs(model)[1:] for node in graph.node):
+    if any(onnx_op_type(node) in TRAINING_OPTIMIZERS for graph in top_level_graphs(model)[1:] for node in graph.node):
         yield "have training information"
     declared = chain(model.graph.input, model.graph.output)
     dimensions = [dimension for value in declared for dimension in value.type.tensor_type.shape.dim]

@@ -8,8 +8,7 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from conformance.evidence.requirements import RESTRICTION_IDS, has_type
-from conformance.models.graphs import all_nodes, top_level_graphs
-from conformance.models.types import MAIN_DOMAINS
+from conformance.models.graphs import all_nodes, is_operator, main_opset, onnx_op_type, top_level_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,14 +57,14 @@ def cell_name(cell: object) -> str:
 
 def _has_undocumented_operator(case: CaseRecord, model: onnx.ModelProto) -> bool:
     is_other = bool(case["clauses"]) and all(clause.startswith(UNDOCUMENTED_CLAUSES) for clause in case["clauses"])
-    return is_other or any(node.op_type in UNDOCUMENTED_OPERATORS for node in all_nodes(model))
+    return is_other or any(onnx_op_type(node) in UNDOCUMENTED_OPERATORS for node in all_nodes(model))
 
 
 def _has_default(_: CaseRecord, model: onnx.ModelProto) -> bool:
-    opset = max((one.version for one in model.opset_import if one.domain in MAIN_DOMAINS), default=1)
+    opset = main_opset(model)
     for node in all_nodes(model):
         present = {attribute.name for attribute in node.attribute}
-        for name, since in ATTRIBUTES.get(node.op_type, ()):
+        for name, since in ATTRIBUTES.get(onnx_op_type(node), ()):
             if opset >= since and name not in present:
                 return True
     return False
@@ -75,7 +74,7 @@ def _has_negative_axis(_: CaseRecord, model: onnx.ModelProto) -> bool:
     return any(
         attribute.name == "axis" and attribute.i < 0
         for node in all_nodes(model)
-        if node.op_type in ATTRIBUTES
+        if onnx_op_type(node) in ATTRIBUTES
         for attribute in node.attribute
     )
 
@@ -90,7 +89,7 @@ def _has_empty_axis(case: CaseRecord, model: onnx.ModelProto) -> bool:
         for value in inferred.value_info
     }
     for node in model.graph.node:
-        if node.op_type != "ArgMax":
+        if not is_operator(node, "ArgMax"):
             continue
         axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
         for each in shapes:
@@ -113,7 +112,7 @@ def _types_in(model: onnx.ModelProto) -> Iterator[int]:
     for node in all_nodes(model):
         for attribute in node.attribute:
             yield attribute.t.data_type
-            if node.op_type == "Cast" and attribute.name == "to":
+            if is_operator(node, "Cast") and attribute.name == "to":
                 yield attribute.i
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.errors import UsageError
+from conformance.models.graphs import is_operator
 from conformance.models.inputs import fed_input_names
-from conformance.models.types import MAIN_DOMAINS
 from conformance.profiles import read_profile
 from conformance.verdicts import Level
 
@@ -90,7 +90,7 @@ def data_sets_with_profile(profile: RequirementProfile | None, case: LoadedCase)
 
 def _decides_an_output(case: LoadedCase) -> bool:
     """Return whether an ArgMax of a case's graph has an input row with a NaN, whose index is an open question."""
-    if case.is_invalid or not any(node.op_type == "ArgMax" for node in case.model.graph.node):
+    if case.is_invalid or not any(is_operator(node, "ArgMax") for node in case.model.graph.node):
         return False
     return any(_decide_data_set(case.model.graph, one) is not one for one in case.data_sets())
 
@@ -101,11 +101,7 @@ def _decide_data_set(graph: onnx.GraphProto, given: DataSet) -> DataSet:
     Only ArgMax nodes that read a graph input count. Return `given` itself if there is no such row.
     """
     inputs = dict(zip(fed_input_names(graph, len(given.inputs)), given.inputs, strict=True))
-    of_inputs = {
-        node.output[0]: node
-        for node in graph.node
-        if node.op_type == "ArgMax" and node.domain in MAIN_DOMAINS and node.input[0] in inputs
-    }
+    of_inputs = {node.output[0]: node for node in graph.node if is_operator(node, "ArgMax") and node.input[0] in inputs}
     outputs = tuple(
         _accept_first_nan(of_inputs[one.name], inputs[of_inputs[one.name].input[0]], one)
         if one.name in of_inputs

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from onnx import AttributeProto, ModelProto, TensorProto
+from onnx import AttributeProto, ModelProto, TensorProto, defs
 
 from conformance.models.types import MAIN_DOMAINS, normal_domain
 
@@ -34,6 +34,14 @@ def copy_of(model: onnx.ModelProto) -> onnx.ModelProto:
 def is_operator(node: onnx.NodeProto, *op_types: str) -> bool:
     """Return whether a node is one of these operators of the main domain, by either name of the domain."""
     return node.op_type in op_types and node.domain in MAIN_DOMAINS
+
+
+def onnx_op_type(node: onnx.NodeProto) -> str:
+    """Return the op_type of a node if ONNX defines it in the domain of the node; otherwise an empty text.
+
+    An `Adam` of another domain is not the operator of ONNX.
+    """
+    return node.op_type if defs.has(node.op_type, normal_domain(node.domain)) else ""
 
 
 def operator_text(op_type: str, domain: str) -> str:

@@ -30,7 +30,11 @@ from conformance.reference.graph import Graph
 from conformance.reference.nodes import Evaluation, Node
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import NumberSystem, Value
-from conformance.reference.operators.training_optimizers import TRAINING_DOMAINS, TRAINING_OPTIMIZERS
+from conformance.reference.operators.training_optimizers import (
+    TRAINING_DOMAINS,
+    TRAINING_OPTIMIZERS,
+    find_training_optimizer,
+)
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -368,9 +372,10 @@ def _last_readers(graph: Graph, op_type: str, operand: str) -> set[tuple[str, ..
     owned = {name for node, _ in graph.nodes if node.op_type not in VIEW_OPERATORS for name in node.outputs}
     found: set[tuple[str, ...]] = set()
     for place, (node, _) in enumerate(graph.nodes):
-        if node.op_type != op_type or op_type not in TRAINING_OPTIMIZERS:
+        optimizer = find_training_optimizer(node.domain, node.op_type)
+        if optimizer is None or node.op_type != op_type:
             continue
-        groups = TRAINING_OPTIMIZERS[op_type].operands
+        groups = optimizer.operands
         count, first = (len(node.inputs) - 2) // len(groups), groups.index(operand)
         names = set(node.inputs[2 + first * count : 2 + (first + 1) * count])
         later = {name for other, _ in graph.nodes[place + 1 :] for name in other.inputs}

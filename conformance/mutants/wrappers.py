@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from onnx import helper, numpy_helper
 
-from conformance.models.graphs import all_nodes
+from conformance.models.graphs import all_nodes, is_operator, onnx_op_type
 from conformance.models.inputs import dense_array
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _sparse_constants(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, 
     """Yield each Constant with a sparse value, and the value as a dense array."""
     for node in all_nodes(model):
         for attribute in node.attribute:
-            if node.op_type == "Constant" and attribute.name == "sparse_value":
+            if is_operator(node, "Constant") and attribute.name == "sparse_value":
                 yield node, dense_array(attribute.sparse_tensor)
 
 
@@ -176,7 +176,7 @@ def _share_attributes_by_node_name(model: onnx.ModelProto, op_type: str) -> None
     Only models whose main graphs have equal names share attributes, so that a case does not affect another one.
     """
     for node in all_nodes(model):
-        if node.op_type == op_type and node.name:
+        if onnx_op_type(node) == op_type and node.name:
             first = _ATTRIBUTES_BY_NAME.setdefault((op_type, model.graph.name, node.name), list(node.attribute))
             kept = [type(attribute).FromString(attribute.SerializeToString()) for attribute in first]
             del node.attribute[:]

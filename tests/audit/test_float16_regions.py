@@ -254,3 +254,77 @@ def test_fused_gelu_is_judged_with_the_nodes_between(
     rounds_all = {name: lambda *operands, op=op: KERNELS[op](*operands).astype(H) for op, _, name in nodes}
     result = audit(LoadedModel.read(tmp_path / "gelu.onnx"), FusesGelu(rounds_all))
     assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
+
+
+def write_chain(path: Path, type: int, nodes: list[onnx.NodeProto], constants: dict[str, Any]) -> LoadedModel:
+    x, y = (helper.make_tensor_value_info(name, type, [4, 16]) for name in "xy")
+    tensors = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "g", [x], [y], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return LoadedModel.read(path)
+
+
+class Fuses:
+    """A backend that computes the output with a fused kernel, unless intermediate values are outputs too.
+
+    Args:
+        fused: the kernel.
+        separate: a function that returns all values by name.
+    """
+
+    def __init__(self, fused: Any, separate: Any) -> None:
+        self.fused, self.separate = fused, separate
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        names = [value.name for value in model.graph.output]
+
+        class Prepared:
+            def run(_, inputs: list[Any]) -> list[Any]:  # noqa: N805
+                values = self.separate(inputs[0])
+                return [self.fused(inputs[0])] if names == ["y"] else [values[name] for name in names]
+
+        return Prepared()
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.05])
+def test_weights_folded_in_float16_keep_the_bounds_of_should(tmp_path: Path, factor: float) -> None:
+    random = np.random.default_rng(5)
+    w, s, x = (random.standard_normal(shape).astype(H) for shape in ((16, 16), (16,), (4, 16)))
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"], name="m"),
+        helper.make_node("Mul", ["m", "s"], ["y"], name="y"),
+    ]
+    model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT16, nodes, {"w": w, "s": s})
+    folded = ((w.astype(F) * s.astype(F)).astype(H)).astype(F)
+
+    def separate(x: Any) -> dict[str, Any]:
+        m = (x.astype(F) @ w.astype(F)).astype(H)
+        return {"m": m, "y": (m.astype(F) * s.astype(F)).astype(H)}
+
+    backend = Fuses(lambda x: (F(factor) * (x.astype(F) @ folded)).astype(H), separate)
+    result = audit_subject(model, Subject("folds", "1", backend), InputSet("given", (x,)))
+    assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
+    assert not result.nodes_below_should
+
+
+@pytest.mark.parametrize("limit", [6.0, 5.9])
+def test_hard_swish_of_four_nodes_may_be_computed_in_one_kernel(tmp_path: Path, limit: float) -> None:
+    nodes = [
+        helper.make_node("Add", ["x", "three"], ["a"], name="a"),
+        helper.make_node("Clip", ["a", "zero", "six"], ["c"], name="c"),
+        helper.make_node("Mul", ["x", "c"], ["p"], name="p"),
+        helper.make_node("Div", ["p", "six"], ["y"], name="y"),
+    ]
+    constants = {"zero": F(0), "three": F(3), "six": F(6)}
+    model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT, nodes, constants)
+
+    def separate(x: Any) -> dict[str, Any]:
+        a = x + F(3)
+        c = np.clip(a, F(0), F(6))
+        return {"a": a, "c": c, "p": x * c, "y": x * c / F(6)}
+
+    backend = Fuses(lambda x: x * np.clip(x / F(limit) + F(0.5), F(0), F(1)), separate)
+    x = np.random.default_rng(2).uniform(-4, 4, (4, 16)).astype(F)
+    x[0, :8] = F(-3) + np.arange(1, 9, dtype=F) * F(0.003)
+    result = audit_subject(model, Subject("fuses", "1", backend), InputSet("given", (x,)))
+    assert [node.name for node in result.wrong_nodes] == ([] if limit == 6 else ["y"])

@@ -19,7 +19,7 @@ from conformance.corpus.case_json import read_case_json
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.errors import UsageError
 from conformance.files.temp_dir import supervised_temp_dir
-from conformance.models.graphs import all_nodes, subgraphs_of
+from conformance.models.graphs import all_nodes, onnx_op_type, subgraphs_of
 from conformance.models.spec_text import installed_version, quote_passage, text_package
 from conformance.mutants import FAMILIES, FAMILY_OPERATORS
 from conformance.pages.environment import render_text
@@ -312,11 +312,11 @@ def _judged_operator(case: CaseRecord, result: Result, model: onnx.ModelProto) -
     family = next(iter(violated_clauses(case, result.outputs)), "").partition(".")[0]
     operator = families.get(family, "")
     nodes = list(all_nodes(model))
-    if not any(node.op_type == operator for node in nodes):
+    if not any(onnx_op_type(node) == operator for node in nodes):
         return f"{operator} as primitive operators" if operator else nodes[-1].op_type if nodes else ""
     place = "".join(f" in a{'n' if one[0] in 'AEIOU' else ''} {one}" for one in _places(model, operator))
-    operands = {name for node in nodes if node.op_type == operator for name in node.input[:1]}
-    made = {node.op_type for node in nodes if operands.intersection(node.output)}
+    operands = {name for node in nodes if onnx_op_type(node) == operator for name in node.input[:1]}
+    made = {onnx_op_type(node) for node in nodes if operands.intersection(node.output)}
     operand = next(iter(made & {*FAMILY_OPERATORS["ArgMax"]}), "") if operator == "ArgMax" and len(made) == 1 else ""
     return f"{operator}{f' of {operand}' if operand not in {'', operator} else ''}{place}"
 
@@ -325,7 +325,7 @@ def _places(model: onnx.ModelProto, operator: str) -> list[str]:
     """Return the operators whose bodies contain the last node of an operator, the innermost first."""
 
     def search(graph: onnx.GraphProto) -> list[str] | None:
-        found: list[str] | None = [] if any(node.op_type == operator for node in graph.node) else None
+        found: list[str] | None = [] if any(onnx_op_type(node) == operator for node in graph.node) else None
         for node in graph.node:
             for body in subgraphs_of(node):
                 if (inner := search(body)) is not None:

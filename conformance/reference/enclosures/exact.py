@@ -132,7 +132,8 @@ def _extreme_of_operands(largest: bool) -> Callable[[Node, Sequence[Tensor]], li
         for tensor in tensors[1:]:
             value = (np.maximum if largest else np.minimum)(value, tensor.value)
             error = np.maximum(error, tensor.error)
-        return [Enclosure(value, np.broadcast_to(error, value.shape), tensors[0].dtype)]
+        result = Enclosure(value, np.broadcast_to(error, value.shape), tensors[0].dtype)
+        return [_with_limited_terms(result, *(tensor for tensor in tensors if not tensor.is_exact))]
 
     return enclose
 
@@ -155,7 +156,18 @@ def _clip(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     for sign, limit in zip((-1, 1), limits, strict=False):
         if limit is None and not is_strict():
             is_open |= sign * X.value > largest
-    return [replace(result, error=np.where(is_open, np.inf, result.error))]
+    return [_with_limited_terms(replace(result, error=np.where(is_open, np.inf, result.error)), X)]
+
+
+def _relu(X: Enclosure) -> Enclosure:
+    return _with_limited_terms(X.apply(lambda x: np.maximum(x, 0)), X)
+
+
+def _with_limited_terms(result: Enclosure, *limited: Enclosure) -> Enclosure:
+    """Return a tensor to which exact limits were applied with the terms that the tensor had before."""
+    terms = limited[0].terms if len(limited) == 1 else None
+    has_shape = terms is not None and terms.magnitudes.shape == result.shape
+    return replace(result, terms=replace(terms, is_limited=True)) if terms is not None and has_shape else result
 
 
 def _where(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -176,7 +188,7 @@ def _extreme_along_axes(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 _MONOTONE_SELECTIONS: Mapping[str, Callable[[Node, Sequence[Tensor]], list[Tensor]]] = {
-    "Relu": lambda _, inputs: [_enclosures(inputs)[0].apply(lambda x: np.maximum(x, 0))],
+    "Relu": lambda _, inputs: [_relu(_enclosures(inputs)[0])],
     "Neg": lambda _, inputs: [-_enclosures(inputs)[0]],
     "Abs": lambda _, inputs: [abs(_enclosures(inputs)[0])],
     "Max": _extreme_of_operands(largest=True),

@@ -86,20 +86,32 @@ class SumOfProducts:
         magnitudes: the sum of the magnitudes of the terms.
         error: the error that the operands contribute.
         roundings: the number of roundings of a term.
+        is_limited: whether a limit, such as that of Clip, is applied to the sum. A factor may still be multiplied into
+            the terms, with the limit multiplied too: `x * Clip(x + 3, 0, 6) / 6` is `x * Clip(x / 6 + 0.5, 0, 1)`. The
+            terms of a later sum are then no products of these terms.
     """
 
     magnitudes: Array
     error: Array
     roundings: int
+    is_limited: bool = False
 
     @classmethod
-    def of(cls, tensor: Enclosure) -> SumOfProducts:
-        """Return the terms of a tensor; a tensor that is not a sum of products has one term."""
-        return tensor.terms or cls(tensor.magnitude, tensor.error, 0)
+    def of(cls, tensor: Enclosure, *, is_factor: bool = False) -> SumOfProducts:
+        """Return the terms of a tensor; a tensor that is not a sum of products has one term.
+
+        Args:
+            tensor: the tensor.
+            is_factor: whether only a factor is applied to the tensor, so that it may be a limited sum.
+        """
+        terms = tensor.terms
+        has_terms = terms is not None and (is_factor or not terms.is_limited)
+        return terms if terms is not None and has_terms else cls(tensor.magnitude, tensor.error, 0)
 
     def moved(self, movement: Callable[[Array], Array]) -> SumOfProducts:
         """Return the terms of the elements in other positions."""
-        return SumOfProducts(np.abs(movement(self.magnitudes)), np.asarray(movement(self.error)), self.roundings)
+        magnitudes, error = np.abs(movement(self.magnitudes)), np.asarray(movement(self.error))
+        return replace(self, magnitudes=magnitudes, error=error)
 
     def plus(self, other: SumOfProducts) -> SumOfProducts:
         """Return the terms of a sum or of a difference."""
@@ -115,6 +127,7 @@ class SumOfProducts:
                 self.magnitudes * other.magnitudes,
                 np.where((self.error == 0) & (other.error == 0), 0.0, error),
                 self.roundings + other.roundings + roundings,
+                self.is_limited or other.is_limited,
             )
 
 
@@ -553,7 +566,8 @@ def subtract(A: Enclosure, B: Enclosure) -> Enclosure:
 
 def multiply(A: Enclosure, B: Enclosure, *, is_fused: bool = False) -> Enclosure:
     """Return the product of two operands, one of which may be a factor of all terms of the other; see `add`."""
-    return _in_any_order(A * B, SumOfProducts.of(A).times(SumOfProducts.of(B)), A, B, is_fused=is_fused)
+    first, second = (SumOfProducts.of(each, is_factor=True) for each in (A, B))
+    return _in_any_order(A * B, first.times(second), A, B, is_fused=is_fused)
 
 
 def divide(A: Enclosure, B: Enclosure) -> Enclosure:
@@ -563,7 +577,7 @@ def divide(A: Enclosure, B: Enclosure) -> Enclosure:
         reciprocal = np.where(smallest > 0, 1 / smallest, np.inf)
         factor = SumOfProducts(reciprocal, np.where(B.error == 0, 0.0, reciprocal * B.error * reciprocal), 0)
         roundings = int(2 * accuracy_of(A.dtype).quotient) + 1
-        terms = SumOfProducts.of(A).times(factor, roundings=roundings)
+        terms = SumOfProducts.of(A, is_factor=True).times(factor, roundings=roundings)
     return _in_any_order(A / B, terms, A, B)
 
 
