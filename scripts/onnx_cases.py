@@ -27,7 +27,12 @@ from conformance.verdicts import Level, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-ROUNDED_CONSTANTS = {"test_averagepool_2d_ceil_last_window_starts_on_pad"}
+ROUNDED_CONSTANTS = {
+    "test_averagepool_2d_ceil_last_window_starts_on_pad",
+    "test_gridsample_bicubic",
+    "test_roialign_aligned_false",
+    "test_roialign_aligned_true",
+}
 """Cases whose expected outputs are constants of four digits: nobody can compute them more exactly."""
 
 
@@ -44,10 +49,8 @@ def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
     """Return the enclosures of the outputs of a model.
 
     Raises:
-        Unsupported: a value is not a tensor, or the reference lacks a node.
+        Unsupported: the reference lacks a node, or does not judge it on these inputs.
     """
-    if any(not isinstance(array, (np.ndarray, np.generic)) for array in inputs):
-        raise Unsupported("an input is not a tensor")
     scope = NodeScope.of(model)
     given = (value.name for value in model.graph.input)
     values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
@@ -69,7 +72,23 @@ def is_admissible(actual: Any, expected: Any, level: Level, *, signed: bool) -> 
 def _as_array(given: Any) -> Any:
     if isinstance(given, onnx.TensorProto):
         return array_of(given)
-    return np.asarray(given) if isinstance(given, np.generic) else given
+    if isinstance(given, list):
+        return [_as_array(each) for each in given]
+    array = np.asarray(given) if isinstance(given, np.generic) else given
+    return array.astype(object) if isinstance(array, np.ndarray) and array.dtype.kind in "SU" else array
+
+
+def _pair(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
+    """Return an output with its expectation, each tensor of a sequence with its own.
+
+    Raises:
+        Unsupported: the sequence has another length.
+    """
+    if not isinstance(expected, list):
+        return [(np.asarray(actual), expected)]
+    if not isinstance(actual, list) or len(actual) != len(expected):
+        raise Unsupported("a sequence has another length than the expected one")
+    return [pair for each in zip(actual, expected, strict=True) for pair in _pair(*each)]
 
 
 def _shift(array: Any) -> Any:
@@ -116,10 +135,10 @@ class Tally:
             except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, StopIteration) as error:
                 self.reasons[f"{operator}: {type(error).__name__}"] += 1
                 return
-            actual = [np.asarray(_as_array(each)) for each in outputs]
             node = NodeScope.of(case.model).node(case.model.graph.node[0])
             signed = operator != "several nodes" and has_signed_zeros(node)
-            for array, tensor in zip(actual, expected, strict=True):
+            pairs = (_pair(_as_array(each), one) for each, one in zip(outputs, expected, strict=True))
+            for array, tensor in (pair for each in pairs for pair in each):
                 if not isinstance(tensor, (Enclosure, np.ndarray)):
                     self.reasons[f"{operator}: an output is not a tensor"] += 1
                     return
@@ -136,7 +155,8 @@ class Tally:
 
     def _perturb(self, name: str, kept: Sequence[tuple[Any, Any]]) -> None:
         for array, tensor in kept:
-            if not is_computed(array.dtype) or not array.size:
+            is_open = isinstance(tensor, Enclosure) and tensor.unspecified is not None and tensor.unspecified.all()
+            if not is_computed(array.dtype) or not array.size or is_open:  # a random result is open
                 continue
             for kind, change in PERTURBATIONS.items():
                 with np.errstate(all="ignore"):

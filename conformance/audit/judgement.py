@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from conformance.graphs.distances import Distances
     from conformance.graphs.exposure import RecordedValues
     from conformance.models.arrays import Array
+    from conformance.reference.enclosures.sequences import TensorOrSequence
     from conformance.reference.numbers.enclosure import Tensor
 
 
@@ -131,7 +132,7 @@ class JudgedNode:
 class _Hidden:
     """The enclosure of a hidden value, and the numbers of the nodes that it was computed by."""
 
-    tensor: Tensor
+    tensor: TensorOrSequence
     nodes: frozenset[int] = field(default_factory=frozenset)
 
 
@@ -206,20 +207,26 @@ class Judgement:
                     self._hidden.setdefault(output, None)
         return self._hidden[name]
 
-    def _judge_node(self, number: int) -> JudgedNode:
-        node, recorded = self.nodes[number], self._recorded
-        first = node.output[0] if node.output else ""
-        result = JudgedNode(number, node.name or first, node.op_type, node.domain, NodeVerdict.CORRECT)
-        known: dict[str, Tensor] = {}
+    def _operands(self, node: onnx.NodeProto) -> tuple[dict[str, TensorOrSequence], set[int]]:
+        """Return the operands of a node by name, and the numbers of the nodes that computed its hidden operands."""
+        known: dict[str, TensorOrSequence] = {}
         before: set[int] = set()
         for name in names_taken_by(node):
-            if name in recorded.values:
-                known[name] = self._operand(name, recorded.values[name])
+            if name in self._recorded.values:
+                known[name] = self._operand(name, self._recorded.values[name])
             elif (hidden := self._hidden_value(name)) is not None:
                 known[name] = hidden.tensor
                 before |= hidden.nodes
         if self._keeps_float:
-            known = {name: _in_float(tensor) for name, tensor in known.items()}
+            known = {name: each if isinstance(each, list) else _in_float(each) for name, each in known.items()}
+        return known, before
+
+    def _judge_node(self, number: int) -> JudgedNode:
+        node, recorded = self.nodes[number], self._recorded
+        first = node.output[0] if node.output else ""
+        result = JudgedNode(number, node.name or first, node.op_type, node.domain, NodeVerdict.CORRECT)
+        known, before = self._operands(node)
+        tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
         outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
         result.inner_nodes = inner_node_count(node)
         result.type = next((type_name(array.dtype) for array in outputs.values()), "")
@@ -227,7 +234,7 @@ class Judgement:
         result.all_elements = sum(int(array.size) for array in outputs.values())
         result.operations = operation_count(
             node,
-            {name: np.shape(_elements(known[name])) for name in known}
+            {name: np.shape(_elements(tensor)) for name, tensor in tensors.items()}
             | {name: array.shape for name, array in outputs.items()},
         ) * (1 + result.inner_nodes)
         if refusal := recorded.refused.get(first):
@@ -237,10 +244,11 @@ class Judgement:
             )
             return result
         try:
-            sample = None if self._all_elements else take_sample(node, self._scope.node(node), known, outputs)
-            part = Sample(node, known, outputs) if sample is None else sample
+            is_whole = self._all_elements or len(tensors) < len(known)
+            sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
+            part = Sample(node, tensors, outputs) if sample is None else sample
             with np.errstate(all="ignore"):
-                expected = enclose(self._scope, part.node, part.operands)
+                expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
         except Unsupported as reason:
             result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
             return result
@@ -253,13 +261,15 @@ class Judgement:
             if not name:
                 continue
             if name in outputs:
+                if isinstance(tensor, list):
+                    continue
                 if self._keeps_float:
                     tensor = _rounded_to(outputs[name].dtype, tensor)  # noqa: PLW2901
                 _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
             else:
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
-                if tensor is not None and not result.type:
+                if tensor is not None and not isinstance(tensor, list) and not result.type:
                     result.type = type_name(tensor.dtype)
         if before:
             result.together = tuple(map(str, sorted(before)))

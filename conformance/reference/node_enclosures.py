@@ -16,6 +16,7 @@ from conformance.models.graphs import subgraphs_of
 from conformance.models.inputs import initializer_arrays
 from conformance.models.types import MAIN_DOMAINS, normal_domain
 from conformance.reference.enclosures import enclose_node, is_supported
+from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS, as_tensor, stack, take
 from conformance.reference.nodes import Node, attribute_values, resolve_references
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.operators.training_optimizers import find_training_optimizer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.models.arrays import Array
+    from conformance.reference.enclosures.sequences import TensorOrSequence
     from conformance.reference.numbers.enclosure import Tensor
 
 MAX_OPTIMIZER_ELEMENTS = 2000
@@ -66,8 +68,8 @@ class NodeScope:
         return Node(proto.op_type, inputs, outputs, attribute_values(proto.attribute), version, proto.domain)
 
 
-def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor]) -> list[Tensor]:
-    """Return enclosures of the outputs of a node.
+def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> list[TensorOrSequence]:
+    """Return enclosures of the outputs of a node. A sequence is a list of tensors.
 
     Args:
         scope: the scope of the node.
@@ -79,12 +81,21 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     """
     if missing := [name for name in proto.input if name and name not in values]:
         raise Unsupported(f"the value of {missing[0]} is not known")
-    inputs = [values[name] if name else None for name in proto.input]
+    given = [values[name] if name else None for name in proto.input]
+    if proto.domain in MAIN_DOMAINS:
+        if proto.op_type in _CONTROL_FLOW:
+            results: list[TensorOrSequence] = _CONTROL_FLOW[proto.op_type](scope, proto, given, values)
+            return results
+        if proto.op_type in SEQUENCE_OPERATORS:
+            return SEQUENCE_OPERATORS[proto.op_type](scope.node(proto), given)
+        if proto.op_type == "Identity" and not isinstance(given[0], (Enclosure, np.ndarray)):
+            return given
+    return [*_enclose_tensors(scope, proto, [as_tensor(each) for each in given])]
+
+
+def _enclose_tensors(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:
     if find_training_optimizer(proto.domain, proto.op_type) is not None:
         return _enclose_optimizer(scope, proto, inputs)
-    if proto.domain in MAIN_DOMAINS and proto.op_type in _CONTROL_FLOW:
-        results: list[Tensor] = _CONTROL_FLOW[proto.op_type](scope, proto, inputs, values)
-        return results
     node = scope.node(proto)
     if not is_supported(node) and (function := _schema_function(node, proto, inputs)) is not None:
         return _enclose_function(scope, proto, function, inputs)
@@ -131,7 +142,7 @@ def _enclose_function(
     given = {**defaults, **{attribute.name: attribute for attribute in proto.attribute}}
     imports = {normal_domain(entry.domain): entry.version for entry in function.opset_import}
     inner = NodeScope({**scope.opsets, **imports}, scope.model)
-    values: dict[str, Tensor] = dict.fromkeys(function.input)
+    values: dict[str, TensorOrSequence] = dict.fromkeys(function.input)
     values.update(zip(function.input, inputs, strict=False))
     for each in function.node:
         node = onnx.NodeProto()
@@ -145,17 +156,18 @@ def _enclose_function(
         operands = [values.get(name) for name in node.input]
         hidden = [_without_overflow(result, operands) for result in results]
         values.update((name, result) for name, result in zip(node.output, hidden, strict=False) if name)
-    return [values.get(name) for name, _ in zip(function.output, proto.output, strict=False)]
+    return [as_tensor(values.get(name)) for name, _ in zip(function.output, proto.output, strict=False)]
 
 
-def _without_overflow(result: Tensor, inputs: Sequence[Tensor]) -> Tensor:
+def _without_overflow(result: TensorOrSequence, inputs: Sequence[TensorOrSequence]) -> TensorOrSequence:
     """Return a value inside of a function body, in which an overflow of a narrow type may be a number of float.
 
     An infinity that comes from an infinite operand stays one, such as that of a mask.
     """
     if not isinstance(result, Enclosure) or not np.isinf(result.value).any():
         return result
-    operands = [tensor.value if isinstance(tensor, Enclosure) else tensor for tensor in inputs if tensor is not None]
+    given = [as_tensor(each) for each in inputs]
+    operands = [tensor.value if isinstance(tensor, Enclosure) else tensor for tensor in given if tensor is not None]
     is_given = [np.isinf(each) for each in operands if each.dtype.kind == "f"]
     try:
         masks = [np.broadcast_to(each, result.shape) for each in is_given]
@@ -191,7 +203,7 @@ def _single(scope: NodeScope, proto: onnx.NodeProto, arrays: Sequence[Array]) ->
     return model
 
 
-def _known(tensor: Tensor) -> Array:
+def _known(tensor: TensorOrSequence) -> Array:
     """Return a tensor's elements.
 
     Raises:
@@ -204,9 +216,11 @@ def _known(tensor: Tensor) -> Array:
     return tensor
 
 
-def _run_graph(scope: NodeScope, graph: onnx.GraphProto, values: Mapping[str, Tensor]) -> list[Tensor]:
+def _run_graph(
+    scope: NodeScope, graph: onnx.GraphProto, values: Mapping[str, TensorOrSequence]
+) -> list[TensorOrSequence]:
     """Evaluate a subgraph with the values of its inputs and of the enclosing scopes."""
-    inner: dict[str, Tensor] = {**values, **initializer_arrays(graph)}
+    inner: dict[str, TensorOrSequence] = {**values, **initializer_arrays(graph)}
     for node in graph.node:
         named = zip(node.output, enclose(scope, node, inner), strict=False)
         inner.update((n, each.unrounded() if isinstance(each, Enclosure) else each) for n, each in named if n)
@@ -221,15 +235,21 @@ def _graph(proto: onnx.NodeProto, name: str) -> onnx.GraphProto:
 
 
 def _if(
-    scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor], values: Mapping[str, Tensor]
-) -> list[Tensor]:
+    scope: NodeScope,
+    proto: onnx.NodeProto,
+    inputs: Sequence[TensorOrSequence],
+    values: Mapping[str, TensorOrSequence],
+) -> list[TensorOrSequence]:
     branch = "then_branch" if _known(inputs[0]).item() else "else_branch"
     return _run_graph(scope, _graph(proto, branch), values)
 
 
 def _loop(
-    scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor], values: Mapping[str, Tensor]
-) -> list[Tensor]:
+    scope: NodeScope,
+    proto: onnx.NodeProto,
+    inputs: Sequence[TensorOrSequence],
+    values: Mapping[str, TensorOrSequence],
+) -> list[TensorOrSequence]:
     body = _graph(proto, "body")
     trips = None if inputs[0] is None else int(_known(inputs[0]).item())
     goes_on = len(inputs) < 2 or inputs[1] is None or bool(_known(inputs[1]).item())
@@ -245,69 +265,94 @@ def _loop(
         goes_on = bool(_known(condition).item())
         carried = results[: len(carried)]
         for parts, part in zip(scanned, results[len(carried) :], strict=True):
-            parts.append(part)
+            parts.append(as_tensor(part))
         step += 1
     if any(not parts for parts in scanned):
         raise Unsupported("a Loop without steps, whose scan outputs have no known shape")
-    return [*carried, *(_stack(parts, 0) for parts in scanned)]
+    return [*carried, *(stack(parts, 0) for parts in scanned)]
 
 
 def _scan(
-    scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor], values: Mapping[str, Tensor]
+    scope: NodeScope,
+    proto: onnx.NodeProto,
+    inputs: Sequence[TensorOrSequence],
+    values: Mapping[str, TensorOrSequence],
+) -> list[TensorOrSequence]:
+    """Evaluate Scan. Below opset 9 all operands have an axis for the batch before their own, and lengths."""
+    attributes, given = attribute_values(proto.attribute), [as_tensor(each) for each in inputs]
+    if scope.opsets.get("", 9) >= 9:
+        return [*_scan_once(scope, proto, attributes, given, values)]
+    lengths, *operands = given
+    batch = 0 if operands[0] is None else operands[0].shape[0]
+    if lengths is not None or not batch or any(attributes.get("directions", ())):
+        raise Unsupported("Scan below opset 9 with lengths, with directions or of no sequence")
+    rows = [
+        _scan_once(scope, proto, attributes, [take(each, row, 0) for each in operands], values) for row in range(batch)
+    ]
+    return [stack(parts, 0) for parts in zip(*rows, strict=True)]
+
+
+def _scan_once(
+    scope: NodeScope,
+    proto: onnx.NodeProto,
+    attributes: Mapping[str, Any],
+    inputs: Sequence[Tensor],
+    values: Mapping[str, TensorOrSequence],
 ) -> list[Tensor]:
-    attributes = attribute_values(proto.attribute)
     body, count = _graph(proto, "body"), attributes["num_scan_inputs"]
-    if scope.opsets.get("", 9) < 9 or any(
-        any(attributes.get(f"scan_{kind}_{what}", ()))
-        for kind in ("input", "output")
-        for what in ("axes", "directions")
-    ):
-        raise Unsupported("Scan below opset 9, or with axes or directions")
-    state = list(inputs[: len(inputs) - count])
-    sequences = list(inputs[len(inputs) - count :])
-    steps = _length(sequences[0])
-    scanned: list[list[Tensor]] = [[] for _ in body.output[len(state) :]]
-    for step in range(min(steps, MAX_LOOP_STEPS + 1)):
-        if step >= MAX_LOOP_STEPS:
-            raise Unsupported(f"a Scan of more than {MAX_LOOP_STEPS} steps")
-        given = [*state, *(_item(sequence, step) for sequence in sequences)]
-        own = {value.name: tensor for value, tensor in zip(body.input, given, strict=True)}
-        results = _run_graph(scope, body, {**values, **own})
+    state, sequences = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
+    outputs = len(body.output) - len(state)
+    axes, directions, output_axes, output_directions = (
+        list(attributes.get(f"scan_{name}", [0] * size))
+        for name, size in (
+            ("input_axes", count),
+            ("input_directions", count),
+            ("output_axes", outputs),
+            ("output_directions", outputs),
+        )
+    )
+    first = sequences[0]
+    steps = 0 if first is None else first.shape[axes[0]]
+    if not 0 < steps <= MAX_LOOP_STEPS:
+        raise Unsupported(f"a Scan without steps, or with more than {MAX_LOOP_STEPS}")
+    scanned: list[list[Tensor]] = [[] for _ in range(outputs)]
+    for step in range(steps):
+        items = (
+            take(sequence, steps - 1 - step if is_reversed else step, axis)
+            for sequence, axis, is_reversed in zip(sequences, axes, directions, strict=True)
+        )
+        own = {value.name: tensor for value, tensor in zip(body.input, [*state, *items], strict=True)}
+        results = [as_tensor(each) for each in _run_graph(scope, body, {**values, **own})]
         state = results[: len(state)]
         for parts, part in zip(scanned, results[len(state) :], strict=True):
             parts.append(part)
-    if not steps:
-        raise Unsupported("a Scan without steps, whose outputs have no known shape")
-    return [*state, *(_stack(parts, 0) for parts in scanned)]
-
-
-_CONTROL_FLOW: Mapping[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan}
-
-
-def _length(tensor: Tensor) -> int:
-    if tensor is None:
-        raise Unsupported("a scan input is missing")
-    return int(tensor.shape[0])
-
-
-def _item(tensor: Tensor, index: int) -> Tensor:
-    if isinstance(tensor, Enclosure):
-        return tensor.moved(lambda x: x[index])
-    assert tensor is not None
-    return np.asarray(tensor[index])
-
-
-def _stack(parts: Sequence[Tensor], axis: int) -> Tensor:
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(arrays) == len(parts):
-        return np.stack(arrays, axis)
-    tensors = [Enclosure.exact(part) if isinstance(part, np.ndarray) else part for part in parts]
-    enclosures = [tensor for tensor in tensors if isinstance(tensor, Enclosure)]
-    return Enclosure(
-        np.stack([each.value for each in enclosures], axis),
-        np.stack([each.error for each in enclosures], axis),
-        enclosures[0].dtype,
+    stacked = (
+        stack(parts[::-1] if is_reversed else parts, axis)
+        for parts, axis, is_reversed in zip(scanned, output_axes, output_directions, strict=True)
     )
+    return [*state, *stacked]
+
+
+def _sequence_map(
+    scope: NodeScope,
+    proto: onnx.NodeProto,
+    inputs: Sequence[TensorOrSequence],
+    values: Mapping[str, TensorOrSequence],
+) -> list[TensorOrSequence]:
+    """Evaluate the body on the elements of all sequences at each position; a tensor is the same for all positions."""
+    body, first = _graph(proto, "body"), inputs[0]
+    count = len(first) if isinstance(first, list) else 0
+    if any(isinstance(each, list) and len(each) != count for each in inputs):
+        raise Unsupported("SequenceMap of sequences of different lengths")
+    results = []
+    for position in range(count):
+        given = (each[position] if isinstance(each, list) else each for each in inputs)
+        own = {value.name: tensor for value, tensor in zip(body.input, given, strict=True)}
+        results.append([as_tensor(each) for each in _run_graph(scope, body, {**values, **own})])
+    return [[each[number] for each in results] for number in range(len(body.output))]
+
+
+_CONTROL_FLOW: Mapping[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan, "SequenceMap": _sequence_map}
 
 
 def inner_node_count(proto: onnx.NodeProto) -> int:

@@ -355,12 +355,12 @@ def test_loop_is_judged_with_composed_bounds(tmp_path: Path) -> None:
 
 
 def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
-    nodes = [helper.make_node("Det", ["X"], ["D"]), helper.make_node("Add", ["X", "X"], ["Y"])]
-    graph = helper.make_graph(
-        nodes, "g", [tensor_value("X", [2, 3, 3])], [tensor_value("D", [2]), tensor_value("Y", [2, 3, 3])]
-    )
+    transform = helper.make_node("DFT", ["X"], ["D"], inverse=1, onesided=1)
+    nodes = [transform, helper.make_node("Add", ["X", "X"], ["Y"])]
+    outputs = [tensor_value("D", [2, 4, 1]), tensor_value("Y", [2, 3, 2])]
+    graph = helper.make_graph(nodes, "g", [tensor_value("X", [2, 3, 2])], outputs)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "d.onnx")
-    result = audit(LoadedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 3))
+    result = audit(LoadedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 2))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
     assert result.nodes[0].reason
 

@@ -48,7 +48,12 @@ def as_array(tensor: Any) -> Any:
     return array_of(tensor) if isinstance(tensor, onnx.TensorProto) else np.asarray(tensor)
 
 
-LITERAL_OUTPUTS = {"test_averagepool_2d_ceil_last_window_starts_on_pad"}
+LITERAL_OUTPUTS = {
+    "test_averagepool_2d_ceil_last_window_starts_on_pad",
+    "test_gridsample_bicubic",
+    "test_roialign_aligned_false",
+    "test_roialign_aligned_true",
+}
 """Cases of onnx whose expected outputs are written with four digits only."""
 
 
@@ -94,7 +99,9 @@ def test_onnx_node_cases_are_within_the_enclosures() -> None:
                 if not is_within(as_array(output), tensor)
             ]
     assert outside == []
-    assert set(ENCLOSURES) - judged <= {"GlobalLpPool", "GroupNormalization", "Upsample", "Swish", "RMSNormalization"}
+    without_case = {"GlobalLpPool", "GroupNormalization", "Upsample", "Swish", "RMSNormalization", "Multinomial"}
+    without_case |= {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+    assert set(ENCLOSURES) - judged <= without_case
 
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False, min_value=-(2.0**20), max_value=2.0**20)
@@ -231,7 +238,7 @@ def test_element_that_may_overflow_is_not_determined() -> None:
 
 def test_operator_without_reference_is_unsupported() -> None:
     with pytest.raises(Unsupported):
-        enclose_node(make_node("NonMaxSuppression", 2), [np.zeros((1, 4), np.float32)] * 2)
+        enclose_node(make_node("ImageDecoder"), [np.zeros(4, np.uint8)])
 
 
 def test_decision_on_inexact_input_is_unsupported() -> None:

@@ -24,8 +24,11 @@ from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSU
 from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
 from conformance.reference.enclosures.quantization import QUANTIZATION_ENCLOSURES
+from conformance.reference.enclosures.random_values import RANDOM_ENCLOSURES
 from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES
+from conformance.reference.enclosures.regions import REGION_ENCLOSURES
 from conformance.reference.enclosures.resizing import RESIZE_ENCLOSURES
+from conformance.reference.enclosures.signals import SIGNAL_ENCLOSURES
 from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import is_computed
 from conformance.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
@@ -41,6 +44,7 @@ OF_ANY_TYPE: Mapping[str, NodeEnclosure] = {
     **CAST_ENCLOSURES,
     **INTEGER_ENCLOSURES,
     **QUANTIZATION_ENCLOSURES,
+    **RANDOM_ENCLOSURES,
     "MaxPool": IMAGE_ENCLOSURES["MaxPool"],
 }
 """The functions that take tensors of integers too. Other functions take at least one tensor of floating-point
@@ -54,6 +58,8 @@ ENCLOSURES: Mapping[str, NodeEnclosure] = {
     **IMAGE_ENCLOSURES,
     **PRODUCT_ENCLOSURES,
     **RESIZE_ENCLOSURES,
+    **REGION_ENCLOSURES,
+    **SIGNAL_ENCLOSURES,
     **OF_ANY_TYPE,
 }
 """The function that encloses the outputs of each operator of the main domain that rounds, by op_type."""

@@ -16,6 +16,8 @@ from conformance.reference.enclosures.casts import CASTS_OF_KNOWN
 from conformance.reference.enclosures.decisions import decide
 from conformance.reference.enclosures.linear import accumulate, integers, reduced_axes
 from conformance.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
+from conformance.reference.enclosures.regions import non_max_suppression
+from conformance.reference.enclosures.text import TEXT
 from conformance.reference.numbers.enclosure import Enclosure, is_strict
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import ABSENT
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from conformance.reference.nodes import Node
     from conformance.reference.numbers.enclosure import Tensor
 
-MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape"} | {
+MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape", "Dropout"} | {
     "Pad",
     "GatherND",
     "GatherElements",
@@ -51,7 +53,8 @@ DECISIONS = frozenset(
     {"ArgMax", "ArgMin", "TopK", "Hardmax", "Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And"}
     | {"Or", "Xor", "Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Constant", "Shape", "Size", "Unique"}
     | {"ConstantOfShape", "NonZero", "IsNaN", "IsInf", "OneHot", "EyeLike", "BitCast", "BitwiseAnd"}
-    | {"BitwiseOr", "BitwiseXor", "BitwiseNot"}
+    | {"BitwiseOr", "BitwiseXor", "BitwiseNot", "NonMaxSuppression"}
+    | frozenset(TEXT)
 )
 """Operators whose result is exact for known elements, and can change completely where elements differ by rounding."""
 
@@ -403,7 +406,9 @@ _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "ReduceMin": _reduce_extreme,
     "ReduceProd": _reduce_prod,
     "CumProd": _cumprod,
+    "NonMaxSuppression": non_max_suppression,
     **CASTS_OF_KNOWN,
+    **TEXT,
     **ELEMENT_MOVEMENTS,
     **ELEMENT_DECISIONS,
 }

@@ -25,6 +25,7 @@ from conformance.reference.numbers.enclosure import (
     current_level,
     divide,
     dot,
+    hull,
     is_strict,
     judged_at,
     multiply,
@@ -264,21 +265,20 @@ def _conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _transposed_pads(
     node: Node, sizes: Sequence[int], kernel: Sequence[int], full: Sequence[int]
-) -> list[tuple[int, int]]:
-    """Return the padding of ConvTranspose, which is cut off; `output_shape` and `auto_pad` state its sum.
+) -> list[list[tuple[int, int]]]:
+    """Return the readings of the padding of ConvTranspose, which is cut off; without enough elements it is negative.
 
-    Raises:
-        Unsupported: the output is larger than the input and the kernel give.
+    `output_shape` and `auto_pad` state its sum. The page does not state how a negative sum is halved.
     """
     mode, wanted = node.attributes.get("auto_pad", "NOTSET"), node.attributes.get("output_shape")
     if wanted is None and mode in ("NOTSET", "VALID"):
-        return explicit_pads(node, sizes, kernel)
+        return [explicit_pads(node, sizes, kernel)]
     wanted = wanted or [size * step for size, step in zip(sizes, strides(node, len(sizes)), strict=True)]
-    totals = [size - result for size, result in zip(full, wanted, strict=True)]
-    if min(totals) < 0:
-        raise Unsupported("ConvTranspose with an output that the kernel does not reach")
-    halves = [(total // 2, total - total // 2) for total in totals]
-    return halves if mode == "SAME_UPPER" else [(high, low) for low, high in halves]
+    totals = [size - result for size, result in zip(full, wanted[-len(full) :], strict=True)]
+    readings = [[total // 2 for total in totals], [int(total / 2) for total in totals]]
+    halves = [[(half, total - half) for half, total in zip(each, totals, strict=True)] for each in readings]
+    pads = halves if mode == "SAME_UPPER" else [[(high, low) for low, high in each] for each in halves]
+    return pads[: 1 + (pads[0] != pads[1])]
 
 
 def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -290,9 +290,9 @@ def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         (size - 1) * step + extent + more
         for size, step, extent, more in zip(X.shape[2:], steps, extents(node, kernel), added, strict=True)
     ]
-    pads = _transposed_pads(node, X.shape[2:], kernel, full)
+    readings = _transposed_pads(node, X.shape[2:], kernel, full)
 
-    def convolve(x: Array, w: Array) -> Array:
+    def convolve(x: Array, w: Array, pads: Sequence[tuple[int, int]]) -> Array:
         channels = w.shape[1]
         parts = w.reshape(groups, w.shape[0] // groups, channels, -1)
         total = np.zeros((x.shape[0], groups * channels, *full))
@@ -306,11 +306,21 @@ def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             total[(slice(None), slice(None), *place)] += np.matmul(taps, flat).reshape(
                 x.shape[0], groups * channels, *x.shape[2:]
             )
-        part = tuple(slice(low, size - high) for (low, high), size in zip(pads, full, strict=True))
+        total = np.pad(total, [(0, 0), (0, 0), *((max(0, -low), max(0, -high)) for low, high in pads)])
+        part = tuple(
+            slice(max(0, low), size - max(0, high)) for (low, high), size in zip(pads, total.shape[2:], strict=True)
+        )
         return total[(slice(None), slice(None), *part)]
 
-    Y = dot(X, W, convolve, W.shape[0] // groups * prod(kernel))
-    return [_with_bias(Y, B)]
+    count = W.shape[0] // groups * prod(kernel)
+    results = [
+        _with_bias(dot(X, W, lambda x, w, pads=pads: convolve(x, w, pads), count), B)  # type: ignore[misc]
+        for pads in readings
+    ]
+    if len(results) == 1:
+        return [results[0]]
+    differs = np.abs(results[0].value - results[1].value) > results[0].error + results[1].error
+    return [replace(hull(*results), unspecified=differs if differs.any() else None)]
 
 
 # Reductions

@@ -215,13 +215,16 @@ def _batch_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     A runtime may fold the four parameters of a channel into a factor and a summand.
     """
-    if node.attributes.get("training_mode", 0) or len([name for name in node.outputs if name]) > 1:
-        raise Unsupported("BatchNormalization in training mode")
+    is_training = bool(node.attributes.get("training_mode", 0))
+    if not is_training and len([name for name in node.outputs if name]) > 1:
+        raise Unsupported("BatchNormalization in training mode below opset 14")
     if not node.attributes.get("spatial", 1):
         raise Unsupported("BatchNormalization with spatial = 0")
     X = tensor(inputs[0])
     rank = len(X.shape)
     scale, bias, average, variance = (_per_channel(tensor(given), rank) for given in inputs[1:5])
+    if is_training:
+        return _train_batch_normalization(node, X, scale, bias, (average, variance))
     root = sqrt(variance + float(node.attributes.get("epsilon", np.float32(1e-5))))
     factor = hull(scale / root, scale * (1.0 / root))
     deviation = subtract(X, average)
@@ -233,6 +236,21 @@ def _batch_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         centred=lambda: written,
     )
     return [replace(result, terms=written.terms)]
+
+
+def _train_batch_normalization(
+    node: Node, X: Enclosure, scale: Enclosure, bias: Enclosure, running: Sequence[Enclosure]
+) -> list[Tensor]:
+    """Enclose BatchNormalization with the statistics of the batch, and the statistics that run on."""
+    statistics = Statistics.of(X, [axis for axis in range(len(X.shape)) if axis != 1], _epsilon(node))
+    momentum = float(node.attributes.get("momentum", np.float32(0.9)))
+    results: list[Tensor] = [statistics.scaled(scale, bias)]
+    for old, new in zip(running, (statistics.mean, statistics.variance), strict=True):
+        mixed = add(
+            multiply(old, old.constant(momentum)), multiply(new.with_dtype(old.dtype), 1.0 - old.constant(momentum))
+        )
+        results.append(mixed.moved(lambda x: x.reshape(-1)))
+    return results[: max(1, len(node.outputs))]
 
 
 def _lp_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

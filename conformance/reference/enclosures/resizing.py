@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.reference.enclosures.linear import tensor
+from conformance.reference.enclosures.regions import cubic_weights
 from conformance.reference.numbers.enclosure import Enclosure, admit, hull
 from conformance.verdicts import Unsupported
 
@@ -60,7 +61,7 @@ def _regions(node: Node, inputs: Sequence[Tensor], count: int) -> list[tuple[flo
     return list(zip(roi[:count], roi[count:], strict=True))
 
 
-def _coordinates(mode: str, scale: float, old: int, new: int, region: tuple[float, float]) -> Array:
+def _coordinates(mode: str, scale: float, old: int, new: int, region: tuple[float, float], length: float) -> Array:
     """Return the coordinates in the input of the coordinates of the output.
 
     Args:
@@ -69,6 +70,7 @@ def _coordinates(mode: str, scale: float, old: int, new: int, region: tuple[floa
         old: its size in the input.
         new: its size in the output.
         region: the normalized start and end of the region that is cropped.
+        length: the size in the output that aligned corners have, perhaps with a fraction.
 
     Raises:
         Unsupported: the mode is unknown.
@@ -81,7 +83,7 @@ def _coordinates(mode: str, scale: float, old: int, new: int, region: tuple[floa
     if mode == "asymmetric":
         return x / scale
     if mode == "align_corners" and new > 1:
-        return x * ((old - 1) / (new - 1))
+        return x * ((old - 1) / (length - 1))
     if mode == _CROP:
         start, end = region
         if new > 1:
@@ -109,6 +111,12 @@ def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     axes = [axis % len(X.shape) for axis in given.get("axes", range(len(X.shape)))]
     sizes, scales, shared = _sizes_and_scales(node, inputs, [X.shape[axis] for axis in axes])
     regions = _regions(node, inputs, len(axes))
+    lengths = [X.shape[axis] * scale for axis, scale in zip(axes, scales, strict=True)]
+    if given.get("coordinate_transformation_mode") == "align_corners" and lengths != sizes and node.opset >= 11:
+        # the page leaves open whether the length of the result has a fraction
+        whole, fraction = (_resize_axes(node, X, axes, sizes, scales, regions, each) for each in (sizes, lengths))
+        differs = np.abs(whole.value - fraction.value) > whole.error + fraction.error
+        return [replace(hull(whole, fraction), unspecified=differs if differs.any() else None)]
     if shared == scales:
         return [_resize_axes(node, X, axes, sizes, scales, regions)]
     return [hull(*(_resize_axes(node, X, axes, sizes, each, regions) for each in (scales, shared)))]
@@ -121,6 +129,7 @@ def _resize_axes(
     sizes: Sequence[int],
     scales: Sequence[float],
     regions: Sequence[tuple[float, float]],
+    lengths: Sequence[float] | None = None,
 ) -> Enclosure:
     given = node.attributes
     is_legacy = node.op_type == "Upsample" or node.opset < 11
@@ -129,13 +138,11 @@ def _resize_axes(
     mode, fill = given.get("mode", "nearest"), float(given.get("extrapolation_value", 0.0))
     outside = np.zeros([1] * len(X.shape), dtype=bool)
     doubtful = outside
-    for axis, new, scale, region in zip(axes, sizes, scales, regions, strict=True):
+    for axis, new, scale, region, length in zip(axes, sizes, scales, regions, lengths or sizes, strict=True):
         old = X.shape[axis]
         if new == old and scale == 1 and coordinates != _CROP:
             continue
-        if coordinates == "align_corners" and scale * old != new and new != old:
-            raise Unsupported("Resize with align_corners to a size that the scale does not give exactly")
-        x = _coordinates(coordinates, scale, old, new, region)
+        x = _coordinates(coordinates, scale, old, new, region, length)
         if coordinates == _CROP:
             shape = [-1 if each == axis else 1 for each in range(len(X.shape))]
             distance = np.maximum(-x, x - (old - 1))
@@ -164,10 +171,7 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> En
     places = np.floor(x).astype(int)[:, np.newaxis] + np.arange(1 - reach, reach + 1)
     distances = np.abs(x[:, np.newaxis] - places) * stretch
     if node.attributes["mode"] == "cubic":
-        a = float(node.attributes.get("cubic_coeff_a", -0.75))
-        near = ((a + 2) * distances - (a + 3)) * distances**2 + 1
-        far = ((distances - 5) * distances + 8) * distances * a - 4 * a
-        weights = np.where(distances <= 1, near, np.where(distances < 2, far, 0.0))
+        weights = cubic_weights(distances, float(node.attributes.get("cubic_coeff_a", -0.75)))
     else:
         weights = np.maximum(0.0, 1 - distances)
     if node.attributes.get("exclude_outside", 0):

@@ -1,0 +1,375 @@
+"""Enclosures of operators that sample images between pixels, and NonMaxSuppression.
+
+An operator samples at coordinates that it computes from its operands. A coordinate has the rounding error of a few
+operations; the sampled value changes with it, by the differences of neighbouring pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import ceil, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.reference.enclosures.linear import (
+    dilations,
+    explicit_pads,
+    integers,
+    optional_tensor,
+    strides,
+    tensor,
+)
+from conformance.reference.numbers.enclosure import Enclosure, add, dot, hull
+from conformance.reference.numbers.precision import format_of
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.numbers.enclosure import Tensor
+
+    Taps = Callable[[Array, int], tuple[Array, Array, Array]]
+
+
+def _roundoff(*operands: Enclosure) -> float:
+    """Return the largest unit of roundoff of some operands."""
+    return max(float(format_of(each.dtype).unit_roundoff) for each in operands)
+
+
+# Sampling with the weights of neighbouring pixels
+
+
+def _neighbours(mode: str) -> Callable[[Array], tuple[Array, Array]]:
+    """Return the function that gives the neighbours of coordinates along one axis and their weights (…, count)."""
+
+    def linear(x: Array) -> tuple[Array, Array]:
+        below = np.floor(x)
+        return np.stack([below, below + 1], -1), np.stack([1 - (x - below), x - below], -1)
+
+    def cubic(x: Array) -> tuple[Array, Array]:
+        places = np.floor(x)[..., np.newaxis] + np.arange(-1, 3)
+        return places, cubic_weights(np.abs(x[..., np.newaxis] - places))
+
+    def nearest(x: Array) -> tuple[Array, Array]:
+        return np.rint(x)[..., np.newaxis], np.ones((*x.shape, 1))
+
+    return {"linear": linear, "cubic": cubic, "nearest": nearest}[mode]
+
+
+def cubic_weights(distances: Array, a: float = -0.75) -> Array:
+    """Return the weights of the cubic convolution with the coefficient `a` (Keys, 1981)."""
+    near = ((a + 2) * distances - (a + 3)) * distances**2 + 1
+    far = ((distances - 5) * distances + 8) * distances * a - 4 * a
+    return np.asarray(np.where(distances <= 1, near, np.where(distances < 2, far, 0.0)))
+
+
+def _taps(mode: str, padding: str = "zeros", *, is_aligned: bool = False) -> Taps:
+    """Return the function that gives the indices of the neighbours along an axis, their weights and which exist."""
+    neighbours = _neighbours(mode)
+
+    def find(x: Array, size: int) -> tuple[Array, Array, Array]:
+        places, weights = neighbours(np.clip(x, -(2.0**50), 2.0**50))
+        indices = places.astype(np.int64)
+        is_inside = np.ones(indices.shape, dtype=bool)
+        if padding == "zeros":
+            is_inside = (indices >= 0) & (indices < size)
+        elif padding == "reflection":
+            period = max(1, 2 * (size - 1) if is_aligned else 2 * size)
+            indices = indices % period
+            indices = np.where(indices >= size, period - indices - (not is_aligned), indices)
+        return np.clip(indices, 0, size - 1), weights, is_inside
+
+    return find
+
+
+def _interpolate(values: Array, x: Sequence[Array], taps: Taps, *, magnitudes: bool = False) -> Array:
+    """Return weighted sums of neighbours (N, C, output sizes) of values (N, C, sizes)."""
+    found = [taps(each, size) for each, size in zip(x, values.shape[2:], strict=True)]
+    batch = np.arange(values.shape[0]).reshape(-1, *[1] * (x[0].ndim - 1))
+    last = np.moveaxis(values, 1, -1)
+    total = np.zeros((*x[0].shape, values.shape[1]))
+    for choice in product(*(range(weights.shape[-1]) for _, weights, _ in found)):
+        parts = [(i[..., k], w[..., k], m[..., k]) for (i, w, m), k in zip(found, choice, strict=True)]
+        weight = np.prod([w for _, w, _ in parts], axis=0)
+        is_inside = np.all([m for *_, m in parts], axis=0)
+        weight = np.where(is_inside, np.abs(weight) if magnitudes else weight, 0.0)[..., np.newaxis]
+        pixels = last[(batch, *(i for i, *_ in parts))]
+        total += np.where(is_inside[..., np.newaxis], weight * pixels, 0.0)
+    return np.moveaxis(total, -1, 1)
+
+
+def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps) -> Enclosure:
+    """Return a tensor sampled at coordinates.
+
+    Args:
+        X: the tensor (N, C, sizes).
+        x: the coordinates along each axis, each (N, output sizes).
+        errors: the errors of the coordinates.
+        taps: the neighbours of a coordinate along an axis and their weights.
+    """
+    value = _interpolate(X.value, x, taps)
+    spread = np.zeros_like(value)
+    for signs in product((-1, 0, 1), repeat=len(x)):
+        shifted = [each + sign * error for each, sign, error in zip(x, signs, errors, strict=True)]
+        spread = np.maximum(spread, np.abs(_interpolate(X.value, shifted, taps) - value))
+    magnitudes = _interpolate(X.magnitude, x, taps, magnitudes=True)
+    error = spread + _interpolate(X.error, x, taps, magnitudes=True)
+    count = taps(np.zeros(1), 4)[1].shape[-1]
+    if count == 1:
+        return Enclosure(value, error, X.dtype)
+    result = X.from_terms(value, magnitudes, np.nan_to_num(error, nan=np.inf), count ** len(x) + 4 * len(x))
+    return replace(result, error=np.where(np.isfinite(magnitudes), result.error, np.inf))
+
+
+_GRID_MODES: Mapping[str, str] = {"bilinear": "linear", "bicubic": "cubic"}
+"""The names of modes below opset 20."""
+
+
+def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose GridSample. The grid has the coordinate of the last axis first, from -1 to 1."""
+    X, grid = tensor(inputs[0]), tensor(inputs[1])
+    given, is_aligned = node.attributes, bool(node.attributes.get("align_corners", 0))
+    u = _roundoff(X, grid)
+    mode = given.get("mode", "linear")
+    x, errors = [], []
+    for axis, size in enumerate(X.shape[2:]):
+        g, error = (part[..., -1 - axis] for part in (grid.value, grid.error))
+        x.append((g + 1) / 2 * (size - 1) if is_aligned else ((g + 1) * size - 1) / 2)
+        errors.append(2 * u * ((np.abs(g) + 1) * size + 1) + error * size / 2)
+    taps = _taps(_GRID_MODES.get(mode, mode), given.get("padding_mode", "zeros"), is_aligned=is_aligned)
+    is_known = np.asarray(np.isfinite(grid.value).all(axis=-1))
+    Y = sample(X, [np.where(is_known, each, 0.0) for each in x], errors, taps)
+    return [Y.leave_open(~is_known[:, np.newaxis])]
+
+
+def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose DeformConv: the convolution of samples between pixels, each multiplied by its mask."""
+    X, W, offset = (tensor(given) for given in inputs[:3])
+    B, mask = optional_tensor(inputs, 3), optional_tensor(inputs, 4)
+    batch, channels, *sizes = X.shape
+    outputs, _, *kernel = W.shape
+    groups, offset_groups = (node.attributes.get(name, 1) for name in ("group", "offset_group"))
+    rank, count, result = len(sizes), prod(kernel), offset.shape[2:]
+    pads = explicit_pads(node, sizes, kernel)
+    shifts = offset.moved(lambda o: o.reshape(batch * offset_groups, count, rank, *result))
+    x, errors = [], []
+    for axis in range(rank):
+        grid = np.arange(result[axis]) * strides(node, rank)[axis] - pads[axis][0]
+        places = grid.reshape([-1 if each == axis else 1 for each in range(rank)])
+        taps = np.indices(kernel)[axis].reshape(-1, *[1] * rank) * dilations(node, rank)[axis]
+        x.append(places + taps + shifts.value[:, :, axis])
+        errors.append(shifts.error[:, :, axis] + 2 * _roundoff(X, offset) * np.abs(x[-1]))
+    split = X.moved(lambda v: v.reshape(batch * offset_groups, channels // offset_groups, *sizes))
+    columns = sample(split, x, errors, _taps("linear"))
+    if mask is not None:
+        columns = columns * mask.moved(lambda m: m.reshape(batch * offset_groups, 1, count, *result))
+    columns = columns.moved(lambda c: c.reshape(batch, groups, channels // groups, count, -1))
+    weights = W.moved(lambda w: w.reshape(groups, outputs // groups, channels // groups, count))
+    Y = dot(columns, weights, lambda c, w: np.einsum("ngckp,gock->ngop", c, w), channels // groups * count)
+    Y = Y.moved(lambda y: y.reshape(batch, outputs, *result))
+    return [Y if B is None else add(Y, B.moved(lambda b: b.reshape(-1, *[1] * rank)), is_fused=True)]
+
+
+def _col2im(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Col2Im: the sums of all elements of columns that belong to a pixel."""
+    X, sizes, block = tensor(inputs[0]), integers(inputs[1]), integers(inputs[2])
+    rank = len(sizes)
+    steps, gaps, pads = strides(node, rank), dilations(node, rank), explicit_pads(node, sizes, block)
+    padded = [size + low + high for size, (low, high) in zip(sizes, pads, strict=True)]
+    counts = [
+        (size - (width - 1) * gap - 1) // step + 1
+        for size, width, gap, step in zip(padded, block, gaps, steps, strict=True)
+    ]
+
+    def put(x: Array) -> Array:
+        columns = x.reshape(x.shape[0], -1, prod(block), *counts)
+        image = np.zeros((*columns.shape[:2], *padded))
+        for number, position in enumerate(product(*map(range, block))):
+            place = tuple(
+                slice(index * gap, index * gap + (many - 1) * step + 1, step)
+                for index, gap, many, step in zip(position, gaps, counts, steps, strict=True)
+            )
+            image[(slice(None), slice(None), *place)] += columns[:, :, number]
+        part = tuple(slice(low, low + size) for (low, _), size in zip(pads, sizes, strict=True))
+        return image[(slice(None), slice(None), *part)]
+
+    return [X.from_terms(put(X.value), put(X.magnitude), put(X.error), prod(block))]
+
+
+# Regions
+
+
+def _axis_samples(
+    start: float, length: float, size: int, count: int, samples: int, error: float
+) -> tuple[Array, Array]:
+    """Return the weights of all pixels of an axis for each sample of each bin, and the errors of the weights.
+
+    A sample beyond -1 or the size has no weight; other samples outside are those of the border.
+    """
+    x = start + (np.arange(count * samples) // samples + (np.arange(count * samples) % samples + 0.5) / samples) * (
+        length / count
+    )
+    inside = np.clip(x, 0, size - 1)
+    distance = np.abs(inside[:, np.newaxis] - np.arange(size))
+    is_sampled = (x >= -1) & (x <= size)
+    is_near_limit = np.minimum(np.abs(x + 1), np.abs(x - size)) <= error
+    weights = np.maximum(0.0, 1 - distance)
+    errors = np.where(is_near_limit[:, np.newaxis], weights, 0.0) + error * (distance < 1 + error)
+    return weights * is_sampled[:, np.newaxis], errors
+
+
+def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose RoiAlign: the mean, or the largest, of samples in each bin of each region.
+
+    The page does not state whether `max` takes the largest sample, or the largest weighted pixel. A region with a
+    negative size is left open.
+    """
+    X, rois, batch = tensor(inputs[0]), tensor(inputs[1]), integers(inputs[2])
+    given, sizes = node.attributes, X.shape[2:]
+    counts = [given.get("output_height", 1), given.get("output_width", 1)]
+    scale, wanted = float(given.get("spatial_scale", 1.0)), given.get("sampling_ratio", 0)
+    is_half = node.opset >= 16 and given.get("coordinate_transformation_mode", "half_pixel") == "half_pixel"
+    if not rois.is_exact:
+        raise Unsupported("rounding of an input decides the regions of RoiAlign")
+    u = _roundoff(X, rois)
+    results, is_open = [], []
+    for roi, image in zip(rois.value, batch, strict=True):
+        matrices, spreads, samples = [], [], []
+        malformed = False
+        for size, count, start, end in zip(sizes, counts, roi[[1, 0]], roi[[3, 2]], strict=True):
+            length = float(end * scale - start * scale)
+            malformed |= length < 0 or not np.isfinite(length)
+            length = length if is_half else max(length, 1.0)
+            ratio = length / count if np.isfinite(length) else 1.0
+            number = wanted or max(0, ceil(ratio))
+            if not wanted and ratio % 1 and abs(ratio - round(ratio)) < 8 * u * max(1.0, ratio):
+                raise Unsupported("rounding decides the number of samples of RoiAlign")
+            error = 6 * u * (abs(start * scale) + abs(end * scale) + 1)
+            W, spread = _axis_samples(start * scale - 0.5 * is_half, length, size, count, max(1, number), error)
+            matrices.append(W * (number > 0))
+            spreads.append(spread)
+            samples.append(max(1, number))
+        part = X.moved(lambda v, i=image: v[i])  # type: ignore[misc]
+        pool = _largest_samples if given.get("mode", "avg") == "max" else _mean_samples
+        results.append(pool(part, matrices, spreads, counts, samples))
+        is_open.append(malformed)
+    if not results:
+        return [X.moved(lambda v: np.zeros((0, v.shape[1], *counts)))]
+    values, errors = (np.stack([getattr(each, name) for each in results]) for name in ("value", "error"))
+    return [Enclosure(values, errors, X.dtype).leave_open(np.array(is_open).reshape(-1, 1, 1, 1))]
+
+
+def _mean_samples(
+    X: Enclosure, W: Sequence[Array], E: Sequence[Array], counts: Sequence[int], samples: Sequence[int]
+) -> Enclosure:
+    w, e = (
+        [each.reshape(count, many, -1).sum(axis=1) for each, count, many in zip(parts, counts, samples, strict=True)]
+        for parts in (W, E)
+    )
+
+    def combine(rows: Array, pixels: Array, columns: Array) -> Array:
+        return np.asarray(rows @ pixels @ columns.T) / prod(samples)
+
+    magnitudes = combine(w[0], X.magnitude, w[1])
+    error = combine(w[0], X.error, w[1])
+    error = error + combine(e[0], X.magnitude, w[1] + e[1]) + combine(w[0], X.magnitude, e[1])
+    return X.from_terms(combine(w[0], X.value, w[1]), magnitudes, error, 4 * prod(samples) + 6)
+
+
+def _largest_samples(
+    X: Enclosure, W: Sequence[Array], E: Sequence[Array], counts: Sequence[int], samples: Sequence[int]
+) -> Enclosure:
+    def reduce(pixels: Array) -> Array:
+        shape = (X.shape[0], counts[0], samples[0], counts[1], samples[1])
+        return np.asarray(pixels.reshape(shape).max(axis=(2, 4)))
+
+    magnitudes = W[0] @ X.magnitude @ W[1].T
+    error = W[0] @ X.error @ W[1].T + E[0] @ X.magnitude @ (W[1] + E[1]).T + W[0] @ X.magnitude @ E[1].T
+    sums = X.from_terms(W[0] @ X.value @ W[1].T, magnitudes, error, 10)
+    # the largest weighted pixel: a neighbour with the weight 0 has the product 0
+    products = np.full(sums.shape, -np.inf)
+    for row, column in product(range(X.shape[1]), range(X.shape[2])):
+        weight = W[0][:, row, np.newaxis] * W[1][:, column]
+        weighted = weight * X.value[:, row, column, np.newaxis, np.newaxis]
+        products = np.where(weight > 0, np.maximum(products, weighted), products)
+    is_between = [(each.max(axis=1) < 1) & (each.max(axis=1) > 0) for each in W]
+    has_zero = ~(is_between[0][:, np.newaxis] & is_between[1])
+    products = np.where(has_zero, np.maximum(products, 0.0), products)
+    largest = Enclosure(reduce(products), reduce(sums.error), X.dtype)
+    return hull(Enclosure(reduce(sums.value), reduce(sums.error), X.dtype), largest)
+
+
+# NonMaxSuppression
+
+
+def non_max_suppression(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return the selected boxes: those with the largest scores that overlap no selected box too much.
+
+    Raises:
+        Unsupported: rounding, or the order of equal scores, decides the result.
+    """
+    boxes, scores = arrays[:2]
+    options = [*arrays[2:], None, None, None]
+    given = [None if each is None or not each.size else float(each.reshape(-1)[0]) for each in options]
+    most, bound, least = int(given[0] or 0), given[1] or 0.0, given[2]
+    corners = _corners(boxes.astype(np.float64), is_centred=bool(node.attributes.get("center_point_box", 0)))
+    selected = []
+    for image, box in enumerate(corners):
+        overlaps, is_exact = _overlaps(box)
+        for kind, score in enumerate(scores[image].astype(np.float64)):
+            order = np.argsort(-score, kind="stable")
+            if least is not None:
+                if (score == least).any():
+                    raise Unsupported("NonMaxSuppression with a score that is the threshold")
+                order = order[score[order] > least]
+            if np.isnan(score).any() or len(np.unique(score[order])) < len(order):
+                raise Unsupported("NonMaxSuppression with equal scores")
+            kept: list[int] = []
+            for each in order:
+                if len(kept) == most:
+                    break
+                found = overlaps[each, kept]
+                if np.any((np.abs(found - bound) < 2.0**-20) & ~is_exact[each, kept]):
+                    raise Unsupported("rounding decides which boxes NonMaxSuppression suppresses")
+                if not np.any(found > bound):
+                    kept.append(int(each))
+            selected += [(image, kind, each) for each in kept]
+    return [np.array(selected, np.int64).reshape(-1, 3)]
+
+
+def _corners(boxes: Array, *, is_centred: bool) -> Array:
+    first, second = boxes[..., :2], boxes[..., 2:]
+    if is_centred:
+        first, second = first - second / 2, first + second / 2
+    return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=-1)
+
+
+def _overlaps(boxes: Array) -> tuple[Array, Array]:
+    """Return the intersection over the union of each pair of boxes, and whether only the quotient rounds in float.
+
+    A box without an area has the intersection 0.
+    """
+
+    def areas(boxes: Array) -> tuple[Array, Array]:
+        low, high = boxes[:, np.newaxis], boxes[np.newaxis]
+        sides = np.minimum(low[..., 2:], high[..., 2:]) - np.maximum(low[..., :2], high[..., :2])
+        common = np.prod(np.maximum(sides, 0), axis=-1)
+        area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=-1)
+        return common, area[:, np.newaxis] + area - common
+
+    (common, union), narrow = areas(boxes), areas(boxes.astype(np.float32))
+    with np.errstate(all="ignore"):
+        overlaps = np.where(common > 0, common / union, 0.0)
+    return overlaps, (narrow[0] == common) & (narrow[1] == union)
+
+
+REGION_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    "GridSample": _grid_sample,
+    "RoiAlign": _roi_align,
+    "DeformConv": _deform_conv,
+    "Col2Im": _col2im,
+}
