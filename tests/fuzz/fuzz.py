@@ -29,7 +29,7 @@ from targets import ENCODINGS, Example, FuzzFailure, Seeds, limit_memory, run_in
 from verbs import slow_verb_targets, verb_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hypothesis.strategies import SearchStrategy
 
@@ -81,13 +81,22 @@ def main() -> int:
         folder = Path(scratch)
         (folder / "seeds").mkdir()
         seeds = Seeds.make(folder / "seeds")
+        verbs = verb_targets(seeds)
         failures, counts = Failures(), Counter[str]()
         deadline = time.monotonic() + options.seconds
         real = threading.Thread(
-            target=run_real_command_line, args=(seeds, folder / "real", options, deadline, failures, counts)
+            target=run_real_command_line,
+            args=({**slow_verb_targets(seeds), **verbs}, folder / "real", options, deadline, failures, counts),
         )
         real.start()
-        fuzz_in_process(seeds, folder / "here", options, deadline, failures, counts)
+        fuzz_in_process(
+            {**reader_targets(seeds), **{name: (strategy, run_in_process) for name, strategy in verbs.items()}},
+            folder / "here",
+            options,
+            deadline,
+            failures,
+            counts,
+        )
         real.join()
     for name, count in sorted(counts.items()):
         print(f"{count:7} {name}")
@@ -98,11 +107,14 @@ def main() -> int:
 
 
 def fuzz_in_process(
-    seeds: Seeds, folder: Path, options: argparse.Namespace, deadline: float, failures: Failures, counts: Counter[str]
+    targets: Mapping[str, tuple[SearchStrategy[Any], Callable[[Any, Path], None]]],
+    folder: Path,
+    options: argparse.Namespace,
+    deadline: float,
+    failures: Failures,
+    counts: Counter[str],
 ) -> None:
     """Fuzz every target in this process, in rounds until the deadline."""
-    targets: dict[str, tuple[SearchStrategy[Any], Callable[[Any, Path], None]]] = dict(reader_targets(seeds))
-    targets |= {name: (strategy, run_in_process) for name, strategy in verb_targets(seeds).items()}
     chosen = {name: target for name, target in targets.items() if options.only in {None, name}}
     round_seed = options.seed
     while chosen and time.monotonic() < deadline:
@@ -145,10 +157,14 @@ def run_round(
 
 
 def run_real_command_line(
-    seeds: Seeds, folder: Path, options: argparse.Namespace, deadline: float, failures: Failures, counts: Counter[str]
+    targets: Mapping[str, SearchStrategy[Example]],
+    folder: Path,
+    options: argparse.Namespace,
+    deadline: float,
+    failures: Failures,
+    counts: Counter[str],
 ) -> None:
     """Run examples of all targets in turn with the real command line and different encodings until the deadline."""
-    targets = {**slow_verb_targets(seeds), **verb_targets(seeds)}
     chosen = {name: target for name, target in targets.items() if options.only in {None, name}}
     number = 0
     while chosen and time.monotonic() < deadline:

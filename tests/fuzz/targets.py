@@ -11,9 +11,9 @@ import io
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,11 +112,18 @@ def write(example: Example, folder: Path) -> None:
 @contextmanager
 def bounded() -> Iterator[None]:
     """Ignore the allowed exceptions; raise `FuzzFailure` if the block exceeds the time limit."""
-    started = time.process_time()
-    with suppress(ConformanceError, SubjectFailure):
-        yield
-    if time.process_time() - started > MAX_SECONDS:
-        raise FuzzFailure(f"takes over {MAX_SECONDS} s")
+    before = signal.signal(signal.SIGPROF, _raise_overtime)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
+    try:
+        with suppress(ConformanceError, SubjectFailure):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _raise_overtime(*_: object) -> None:
+    raise FuzzFailure(f"takes over {MAX_SECONDS} s")
 
 
 def run_in_process(example: Example, folder: Path, encoding: str = "utf-8") -> None:
@@ -157,7 +164,7 @@ def run_really(example: Example, folder: Path, encoding: str) -> None:
         capture_output=True,
         timeout=300,
         check=False,
-        preexec_fn=limit_memory,
+        preexec_fn=_limit_command,
     )
     check_ending(example, ended.returncode, ended.stderr.decode(errors="replace"), folder)
 
@@ -165,6 +172,12 @@ def run_really(example: Example, folder: Path, encoding: str) -> None:
 def limit_memory() -> None:
     """Limit the memory of this process."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+
+
+def _limit_command() -> None:
+    """Limit the memory and the processor time of the process of a command."""
+    limit_memory()
+    resource.setrlimit(resource.RLIMIT_CPU, (int(MAX_SECONDS), int(MAX_SECONDS)))
 
 
 def check_ending(example: Example, status: int | None, stderr: str, folder: Path) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import subprocess
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 from corpora import SMALL
+from fake_backends import AlwaysRight
+from history_stores import add_release, write_three_cases
 from hypothesis import strategies as st
 from models import drawn_model
 from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
@@ -18,6 +22,7 @@ from readers import PROFILE
 from targets import REAL, TOML, WRONG, Example
 
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
+from conformance.history.store import HistoryStore
 
 if TYPE_CHECKING:
     from targets import Seeds
@@ -90,10 +95,56 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
             "--inputs",
             "x.npz",
         ),
+        **_state_targets(seeds),
         "words of report": st.lists(WORDS, max_size=4).map(lambda words: Example(("report", *words))),
         "words of explain": WORDS.map(lambda word: Example(("explain", "--data", corpus, "--", word))),
         "words of list": st.lists(WORDS, max_size=3).map(lambda words: Example(("list", "--data", corpus, *words))),
     }
+
+
+def _state_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
+    """Return the strategies of verbs that continue a job or read a store, with one file of the state corrupted."""
+    model = Path(_model_with_inputs(seeds)).read_bytes()
+    audit = ("audit", "m.onnx", *REFERENCE)
+    blame = ("blame", "m.onnx", *REFERENCE, "-b", WRONG)
+    history = ("history", "show", "onnxruntime", "--store", "kept")
+    home = seeds.folder / "states"
+    home.mkdir(exist_ok=True)
+    (home / "m.onnx").write_bytes(model)
+    subprocess.run([*REAL, *audit, "--resume", "audit/kept"], cwd=home, check=True, stdout=subprocess.DEVNULL)
+    (home / "blame").mkdir()
+    subprocess.run([*REAL, *blame, "--json", "blame/kept"], cwd=home, check=False, stdout=subprocess.DEVNULL)
+    store = HistoryStore(home / "history" / "kept")
+    add_release(store, write_three_cases(home / "three"), "1.19.0", AlwaysRight)
+    return {
+        "state of audit": _corrupted_state(home / "audit", model, (*audit, "--resume", "kept")),
+        "state of blame": _corrupted_state(home / "blame", model, (*blame, "--resume", "kept")),
+        "store of history": _corrupted_state(home / "history", model, (*history, "--html", "o.html")),
+    }
+
+
+def _corrupted_state(folder: Path, model: bytes, arguments: tuple[str, ...]) -> st.SearchStrategy[Example]:
+    """Return a strategy for a command line with the files of a folder, one of them corrupted, and the model."""
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def corrupted(name: str) -> st.SearchStrategy[Example]:
+        return _corrupted_file(name, files[name]).map(
+            lambda content: Example(arguments, {"m.onnx": model, **files, name: content})
+        )
+
+    return st.sampled_from(sorted(name for name in files if files[name])).flatmap(corrupted)
+
+
+def _corrupted_file(name: str, content: bytes) -> st.SearchStrategy[bytes]:
+    if name.endswith(".gz"):
+        unpacked = _corrupted_file(name.removesuffix(".gz"), gzip.decompress(content))
+        return st.one_of(corrupted_bytes(content), unpacked.map(gzip.compress))
+    if not content.startswith(b"{"):
+        return corrupted_bytes(content)
+    try:
+        return corrupted_document(json.loads(content))
+    except ValueError:
+        return corrupted_lines(content)
 
 
 def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
