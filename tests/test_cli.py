@@ -168,3 +168,11 @@ class TestProcess:
             "print(repr(listing.stderr.read()))"
         )
         assert process("python", "-c", program).out == "b''\n"
+
+    def test_interruption_while_the_command_is_imported_prints_nothing(self, process):
+        program = (
+            "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "import onnx_conformance_command, sys; print([name for name in sys.modules if name == 'conformance'])\n"
+            "signal.raise_signal(signal.SIGINT)"
+        )
+        assert process("python", "-u", "-c", program) == (130, "[]\n", "")
