@@ -146,6 +146,14 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("written", "sum * a_scale * b_scale / y_scale"),
         Form("multiplier", "sum * (a_scale * b_scale / y_scale)"),
     ),
+    "Rescaled": (
+        Form("written", "sum * a_scale * b_scale"),
+        Form("multiplier", "sum * (a_scale * b_scale)"),
+    ),
+    "FastGelu": (
+        Form("documented", "X (1 + Tanh(0.797885 X + 0.035677 X^3)) / 2, with the digits of the documentation"),
+        Form("exact", "X (1 + Tanh(Sqrt(2 / pi) (X + 0.044715 X^3))) / 2, the approximation that the digits stand for"),
+    ),
     "LRN": (
         Form("written", "the sum of the squares of the region"),
         Form("running", "the sum of the region before, plus the square that enters, minus the square that leaves"),

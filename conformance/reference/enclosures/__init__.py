@@ -20,6 +20,7 @@ from conformance.reference.enclosures.exact import EXACT_OPERATORS, evaluate_exa
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
 from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES
+from conformance.reference.enclosures.microsoft import MICROSOFT_ENCLOSURES
 from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
@@ -65,9 +66,15 @@ ENCLOSURES: Mapping[str, NodeEnclosure] = {
 """The function that encloses the outputs of each operator of the main domain that rounds, by op_type."""
 
 
+OTHER_DOMAINS: Mapping[str, Mapping[str, NodeEnclosure]] = {"com.microsoft": MICROSOFT_ENCLOSURES}
+"""The functions that enclose the outputs of the operators of other domains, by domain and op_type."""
+
+
 def is_supported(node: Node) -> bool:
     """Return whether `enclose_node` knows the operator of a node. Some of its attributes may still be unsupported."""
-    return node.domain in MAIN_DOMAINS and (node.op_type in ENCLOSURES or node.op_type in EXACT_OPERATORS)
+    if node.domain in MAIN_DOMAINS:
+        return node.op_type in ENCLOSURES or node.op_type in EXACT_OPERATORS
+    return node.op_type in OTHER_DOMAINS.get(node.domain, {})
 
 
 def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -124,24 +131,32 @@ def _enclose_at(level: Level, node: Node, inputs: Sequence[Tensor]) -> list[Tens
     with judged_at(level):
         results = _enclose(node, inputs)
     returned = [result.returned() if isinstance(result, Enclosure) else result for result in results]
-    return leave_open(node, inputs, returned)
+    return leave_open(node, inputs, returned) if node.domain in MAIN_DOMAINS else returned
 
 
 def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    if node.op_type in EXACT_OPERATORS:
+    is_main = node.domain in MAIN_DOMAINS
+    if is_main and node.op_type in EXACT_OPERATORS:
         return evaluate_exactly(node, inputs)
     given = [tensor for tensor in inputs if tensor is not None]
-    if node.op_type not in OF_ANY_TYPE and not any(
-        isinstance(tensor, Enclosure) or is_computed(tensor.dtype) for tensor in given
+    if (
+        is_main
+        and node.op_type not in OF_ANY_TYPE
+        and not any(isinstance(tensor, Enclosure) or is_computed(tensor.dtype) for tensor in given)
     ):
         return evaluate_exactly(node, inputs)
     operands = [_as_enclosure(tensor) for tensor in inputs]
     narrow = next((tensor.dtype for tensor in operands if isinstance(tensor, Enclosure)), None)
-    if narrow is None or not is_strict() or type_name(narrow) not in NARROW or node.op_type not in WIDE_FORMULAS:
-        return ENCLOSURES[node.op_type](node, operands)
+    function = (ENCLOSURES if is_main else OTHER_DOMAINS[node.domain])[node.op_type]
+    is_wide = not is_main or node.op_type in WIDE_FORMULAS
+    if narrow is None or not is_strict() or type_name(narrow) not in NARROW or not is_wide:
+        return function(node, operands)
     wide = [tensor.with_dtype(FLOAT) if isinstance(tensor, Enclosure) else tensor for tensor in operands]
-    results = ENCLOSURES[node.op_type](node, wide)
-    return [result.as_type(narrow) if isinstance(result, Enclosure) else result for result in results]
+    results = function(node, wide)
+    return [
+        result.as_type(narrow) if isinstance(result, Enclosure) and result.dtype == FLOAT else result
+        for result in results
+    ]
 
 
 def _as_enclosure(tensor: Tensor) -> Tensor:

@@ -265,7 +265,7 @@ def _broadcast(X: Enclosure, shape: tuple[int, ...]) -> Enclosure:
     return X.moved(lambda x: np.broadcast_to(x, shape))
 
 
-def _add_operands(operands: Sequence[Enclosure]) -> Enclosure:
+def add_operands(operands: Sequence[Enclosure]) -> Enclosure:
     """Return the sum of some tensors, added in any order."""
     first, *others = operands
     if not others:
@@ -278,7 +278,7 @@ def _add_operands(operands: Sequence[Enclosure]) -> Enclosure:
 
 
 def _sum(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    return [_add_operands([_tensor(given) for given in inputs])]
+    return [add_operands([_tensor(given) for given in inputs])]
 
 
 def _mean(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -289,8 +289,8 @@ def _mean(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [
         admit(
             "Mean",
-            written=lambda: divide(_add_operands(operands), count),
-            scaled=lambda: _add_operands([divide(each, count) for each in operands]),
+            written=lambda: divide(add_operands(operands), count),
+            scaled=lambda: add_operands([divide(each, count) for each in operands]),
         )
     ]
 

@@ -173,15 +173,22 @@ def _require_broadcast(scale: Enclosure, X: Enclosure) -> None:
         raise Unsupported("the scale is not unidirectionally broadcastable to the tensor: the model is invalid")
 
 
+def rms_normalized(X: Enclosure, axes: Sequence[int], epsilon: float) -> tuple[Enclosure, Enclosure]:
+    """Return X / Sqrt(Mean(X * X) + epsilon), and the reciprocal of the root."""
+    root = sqrt(mean(X * X, axes) + epsilon)
+    inverse = 1.0 / root
+    return admit("normalized", written=lambda: X / root, reciprocal=lambda: X * inverse), inverse
+
+
 def _rms_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose RMSNormalization, and the operator SimplifiedLayerNormalization of ONNX Runtime."""
     given, scale = tensor(inputs[0]), tensor(inputs[1])
     rank = len(given.shape)
     _require_broadcast(scale, given)
     axes = list(range(node.attributes.get("axis", -1) % rank, rank))
-    X = given.as_type(_stash_type(node))
-    root = sqrt(mean(X * X, axes) + _epsilon(node))
-    normalized = admit("normalized", written=lambda: X / root, reciprocal=lambda: X * (1.0 / root))
-    return [normalized.as_type(given.dtype) * scale]
+    normalized, inverse = rms_normalized(given.as_type(_stash_type(node)), axes, _epsilon(node))
+    results: list[Tensor] = [normalized.as_type(given.dtype) * scale, inverse]
+    return results[: max(1, len(node.outputs))]
 
 
 def _instance_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -288,6 +295,7 @@ NORMALIZATION_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "LogSoftmax": _softmax,
     "LayerNormalization": _layer_normalization,
     "RMSNormalization": _rms_normalization,
+    "SimplifiedLayerNormalization": _rms_normalization,
     "InstanceNormalization": _instance_normalization,
     "GroupNormalization": _group_normalization,
     "BatchNormalization": _batch_normalization,

@@ -32,7 +32,7 @@ UINT8 = np.dtype(np.uint8)
 """The type of a quantized tensor without a zero point."""
 
 
-def _values(given: Tensor, dtype: np.dtype[Any] | None = None) -> Enclosure:
+def enclose_values(given: Tensor, dtype: np.dtype[Any] | None = None) -> Enclosure:
     """Return a tensor of any numbers as an enclosure, on which operations round to a type, by default to its own."""
     assert given is not None
     if isinstance(given, Enclosure):
@@ -41,7 +41,8 @@ def _values(given: Tensor, dtype: np.dtype[Any] | None = None) -> Enclosure:
     return Enclosure(value, np.zeros_like(value), dtype or given.dtype)
 
 
-def _optional(inputs: Sequence[Tensor], position: int) -> Tensor:
+def optional(inputs: Sequence[Tensor], position: int) -> Tensor:
+    """Return an optional input; None if the node leaves it out."""
     return inputs[position] if len(inputs) > position else None
 
 
@@ -59,7 +60,7 @@ def _spread(part: Enclosure, node: Node, shape: tuple[int, ...], default_axis: i
     return part.moved(lambda x: np.take(np.repeat(x, block, axis), np.arange(shape[axis]), axis))
 
 
-def _quotient(X: Enclosure, scale: Enclosure) -> Enclosure:
+def quotient_by_scale(X: Enclosure, scale: Enclosure) -> Enclosure:
     """Return the quotient by a scale, or at level `must` the product with its reciprocal.
 
     A quotient of known numbers that the type has is exact: at level `must` if the scale is a power of two.
@@ -73,7 +74,7 @@ def _quotient(X: Enclosure, scale: Enclosure) -> Enclosure:
     return replace(quotient, error=np.where(is_exact, 0.0, quotient.error))
 
 
-def _quantize(
+def quantize(
     quotient: Enclosure, zero: Enclosure, to: np.dtype[Any], node: Node, *, are_ties_open: bool = False
 ) -> Tensor:
     """Return a quotient as an element of a quantized type: rounded, moved by the zero point and saturated.
@@ -111,7 +112,7 @@ def _quantize(
 
 
 def _quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, given_scale, given_zero = inputs[0], inputs[1], _optional(inputs, 2)
+    X, given_scale, given_zero = inputs[0], inputs[1], optional(inputs, 2)
     assert X is not None
     assert given_scale is not None
     to = dtype_of(node.attributes["output_dtype"]) if node.attributes.get("output_dtype", 0) else UINT8
@@ -119,19 +120,19 @@ def _quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     computed = dtype_of(node.attributes["precision"]) if node.attributes.get("precision", 0) else given_scale.dtype
     if not is_computed(computed):  # a scale that is an integer, or a power of two
         computed = X.dtype if is_computed(X.dtype) else FLOAT
-    scale = _spread(_values(given_scale, computed), node, X.shape)
-    zero = _spread(_values(np.zeros((), to) if given_zero is None else given_zero, computed), node, X.shape)
-    operand = _values(X) if is_computed(X.dtype) else _values(X, np.dtype(np.float64))
-    quotient = _quotient(operand.as_type(computed), scale)
+    scale = _spread(enclose_values(given_scale, computed), node, X.shape)
+    zero = _spread(enclose_values(np.zeros((), to) if given_zero is None else given_zero, computed), node, X.shape)
+    operand = enclose_values(X) if is_computed(X.dtype) else enclose_values(X, np.dtype(np.float64))
+    quotient = quotient_by_scale(operand.as_type(computed), scale)
     if not is_strict() and computed != FLOAT:
         # a kernel may divide in float, and round the quotient once to an integer
-        wide = _quotient(operand.with_dtype(FLOAT), scale.with_dtype(FLOAT))
+        wide = quotient_by_scale(operand.with_dtype(FLOAT), scale.with_dtype(FLOAT))
         quotient = hull(quotient, wide.with_dtype(computed))
-    return [_quantize(quotient, zero, to, node)]
+    return [quantize(quotient, zero, to, node)]
 
 
 def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, given_scale, given_zero = inputs[0], inputs[1], _optional(inputs, 2)
+    X, given_scale, given_zero = inputs[0], inputs[1], optional(inputs, 2)
     assert X is not None
     assert given_scale is not None
     to = given_scale.dtype
@@ -139,13 +140,13 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         to = dtype_of(node.attributes["output_dtype"])
     if not is_computed(to):
         raise Unsupported(f"DequantizeLinear to the type {to}")
-    scale = _spread(_values(given_scale, to), node, X.shape)
+    scale = _spread(enclose_values(given_scale, to), node, X.shape)
     if is_computed(given_scale.dtype) and given_scale.dtype != to:
-        scale = hull(scale, _spread(_values(given_scale), node, X.shape).as_type(to))
-    difference = _values(X, to)
+        scale = hull(scale, _spread(enclose_values(given_scale), node, X.shape).as_type(to))
+    difference = enclose_values(X, to)
     if given_zero is not None:
         # the difference of integers is exact; that of other numbers is a number of the output's type
-        zero = _spread(_values(given_zero, to), node, X.shape)
+        zero = _spread(enclose_values(given_zero, to), node, X.shape)
         value = difference.value - zero.value
         exact = Enclosure(value, np.zeros_like(value), to)
         difference = exact if is_integer(X.dtype) else difference - zero
@@ -158,7 +159,7 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _dynamic_quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose DynamicQuantizeLinear: the scale, the zero point and the quantized tensor, by the page's formulas."""
-    X = _values(inputs[0])
+    X = enclose_values(inputs[0])
     if not X.value.size or not np.isfinite(X.value).all():
         raise Unsupported("DynamicQuantizeLinear of no elements, or of an infinity or NaN")
     axes = range(len(X.shape))
@@ -167,8 +168,8 @@ def _dynamic_quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tenso
     scale = (largest - smallest) / 255.0
     if not np.any(scale.value - scale.error > 0):
         raise Unsupported("DynamicQuantizeLinear of zeros, whose scale is 0")
-    zero = _quantize(_quotient(-smallest, scale), _values(np.zeros((), UINT8), FLOAT), UINT8, node)
-    return [_quantize(_quotient(X, scale), _values(zero, FLOAT), UINT8, node), scale, zero]
+    zero = quantize(quotient_by_scale(-smallest, scale), enclose_values(np.zeros((), UINT8), FLOAT), UINT8, node)
+    return [quantize(quotient_by_scale(X, scale), enclose_values(zero, FLOAT), UINT8, node), scale, zero]
 
 
 # Operators of quantized tensors
@@ -182,7 +183,7 @@ def _known(given: Tensor) -> Array:
     return given
 
 
-def _centred(given: Tensor, zero: Tensor, place: Callable[[Array], Array]) -> Array:
+def centred(given: Tensor, zero: Tensor, place: Callable[[Array], Array]) -> Array:
     """Return the elements minus the zero points, exactly, in double."""
     X = _known(given).astype(np.float64)
     return X if zero is None else X - place(_known(zero).astype(np.float64))
@@ -196,7 +197,8 @@ def _per_output_channel(rank: int) -> Callable[[Array], Array]:
     return lambda x: x.reshape(-1, *[1] * (rank - 1)) if x.size > 1 else x.reshape(())
 
 
-def _scalar(x: Array) -> Array:
+def as_scalar(x: Array) -> Array:
+    """Return a tensor of one element without its axes, and every other tensor unchanged."""
     return x.reshape(()) if x.size == 1 else x
 
 
@@ -213,8 +215,8 @@ def _accumulated(sums: Array) -> Array:
 
 
 def _matmul_integer(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    A = _centred(inputs[0], _optional(inputs, 2), _per_row)
-    B = _centred(inputs[1], _optional(inputs, 3), _scalar)
+    A = centred(inputs[0], optional(inputs, 2), _per_row)
+    B = centred(inputs[1], optional(inputs, 3), as_scalar)
     return [_accumulated(np.matmul(A, B))]
 
 
@@ -225,8 +227,8 @@ def _convolved(node: Node, x: Array, w: Array) -> Array:
 
 def _conv_integer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     w = _known(inputs[1])
-    x = _centred(inputs[0], _optional(inputs, 2), _scalar)
-    return [_accumulated(_convolved(node, x, _centred(w, _optional(inputs, 3), _per_output_channel(w.ndim))))]
+    x = centred(inputs[0], optional(inputs, 2), as_scalar)
+    return [_accumulated(_convolved(node, x, centred(w, optional(inputs, 3), _per_output_channel(w.ndim))))]
 
 
 def _requantize(sums: Enclosure, scales: Sequence[Enclosure], zero: Tensor, node: Node) -> Tensor:
@@ -241,36 +243,40 @@ def _requantize(sums: Enclosure, scales: Sequence[Enclosure], zero: Tensor, node
         written=lambda: (sums * first * second) / last,
         multiplier=lambda: sums * ((first * second) / last),
     )
-    offset = _values(_scalar(_known(zero)), FLOAT)
-    return _quantize(quotient, offset, zero.dtype, node, are_ties_open=node.op_type == "QLinearConv")
+    offset = enclose_values(as_scalar(_known(zero)), FLOAT)
+    return quantize(quotient, offset, zero.dtype, node, are_ties_open=node.op_type == "QLinearConv")
 
 
 def _qlinear_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = inputs
-    A, B = _centred(a, a_zero, _per_row), _centred(b, b_zero, _scalar)
+    A, B = centred(a, a_zero, _per_row), centred(b, b_zero, as_scalar)
     scales = [
-        _values(each, FLOAT).moved(place)
-        for each, place in ((a_scale, _per_row), (b_scale, _scalar), (y_scale, _scalar))
+        enclose_values(each, FLOAT).moved(place)
+        for each, place in ((a_scale, _per_row), (b_scale, as_scalar), (y_scale, as_scalar))
     ]
     assert a is not None
     if is_integer(a.dtype):
         product = np.matmul(A, B)
         sums = Enclosure(_accumulated(product).astype(np.float64), np.zeros_like(product), np.dtype(np.float64))
         return [_requantize(sums.as_type(FLOAT), scales, y_zero, node)]
-    return [_requantize(matmul(*(_values(each, FLOAT) for each in (A, B))), scales, y_zero, node)]
+    return [_requantize(matmul(*(enclose_values(each, FLOAT) for each in (A, B))), scales, y_zero, node)]
 
 
 def _qlinear_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = inputs[:8]
     rank = _known(w).ndim
-    sums = _convolved(node, _centred(x, x_zero, _scalar), _centred(w, w_zero, _per_output_channel(rank)))
-    if (bias := _optional(inputs, 8)) is not None:
+    sums = _convolved(node, centred(x, x_zero, as_scalar), centred(w, w_zero, _per_output_channel(rank)))
+    if (bias := optional(inputs, 8)) is not None:
         sums = sums + _known(bias).astype(np.float64).reshape(-1, *[1] * (rank - 2))
     whole = Enclosure(_accumulated(sums).astype(np.float64), np.zeros_like(sums), np.dtype(np.float64)).as_type(FLOAT)
-    channels = _values(w_scale, FLOAT).moved(
+    channels = enclose_values(w_scale, FLOAT).moved(
         lambda s: s.reshape(-1, *[1] * (rank - 2)) if s.size > 1 else s.reshape(())
     )
-    scales = [_values(x_scale, FLOAT).moved(_scalar), channels, _values(y_scale, FLOAT).moved(_scalar)]
+    scales = [
+        enclose_values(x_scale, FLOAT).moved(as_scalar),
+        channels,
+        enclose_values(y_scale, FLOAT).moved(as_scalar),
+    ]
     return [_requantize(whole, scales, y_zero, node)]
 
 

@@ -1,0 +1,630 @@
+"""Enclosures of the operators of com.microsoft that the optimizer and the quantizer of ONNX Runtime write.
+
+The source is the documentation of each operator in its schema. An element that it does not determine, such as one of a
+query without a key, is open. A node is not judged if its documentation does not determine an attribute or a shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.reference.enclosures.elementwise import (
+    add_operands,
+    gelu,
+    hard_sigmoid,
+    leaky_relu,
+    relu,
+    sigmoid,
+    softplus,
+    tanh,
+)
+from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
+from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES, integers, matmul, optional_tensor, tensor
+from conformance.reference.enclosures.normalization import Statistics, rms_normalized, softmax
+from conformance.reference.enclosures.quantization import (
+    QUANTIZATION_ENCLOSURES,
+    as_scalar,
+    centred,
+    enclose_values,
+    optional,
+    quantize,
+    quotient_by_scale,
+)
+from conformance.reference.enclosures.sequences import stack
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, multiply
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.numbers.enclosure import Tensor
+
+# Fused operators
+
+
+def _activate(X: Enclosure, name: str, numbers: Sequence[float]) -> Enclosure:
+    """Return the activation that a fused operator names, with its numbers in the order of the attributes.
+
+    Raises:
+        Unsupported: the activation is another one.
+    """
+    if name in ("", "NONE"):
+        return X
+    if name == "Clip":
+        low, high = numbers
+        return X.apply(lambda x: np.clip(x, low, high))
+    if name == "LeakyRelu":
+        return leaky_relu(X, *(numbers[:1] or [float(np.float32(0.01))]))
+    if name == "HardSigmoid":
+        return hard_sigmoid(X, *(numbers[:2] or [float(np.float32(0.2)), 0.5]))
+    functions = {"Relu": relu, "Tanh": tanh, "Sigmoid": sigmoid, "Softplus": softplus, "Gelu": gelu}
+    if name not in functions:
+        raise Unsupported(f"a fused activation {name}")
+    return functions[name](X)
+
+
+def _fused_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose FusedConv: the activation of Conv(X, W, B) + Z."""
+    Y, Z = tensor(LINEAR_ENCLOSURES["Conv"](node, inputs[:3])[0]), optional_tensor(inputs, 3)
+    Y = Y if Z is None else add(Y, Z, is_fused=True)
+    return [_activate(Y, node.attributes.get("activation", ""), node.attributes.get("activation_params", []))]
+
+
+def _fused_gemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    given = node.attributes
+    numbers = [given[name] for name in ("activation_alpha", "activation_beta") if name in given]
+    Y = tensor(LINEAR_ENCLOSURES["Gemm"](node, inputs)[0])
+    return [_activate(Y, given.get("activation", ""), numbers)]
+
+
+def _fused_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose FusedMatMul: alpha A B, with transposed matrices and batches."""
+    given, operands = node.attributes, []
+    for X, name in zip(map(tensor, inputs[:2]), "AB", strict=True):
+        if given.get(f"transBatch{name}", 0):
+            X = X.moved(lambda x: np.moveaxis(x, 0, -2))  # noqa: PLW2901
+        is_transposed = given.get(f"trans{name}", 0) and len(X.shape) > 1
+        operands.append(X.moved(lambda x: np.swapaxes(x, -1, -2)) if is_transposed else X)
+    Y, alpha = matmul(*operands), float(given.get("alpha", 1.0))
+    Y = Y if alpha == 1 else multiply(Y, Y.constant(alpha), is_fused=True)
+    numbers = [given[name] for name in ("activation_alpha", "activation_beta") if name in given]
+    return [_activate(Y, given.get("activation", ""), numbers)]
+
+
+def _fast_gelu(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, bias = tensor(inputs[0]), optional_tensor(inputs, 1)
+    X = X if bias is None else X + bias
+
+    def documented() -> Enclosure:
+        return 0.5 * (X * (1.0 + tanh(0.797885 * X + 0.035677 * (X * X * X))))
+
+    return [admit("FastGelu", documented=documented, exact=lambda: gelu(X, approximate="tanh"))]
+
+
+def _quick_gelu(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, alpha = tensor(inputs[0]), float(node.attributes.get("alpha", np.float32(1.702)))
+    return [X * sigmoid(alpha * X)]
+
+
+def _skip_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose SkipLayerNormalization and SkipSimplifiedLayerNormalization: normalizations of a sum."""
+    is_simplified = node.op_type == "SkipSimplifiedLayerNormalization"
+    gamma, beta = tensor(inputs[2]), None if is_simplified else optional_tensor(inputs, 3)
+    bias = optional_tensor(inputs, 3 if is_simplified else 4)
+    X = add_operands([tensor(inputs[0]), tensor(inputs[1]), *([] if bias is None else [bias])])
+    epsilon, axes = float(node.attributes.get("epsilon", np.float32(1e-12))), [len(X.shape) - 1]
+    if is_simplified:
+        normalized, inverse = rms_normalized(X, axes, epsilon)
+        return [normalized * gamma, None, inverse, X]
+    statistics = Statistics.of(X, axes, epsilon)
+    zero = gamma.moved(np.zeros_like)
+    Y = statistics.scaled(gamma, zero if beta is None else beta)
+    return [Y, statistics.mean, 1.0 / statistics.root, X]
+
+
+def _embed_layer_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose EmbedLayerNormalization; the documentation leaves the index of the mask open."""
+    words, segments, *tables = inputs[:7]
+    positions = inputs[8] if len(inputs) > 8 else None
+    if not isinstance(words, np.ndarray):
+        raise Unsupported("EmbedLayerNormalization of words that are not known")
+    places = np.arange(words.shape[1])[np.newaxis] if positions is None else np.asarray(positions)
+    parts = [tensor(tables[0]).moved(lambda x: x[words]), tensor(tables[1]).moved(lambda x: x[places])]
+    if segments is not None and tables[2] is not None:
+        parts.append(tensor(tables[2]).moved(lambda x: x[np.asarray(segments)]))
+    X = add_operands(parts)
+    statistics = Statistics.of(X, [2], float(node.attributes.get("epsilon", np.float32(1e-12))))
+    return [statistics.scaled(tensor(tables[3]), tensor(tables[4])), None, X]
+
+
+# Attention
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """The operands of an attention, each (batch, heads, length, size of a head).
+
+    Attributes:
+        Q: the queries.
+        K: the keys.
+        V: the values.
+        scale: the factor of the products.
+        is_admitted: which keys each query attends to, in a shape that broadcasts to the products.
+        softcap: the limit of the products; 0 for none.
+        sink: a further element of each softmax, (heads,); None for none.
+    """
+
+    Q: Enclosure
+    K: Enclosure
+    V: Enclosure
+    scale: float
+    is_admitted: Array
+    softcap: float = 0.0
+    sink: Enclosure | None = None
+
+    def attend(self, bias: Enclosure | None) -> tuple[Enclosure, Enclosure]:
+        """Return Softmax(scale Q K' + bias) V, and the softmax. A query without a key has open results."""
+        scores = matmul(self.Q, self.K.moved(lambda k: np.swapaxes(k, -1, -2)))
+        scores = multiply(scores, scores.constant(self.scale), is_fused=True)
+        if self.softcap:
+            scores = self.softcap * tanh(scores / self.softcap)
+        scores = scores if bias is None else add(scores, bias, is_fused=True)
+        is_admitted = np.broadcast_to(self.is_admitted, scores.shape)
+        masked = Enclosure(
+            np.where(is_admitted, scores.value, -np.inf), np.where(is_admitted, scores.error, 0.0), scores.dtype
+        )
+        has_key = np.asarray((masked.value > MASKED).any(axis=-1, keepdims=True))
+        if self.sink is not None:
+            shape = (*scores.shape[:-1], 1)
+            sink = self.sink.moved(lambda s: np.broadcast_to(s.reshape(1, -1, 1, 1), shape))
+            joined = stack([masked, sink], -1, joins=True)
+            weights = softmax(tensor(joined), [3]).moved(lambda p: p[..., :-1])
+        else:
+            weights = softmax(masked, [3])
+        weights = replace(weights, error=np.where(is_admitted, weights.error, 0.0))
+        Y = matmul(weights, self.V)
+        return Y.leave_open(np.broadcast_to(~has_key, Y.shape)), weights.leave_open(~has_key)
+
+
+MASKED = -9000.0
+"""A product below which a query may attend to a masked key: kernels add about -10,000 to products that are masked."""
+
+
+def _split_heads(X: Enclosure, heads: int) -> Enclosure:
+    """Return (batch, length, heads times size) as (batch, heads, length, size)."""
+    batch, length, width = X.shape
+    return X.moved(lambda x: x.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3))
+
+
+def _join_heads(X: Enclosure) -> Enclosure:
+    return X.moved(lambda x: x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1))
+
+
+def _admitted(mask: Tensor, batch: int, queries: int, keys: int, *, is_causal: bool) -> Array:
+    """Return which keys each query attends to, for a mask of any documented shape.
+
+    Raises:
+        Unsupported: the mask has another shape.
+    """
+    positions = np.arange(keys)
+    result = np.ones((batch, 1, queries, keys), dtype=bool)
+    if is_causal:
+        result &= positions <= np.arange(keys - queries, keys)[:, np.newaxis]
+    if mask is None:
+        return result
+    given = np.asarray(mask)
+    if given.shape == (batch,):
+        return np.asarray(result & (positions < given.reshape(-1, 1, 1, 1)))
+    if given.shape == (2 * batch,):
+        ends, starts = (part.reshape(-1, 1, 1, 1) for part in (given[:batch], given[batch:]))
+        return np.asarray(result & (positions >= starts) & (positions < ends))
+    if given.shape in ((batch, keys), (batch, queries, keys)):
+        return np.asarray(result & (given.reshape(batch, 1, -1, keys) != 0))
+    raise Unsupported(f"a mask of the shape {list(given.shape)}")
+
+
+def _scale_of(node: Node, size: int) -> float:
+    return float(node.attributes.get("scale", 0.0)) or 1 / np.sqrt(size)
+
+
+def _attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Attention: the projections of the input by merged weights, then an attention."""
+    weights, bias = tensor(inputs[1]), optional_tensor(inputs, 2)
+    projected = matmul(tensor(inputs[0]), weights)
+    projected = projected if bias is None else add(projected, bias, is_fused=True)
+    return _attend_projected(node, projected, optional(inputs, 3), optional(inputs, 4), optional_tensor(inputs, 5))
+
+
+def _attend_projected(
+    node: Node, projected: Enclosure, mask: Tensor, past: Tensor, attention_bias: Enclosure | None
+) -> list[Tensor]:
+    given, heads = node.attributes, node.attributes["num_heads"]
+    if given.get("do_rotary", 0) or given.get("past_present_share_buffer", 0):
+        raise Unsupported(f"{node.op_type} with a rotary embedding or a shared buffer")
+    sizes = given.get("qkv_hidden_sizes") or [projected.shape[-1] // 3] * 3
+    ends = np.cumsum(sizes)
+    Q, K, V = (
+        _split_heads(projected.moved(lambda x, e=end, s=size: x[..., e - s : e]), heads)  # type: ignore[misc]
+        for end, size in zip(ends, sizes, strict=True)
+    )
+    if past is not None:
+        before = tensor(past)
+        K, V = (
+            tensor(stack([before.moved(lambda x, k=k: x[k]), each], 2, joins=True))  # type: ignore[misc]
+            for k, each in enumerate((K, V))
+        )
+    is_causal = bool(given.get("unidirectional", 0))
+    is_admitted = _admitted(mask, Q.shape[0], Q.shape[2], K.shape[2], is_causal=is_causal)
+    Y, _ = _Heads(Q, K, V, _scale_of(node, Q.shape[3]), is_admitted).attend(attention_bias)
+    present = stack([K, V], 0) if K.shape == V.shape else None
+    return [_join_heads(Y), present]
+
+
+def _multi_head_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose MultiHeadAttention, with separate or packed queries, keys and values, a mask, a bias and a cache."""
+    query, key, value, bias, mask, attention_bias, past_key, past_value, length, beams = [*inputs, *[None] * 10][:10]
+    if length is not None or beams is not None:
+        raise Unsupported("MultiHeadAttention with a shared buffer or beams")
+    heads, Q = node.attributes["num_heads"], tensor(query)
+    parts: list[Enclosure]
+    if len(Q.shape) == 5:
+        parts = [Q.moved(lambda x, k=k: x[:, :, :, k].transpose(0, 2, 1, 3)) for k in range(3)]  # type: ignore[misc]
+    else:
+        packed = tensor(key)
+        if len(packed.shape) == 5:
+            pair = [packed.moved(lambda x, k=k: x[:, :, :, k].transpose(0, 2, 1, 3)) for k in range(2)]  # type: ignore[misc]
+        else:
+            pair = [each if len(each.shape) == 4 else _split_heads(each, heads) for each in map(tensor, (key, value))]
+        parts = [_split_heads(Q, heads), *pair]
+    if bias is not None:
+        ends = np.cumsum([heads * part.shape[3] for part in parts])
+        pieces = (
+            tensor(bias).moved(lambda b, e=end, p=part: b[e - heads * p.shape[3] : e].reshape(heads, 1, -1))  # type: ignore[misc]
+            for end, part in zip(ends, parts, strict=True)
+        )
+        is_cache = query is not None and len(Q.shape) == 3 and len(tensor(key).shape) == 4
+        parts = [
+            part if is_cache and number else part + piece
+            for number, (part, piece) in enumerate(zip(parts, pieces, strict=True))
+        ]
+    if past_key is not None:
+        cached = ((past_key, parts[1]), (past_value, parts[2]))
+        parts[1:] = [tensor(stack([tensor(past), each], 2, joins=True)) for past, each in cached]
+    Q, K, V = parts
+    is_causal = bool(node.attributes.get("unidirectional", 0))
+    is_admitted = _admitted(mask, Q.shape[0], Q.shape[2], K.shape[2], is_causal=is_causal)
+    given_bias = None if attention_bias is None else tensor(attention_bias)
+    Y, weights = _Heads(Q, K, V, _scale_of(node, Q.shape[3]), is_admitted).attend(given_bias)
+    return [_join_heads(Y), K, V, weights]
+
+
+def _rotate(X: Enclosure, cosines: Enclosure, sines: Enclosure, *, is_interleaved: bool) -> Enclosure:
+    """Return pairs of elements of heads (batch, heads, length, size) rotated by angles (batch, length, pairs)."""
+    pairs = cosines.shape[-1]
+    c, s = (each.moved(lambda a: a[:, np.newaxis]) for each in (cosines, sines))
+    first, second = (
+        X.moved(lambda x, k=k: x[..., k : 2 * pairs : 2] if is_interleaved else x[..., k * pairs : (k + 1) * pairs])  # type: ignore[misc]
+        for k in range(2)
+    )
+    rotated = first * c - second * s, second * c + first * s
+    parts = [stack(rotated, -1)] if is_interleaved else list(rotated)
+    if is_interleaved:
+        parts = [tensor(parts[0]).moved(lambda x: x.reshape(*x.shape[:-2], -1))]
+    return tensor(stack([*parts, X.moved(lambda x: x[..., 2 * pairs :])], -1, joins=True))
+
+
+def _angles(positions: Array, caches: Sequence[Tensor]) -> list[Enclosure]:
+    return [tensor(each).moved(lambda c: c[positions]) for each in caches]
+
+
+def _rotary_embedding(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, given, caches, attributes = tensor(inputs[0]), np.asarray(inputs[1]), inputs[2:4], node.attributes
+    if attributes.get("is_packed_batching", 0) or attributes.get("scale", 1.0) != 1.0:
+        raise Unsupported("RotaryEmbedding of packed batches, or with a scale")
+    pairs, is_flat = tensor(caches[0]).shape[1], len(X.shape) == 3
+    heads = attributes.get("num_heads", 0) or X.shape[-1] // (2 * pairs)
+    H = _split_heads(X, heads) if is_flat else X
+    positions = given if given.ndim == 2 else given.reshape(-1, 1) + np.arange(H.shape[2])
+    positions = np.broadcast_to(positions, (H.shape[0], H.shape[2]))
+    Y = _rotate(H, *_angles(positions, caches), is_interleaved=bool(attributes.get("interleaved", 0)))
+    return [_join_heads(Y) if is_flat else Y]
+
+
+def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose GroupQueryAttention with a cache that grows, or a buffer in which all sequences have the same length."""
+    names = ("query", "key", "value", "past_key", "past_value", "lengths", "total", "cos", "sin", "positions", "bias")
+    given = dict(zip((*names, "sink", "k_scale", "v_scale", "q_norm", "k_norm", "chunks"), inputs, strict=False))
+    attributes, Q = node.attributes, tensor(given["query"])
+    heads, groups = attributes["num_heads"], attributes["kv_num_heads"]
+    if any(given.get(name) is not None for name in ("k_scale", "v_scale", "q_norm", "k_norm", "chunks")):
+        raise Unsupported("GroupQueryAttention with a quantized cache, normalized heads or padded chunks")
+    total = integers(given["total"])[0]
+    if attributes.get("sliding_window_cache", 0) or 0 < attributes.get("local_window_size", -1) < total:
+        raise Unsupported("GroupQueryAttention with a window")
+    if given.get("key") is None:
+        size = Q.shape[-1] // (heads + 2 * groups)
+        ends = np.cumsum([heads * size, groups * size, groups * size])
+        bounds = list(zip([0, *ends[:-1]], ends, strict=True))
+        Q, K, V = (Q.moved(lambda x, a=a, b=b: x[..., a:b]) for a, b in bounds)  # type: ignore[misc]
+    else:
+        K, V = tensor(given["key"]), tensor(given["value"])
+    Q, K, V = _split_heads(Q, heads), _split_heads(K, groups), _split_heads(V, groups)
+    length, start = Q.shape[2], total - Q.shape[2]
+    if any(each + 1 != total for each in integers(given["lengths"])) or start < 0:
+        raise Unsupported("GroupQueryAttention of sequences of different lengths")
+    if attributes.get("do_rotary", 0):
+        positions = given.get("positions")
+        places = np.arange(start, total) if positions is None else np.asarray(positions)
+        angles = _angles(np.broadcast_to(places, (Q.shape[0], length)), (given["cos"], given["sin"]))
+        is_interleaved = bool(attributes.get("rotary_interleaved", 0))
+        Q, K = (_rotate(each, *angles, is_interleaved=is_interleaved) for each in (Q, K))
+    caches = [given.get("past_key"), given.get("past_value")]
+    presents = [
+        each if past is None else tensor(stack([tensor(past).moved(lambda p: p[:, :, :start]), each], 2, joins=True))
+        for past, each in zip(caches, (K, V), strict=True)
+    ]
+    sink = given.get("sink")
+    smooth = attributes.get("smooth_softmax", -1) > 0
+    zeros = Enclosure(np.zeros(heads), np.zeros(heads), Q.dtype)
+    bias = given.get("bias")
+    keys, values = (each.moved(lambda x: np.repeat(x, heads // groups, axis=1)) for each in presents)
+    attention = _Heads(
+        *(Q, keys, values, _scale_of(node, Q.shape[3])),
+        _admitted(None, Q.shape[0], length, total, is_causal=bool(attributes.get("causal", 1))),
+        float(attributes.get("softcap", 0.0)),
+        tensor(sink) if sink is not None else zeros if smooth else None,
+    )
+    Y, _ = attention.attend(None if bias is None else tensor(bias))
+    return [_join_heads(Y), *(_in_buffer(each, past) for each, past in zip(presents, caches, strict=True))]
+
+
+def _in_buffer(present: Enclosure, past: Tensor) -> Enclosure:
+    """Return a cache in a buffer that is longer; its further rows are open."""
+    more = 0 if past is None else past.shape[2] - present.shape[2]
+    if more <= 0:
+        return present
+    is_open = np.arange(present.shape[2] + more).reshape(1, 1, -1, 1) >= present.shape[2]
+    return present.moved(lambda x: np.pad(x, [(0, 0), (0, 0), (0, more), (0, 0)])).leave_open(is_open)
+
+
+# Quantized operators
+
+
+def _dequantized(x: Tensor, scale: Tensor, zero: Tensor, place: Callable[[Array], Array] = as_scalar) -> Enclosure:
+    """Return the numbers of quantized elements: the exact difference to the zero point times the scale."""
+    difference = centred(x, zero, place)
+    exact = Enclosure(difference, np.zeros_like(difference), FLOAT)
+    return exact * enclose_values(scale, FLOAT).moved(place)
+
+
+def _requantized(Y: Enclosure, scale: Tensor, zero: Tensor, to: np.dtype[np.generic], node: Node) -> Tensor:
+    """Return numbers as elements of a quantized type. The documentation states no rounding of a tie."""
+    offset = enclose_values(np.zeros((), to) if zero is None else zero, FLOAT).moved(as_scalar)
+    quotient = quotient_by_scale(Y, enclose_values(scale, FLOAT).moved(as_scalar))
+    return quantize(quotient, offset, to, node, are_ties_open=True)
+
+
+def _qlinear_binary(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose QLinearAdd and QLinearMul; kernels also combine the scales and the zero points first."""
+    a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero = [*inputs, None][:8]
+    assert a is not None
+    A, B = _dequantized(a, a_scale, a_zero), _dequantized(b, b_scale, b_zero)
+    zero = 0.0 if c_zero is None else np.abs(np.asarray(c_zero).astype(np.float64))
+    scale = np.abs(enclose_values(c_scale).value)
+    if node.op_type == "QLinearAdd":
+        whole = [
+            enclose_values(s).value
+            * (np.abs(np.asarray(x).astype(float)) + (0.0 if z is None else np.abs(np.asarray(z).astype(float))))
+            for x, s, z in ((a, a_scale, a_zero), (b, b_scale, b_zero))
+        ]
+        total = A + B
+        magnitudes = whole[0] + whole[1] + zero * scale
+    else:
+        total = A * B
+        magnitudes = total.magnitude + zero * scale
+    combined = total.from_terms(total.value, np.broadcast_to(magnitudes, total.shape), 0 * total.value, 6)
+    return [_requantized(hull(total, combined), c_scale, c_zero, a.dtype, node)]
+
+
+def _qlinear(function: Callable[[Node, Enclosure], Enclosure]) -> NodeEnclosure:
+    """Return the enclosure of a function of one quantized tensor: dequantized, computed, and quantized."""
+
+    def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+        x, x_scale, x_zero, y_scale, y_zero = [*inputs, None][:5]
+        assert x is not None
+        X, is_last = _dequantized(x, x_scale, x_zero), bool(node.attributes.get("channels_last", 0))
+        X = X.moved(lambda v: np.moveaxis(v, -1, 1)) if is_last else X
+        Y = function(node, X)
+        Y = Y.moved(lambda v: np.moveaxis(v, 1, -1)) if is_last else Y
+        return [_requantized(Y, y_scale, y_zero, x.dtype, node)]
+
+    return enclose
+
+
+def _softmax_of(node: Node, X: Enclosure) -> Enclosure:
+    rank = len(X.shape)
+    axis = node.attributes.get("axis", -1) % rank
+    return softmax(X, [axis] if node.attributes.get("opset", 13) >= 13 else list(range(axis, rank)))
+
+
+def _pooled(name: str) -> Callable[[Node, Enclosure], Enclosure]:
+    return lambda node, X: tensor(IMAGE_ENCLOSURES[name](replace(node, opset=22), [X])[0])
+
+
+def _qlinear_concat(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    scale, zero, *parts = inputs
+    assert zero is not None
+    numbers = [_dequantized(*each) for each in zip(parts[::3], parts[1::3], parts[2::3], strict=True)]
+    joined = tensor(stack(numbers, node.attributes["axis"], joins=True))
+    return [_requantized(joined, scale, zero, zero.dtype, node)]
+
+
+def _qlinear_where(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale, z_zero = inputs
+    assert x is not None
+    A, B = _dequantized(x, x_scale, x_zero), _dequantized(y, y_scale, y_zero)
+    chosen = np.asarray(condition)
+    Z = Enclosure(np.where(chosen, A.value, B.value), np.where(chosen, A.error, B.error), FLOAT)
+    return [_requantized(Z, z_scale, z_zero, x.dtype, node)]
+
+
+def _scaled_product(
+    A: Enclosure, B: Array, scales: Sequence[Enclosure], bias: Enclosure | None, dtype: np.dtype[np.generic]
+) -> Enclosure:
+    """Return a product of integers times two scales, in either order, plus a bias."""
+    exact = Enclosure(B, np.zeros_like(B), np.dtype(np.float64))
+    sums = matmul(A.with_dtype(np.dtype(np.float64)), exact)
+    if A.is_exact:
+        sums = replace(sums, error=np.zeros_like(sums.error))
+    first, second = scales
+    product = sums.as_type(dtype)
+    Y = admit("Rescaled", written=lambda: product * first * second, multiplier=lambda: product * (first * second))
+    return Y if bias is None else Y + bias
+
+
+def _matmul_integer_to_float(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    a, b, a_scale, b_scale, a_zero, b_zero, bias = [*inputs, None, None, None][:7]
+    A, scale = centred(a, a_zero, as_scalar), tensor(a_scale)
+    exact = Enclosure(A, np.zeros_like(A), FLOAT)
+    scales = [scale.moved(as_scalar), tensor(b_scale).moved(as_scalar)]
+    B = centred(b, b_zero, as_scalar)
+    return [_scaled_product(exact, B, scales, None if bias is None else tensor(bias), scale.dtype)]
+
+
+def _dynamic_quantize_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose DynamicQuantizeMatMul: DynamicQuantizeLinear of A, a product of integers, and both scales."""
+    X, b, b_scale, b_zero, bias = [*inputs, None, None][:5]
+    quantized, scale, zero = QUANTIZATION_ENCLOSURES["DynamicQuantizeLinear"](node, [X])
+    double = np.dtype(np.float64)
+    A = enclose_values(quantized, double) - enclose_values(zero, double)
+    scales = [tensor(scale), tensor(b_scale).moved(as_scalar)]
+    if enclose_values(quantized).is_exact and enclose_values(zero).is_exact:
+        A = replace(A, error=np.zeros_like(A.error))
+    B = centred(b, b_zero, as_scalar)
+    return [_scaled_product(A, B, scales, None if bias is None else tensor(bias), FLOAT)]
+
+
+def _qgemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose QGemm: alpha a_scale b_scale (A B + C), as a number or quantized."""
+    a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero = [*inputs, *[None] * 3][:9]
+    given = node.attributes
+    A, B = centred(a, a_zero, as_scalar), centred(b, b_zero, _per_row if given.get("transB", 0) else as_scalar)
+    A, B = A.T if given.get("transA", 0) else A, B.T if given.get("transB", 0) else B
+    sums = A @ B + (0.0 if c is None else np.asarray(c).astype(np.float64))
+    exact = Enclosure(sums, np.zeros_like(sums), np.dtype(np.float64)).as_type(FLOAT)
+    first, second = (enclose_values(each, FLOAT).moved(as_scalar) for each in (a_scale, b_scale))
+    factor = float(given.get("alpha", 1.0)) * first
+    Y = admit("Rescaled", written=lambda: exact * factor * second, multiplier=lambda: exact * (factor * second))
+    if y_scale is None:
+        return [Y]
+    assert y_zero is not None
+    return [_requantized(Y, y_scale, y_zero, y_zero.dtype, node)]
+
+
+def _per_row(x: Array) -> Array:
+    return x.reshape(-1, 1) if x.size > 1 else x.reshape(())
+
+
+def _qattention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    x, w, bias, x_scale, w_scale, mask, x_zero, w_zero, past = [*inputs, *[None] * 4][:9]
+    A = centred(x, x_zero, as_scalar)
+    scales = [tensor(x_scale).moved(as_scalar), tensor(w_scale).moved(as_scalar)]
+    exact = Enclosure(A, np.zeros_like(A), FLOAT)
+    projected = _scaled_product(exact, centred(w, w_zero, as_scalar), scales, tensor(bias), FLOAT)
+    return _attend_projected(node, projected, mask, past, None)
+
+
+def _matmul_nbits(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose MatMulNBits: a product with weights of a few bits that have a scale for each block.
+
+    With the accuracy level 4 a kernel may quantize A to eight bits in blocks.
+    """
+    A, b, scales, zeros, groups, bias = [*inputs, *[None] * 4][:6]
+    given = node.attributes
+    bits, block, rows, columns = (given.get(name, 4) for name in ("bits", "block_size", "N", "K"))
+    X, S = tensor(A), tensor(scales)
+    packed = np.asarray(b)
+    if bits not in (2, 4, 8) or given.get("weight_prepacked", 0) or not packed.size:
+        raise Unsupported("MatMulNBits with prepacked or omitted weights, or with odd bits")
+    if groups is not None and np.any(np.asarray(groups) != np.arange(columns) // block):
+        raise Unsupported("MatMulNBits with an order of groups")
+    count = -(-columns // block)
+    quantized = _unpacked(packed.reshape(rows, count, -1), bits)[..., :block].astype(np.float64)
+    if zeros is None:
+        zero = Enclosure(np.full((rows, count, 1), 2.0 ** (bits - 1)), np.zeros((rows, count, 1)), S.dtype)
+    elif isinstance(zeros, np.ndarray):
+        points = _unpacked(zeros.reshape(rows, -1), bits)[:, :count, np.newaxis].astype(np.float64)
+        zero = Enclosure(points, np.zeros_like(points), S.dtype)
+    else:
+        zero = tensor(zeros).moved(lambda z: z.reshape(rows, count, 1))
+    W = (Enclosure(quantized, np.zeros_like(quantized), S.dtype) - zero) * S.moved(lambda s: s.reshape(rows, count, 1))
+    W = W.moved(lambda w: w.reshape(rows, -1)[:, :columns].T)
+    if given.get("accuracy_level", 0) == 4:
+        X = _in_eight_bits(X, block)
+    Y = matmul(X, W)
+    return [Y if bias is None else add(Y, tensor(bias), is_fused=True)]
+
+
+def _unpacked(packed: Array, bits: int) -> Array:
+    """Return the elements that bytes contain along the last axis, low bits first."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    parts = (packed.astype(np.uint8)[..., np.newaxis] >> shifts) & (2**bits - 1)
+    return np.asarray(parts.reshape(*packed.shape[:-1], -1))
+
+
+def _in_eight_bits(X: Enclosure, block: int) -> Enclosure:
+    """Return a tensor that may be quantized to integers from -127 to 127 in blocks along its last axis."""
+    starts = np.arange(0, X.shape[-1], block)
+    largest = np.repeat(np.maximum.reduceat(X.magnitude, starts, axis=-1), block, axis=-1)[..., : X.shape[-1]]
+    return replace(X, error=X.error + largest * (1 / 254 + 2.0**-16))
+
+
+def _nhwc_max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    x = inputs[0]
+    assert isinstance(x, np.ndarray)
+    (Y,) = IMAGE_ENCLOSURES["MaxPool"](node, [np.moveaxis(x, -1, 1)])
+    return [np.moveaxis(np.asarray(Y), 1, -1)]
+
+
+MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    "FusedConv": _fused_conv,
+    "FusedGemm": _fused_gemm,
+    "FusedMatMul": _fused_matmul,
+    "FusedMatMulActivation": _fused_matmul,
+    "TransposeMatMul": _fused_matmul,
+    "Gelu": lambda _, inputs: [gelu(tensor(inputs[0]))],
+    "BiasGelu": lambda _, inputs: [gelu(tensor(inputs[0]) + tensor(inputs[1]))],
+    "BiasAdd": lambda _, inputs: [add_operands([tensor(each) for each in inputs])],
+    "FastGelu": _fast_gelu,
+    "QuickGelu": _quick_gelu,
+    "SkipLayerNormalization": _skip_normalization,
+    "SkipSimplifiedLayerNormalization": _skip_normalization,
+    "EmbedLayerNormalization": _embed_layer_normalization,
+    "Attention": _attention,
+    "MultiHeadAttention": _multi_head_attention,
+    "GroupQueryAttention": _group_query_attention,
+    "RotaryEmbedding": _rotary_embedding,
+    "QuantizeLinear": QUANTIZATION_ENCLOSURES["QuantizeLinear"],
+    "DequantizeLinear": QUANTIZATION_ENCLOSURES["DequantizeLinear"],
+    "QLinearAdd": _qlinear_binary,
+    "QLinearMul": _qlinear_binary,
+    "QLinearLeakyRelu": _qlinear(lambda node, X: leaky_relu(X, float(node.attributes.get("alpha", np.float32(0.01))))),
+    "QLinearSigmoid": _qlinear(lambda _, X: sigmoid(X)),
+    "QLinearSoftmax": _qlinear(_softmax_of),
+    "QLinearAveragePool": _qlinear(_pooled("AveragePool")),
+    "QLinearGlobalAveragePool": _qlinear(_pooled("GlobalAveragePool")),
+    "QLinearConcat": _qlinear_concat,
+    "QLinearWhere": _qlinear_where,
+    "MatMulIntegerToFloat": _matmul_integer_to_float,
+    "DynamicQuantizeMatMul": _dynamic_quantize_matmul,
+    "QGemm": _qgemm,
+    "QAttention": _qattention,
+    "MatMulNBits": _matmul_nbits,
+    "NhwcMaxPool": _nhwc_max_pool,
+}
+"""The function that encloses the outputs of each operator of com.microsoft, by op_type."""

@@ -1,0 +1,188 @@
+"""Operators of com.microsoft contain what ONNX Runtime returns and what their formulas give, and little else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+from conformance.models.arrays import type_name
+from conformance.reference.enclosures import enclose_node
+from conformance.reference.nodes import Node
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+
+DOMAIN = "com.microsoft"
+RANDOM = np.random.default_rng(0)
+
+
+def numbers(*shape: int) -> Any:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def steps(*shape: int, dtype: Any = np.uint8) -> Any:
+    limits = np.iinfo(dtype)
+    return RANDOM.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+
+def make_model(op_type: str, inputs: list[Any], outputs: int, domain: str, **attributes: Any) -> onnx.ModelProto:
+    names = ["" if each is None else f"i{k}" for k, each in enumerate(inputs)]
+    node = helper.make_node(op_type, names, [f"o{k}" for k in range(outputs)], domain=domain, **attributes)
+    given = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.DataType.Value(type_name(each.dtype).upper()), each.shape)
+        for name, each in zip(names, inputs, strict=True)
+        if name
+    ]
+    results = [onnx.ValueInfoProto(name=name) for name in node.output]
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid(DOMAIN, 1)]
+    return helper.make_model(helper.make_graph([node], "g", given, results), opset_imports=imports, ir_version=10)
+
+
+def run(op_type: str, inputs: list[Any], outputs: int = 1, domain: str = DOMAIN, **attributes: Any) -> list[Any]:
+    """Return what ONNX Runtime computes."""
+    model = make_model(op_type, inputs, outputs, domain, **attributes)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    given = {f"i{k}": each for k, each in enumerate(inputs) if each is not None}
+    return list(session.run(None, given))
+
+
+def enclose(op_type: str, inputs: list[Any], outputs: int = 1, domain: str = DOMAIN, **attributes: Any) -> list[Any]:
+    names = (tuple(f"{kind}{k}" for k in range(count)) for kind, count in (("i", len(inputs)), ("o", outputs)))
+    return enclose_node(Node(op_type, *names, attributes, 21 if domain == "" else 1, domain), inputs)
+
+
+def is_noticed(array: Any, tensor: Any) -> bool:
+    """Return whether numbers times 1.01, or elements that are three steps away, are not admissible."""
+    if array.dtype.kind == "f":
+        return not admissible_mask((array * 1.01).astype(array.dtype), tensor).all()
+    limits = np.iinfo(array.dtype)
+    moved = np.where(array.astype(int) + 3 > limits.max, array.astype(int) - 3, array.astype(int) + 3)
+    return not admissible_mask(moved.astype(array.dtype), tensor).any()
+
+
+S, Z, M = np.float32(0.02), np.uint8(120), np.float32(0.05)
+X = numbers(2, 3, 8)
+HEADS = {"num_heads": 2}
+MASK = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+CACHE = numbers(2, 2, 4, 4), numbers(2, 2, 4, 4)
+QKV = numbers(1, 3, 64), numbers(1, 3, 32), numbers(1, 3, 32)
+GROWING = numbers(1, 2, 4, 16), numbers(1, 2, 4, 16)
+LENGTHS = np.full(1, 6, np.int32)
+GROUPS = {"num_heads": 4, "kv_num_heads": 2}
+WIDE_ANGLES = np.cos(numbers(16, 8)), np.sin(numbers(16, 8))
+ANGLES = np.cos(numbers(16, 2)), np.sin(numbers(16, 2))
+
+CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
+    ("FusedConv", [numbers(1, 2, 5, 5), numbers(3, 2, 3, 3), numbers(3)], 1, {"activation": "Relu"}),
+    (
+        "FusedConv",
+        [numbers(1, 2, 5, 5), numbers(2, 2, 3, 3), None, numbers(1, 2, 5, 5)],
+        1,
+        {"activation": "HardSigmoid", "activation_params": [0.25, 0.5], "pads": [1, 1, 1, 1]},
+    ),
+    ("FusedGemm", [numbers(3, 4), numbers(4, 2), numbers(2)], 1, {"activation": "Tanh"}),
+    ("FusedMatMul", [numbers(2, 4, 3), numbers(2, 4, 5)], 1, {"transA": 1, "alpha": 0.25}),
+    ("FusedMatMul", [numbers(3, 2, 4), numbers(2, 4, 5)], 1, {"transBatchA": 1}),
+    ("Gelu", [X], 1, {}),
+    ("BiasGelu", [X, numbers(8)], 1, {}),
+    ("FastGelu", [X, numbers(8)], 1, {}),
+    ("QuickGelu", [X], 1, {}),
+    ("SkipLayerNormalization", [X, numbers(2, 3, 8), numbers(8), numbers(8), numbers(8)], 4, {"epsilon": 1e-5}),
+    ("SkipSimplifiedLayerNormalization", [X, numbers(2, 3, 8), numbers(8)], 4, {"epsilon": 1e-5}),
+    (
+        "EmbedLayerNormalization",
+        [*(np.int32([each]) for each in ([0, 2], [1, 0])), *(numbers(k, 8) for k in (4, 3, 2)), numbers(8), numbers(8)],
+        2,
+        {},
+    ),
+    ("Attention", [X, numbers(8, 24), numbers(24), MASK], 1, HEADS),
+    ("Attention", [X, numbers(8, 24), numbers(24), None, numbers(2, 2, 2, 5, 4)], 2, HEADS | {"unidirectional": 1}),
+    ("MultiHeadAttention", [X, numbers(2, 4, 8), numbers(2, 4, 8), numbers(24)], 1, HEADS),
+    ("MultiHeadAttention", [X, X, X, None, None, numbers(1, 1, 3, 7), *CACHE], 3, HEADS | {"scale": 0.25}),
+    ("MultiHeadAttention", [X, X, X, None, MASK], 1, HEADS),
+    ("GroupQueryAttention", [*QKV, *GROWING, LENGTHS, np.int32(7), *WIDE_ANGLES], 3, GROUPS | {"do_rotary": 1}),
+    ("GroupQueryAttention", [*QKV, *GROWING, LENGTHS, np.int32(7)], 3, GROUPS | {"softcap": 2.0}),
+    (
+        "GroupQueryAttention",
+        [numbers(2, 3, 128), None, None, None, None, np.full(2, 2, np.int32), np.int32(3), *WIDE_ANGLES],
+        3,
+        GROUPS | {"do_rotary": 1, "rotary_interleaved": 1},
+    ),
+    ("GroupQueryAttention", [*QKV, *GROWING, LENGTHS, np.int32(7), *[None] * 4, numbers(4)], 3, GROUPS),
+    ("RotaryEmbedding", [X, np.array([[0, 1, 2], [5, 6, 7]]), *ANGLES], 1, {"interleaved": 1}),
+    ("RotaryEmbedding", [numbers(2, 2, 3, 4), np.array([3]), *ANGLES], 1, {}),
+    ("QuantizeLinear", [X, M, Z], 1, {}),
+    ("DequantizeLinear", [steps(2, 9), S, Z], 1, {}),
+    ("QLinearAdd", [steps(3, 40), S, Z, steps(40), M, np.uint8(3), np.float32(0.07), np.uint8(99)], 1, {}),
+    ("QLinearMul", [steps(3, 40), S, Z, steps(40), M, np.uint8(3), np.float32(0.07), np.uint8(99)], 1, {}),
+    ("QLinearLeakyRelu", [steps(3, 40), S, Z, M, np.uint8(99)], 1, {"alpha": 0.25}),
+    ("QLinearSigmoid", [steps(3, 40), S, Z, np.float32(1 / 256), np.uint8(0)], 1, {}),
+    ("QLinearSoftmax", [steps(3, 9), M, Z, np.float32(1 / 256), np.uint8(0)], 1, {"opset": 13}),
+    (
+        "QLinearAveragePool",
+        [steps(1, 2, 6, 6), S, Z, S, np.uint8(99)],
+        1,
+        {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]},
+    ),
+    ("QLinearGlobalAveragePool", [steps(1, 4, 5, 5), S, Z, S, np.uint8(99)], 1, {}),
+    ("QLinearConcat", [S, Z, steps(2, 3), M, np.uint8(7), steps(2, 4), S, Z], 1, {"axis": 1}),
+    ("MatMulIntegerToFloat", [steps(3, 9), steps(9, 4), S, M, Z, np.uint8(3), numbers(4)], 1, {}),
+    ("DynamicQuantizeMatMul", [X, steps(8, 5), S, Z, numbers(5)], 1, {}),
+    (
+        "QGemm",
+        [steps(3, 9), S, Z, steps(9, 4, dtype=np.int8), M, np.int8(3), steps(4, dtype=np.int8).astype(np.int32)],
+        1,
+        {},
+    ),
+    ("QAttention", [steps(2, 3, 8), steps(8, 24), numbers(24), S, M, None, Z, np.uint8(3)], 1, HEADS),
+    ("MatMulNBits", [numbers(3, 32), steps(5, 2, 8), numbers(5, 2)], 1, {"K": 32, "N": 5, "bits": 4, "block_size": 16}),
+    (
+        "MatMulNBits",
+        [numbers(3, 40), steps(5, 2, 32), numbers(5, 2), steps(5, 2), None, numbers(5)],
+        1,
+        {"K": 40, "N": 5, "bits": 8, "block_size": 32},
+    ),
+    ("NhwcMaxPool", [steps(1, 5, 5, 2)], 1, {"kernel_shape": [2, 2]}),
+]
+
+
+@pytest.mark.parametrize(("op_type", "inputs", "outputs", "attributes"), CASES, ids=[case[0] for case in CASES])
+def test_outputs_of_onnxruntime_are_admissible_and_changed_ones_are_not(
+    op_type: str, inputs: list[Any], outputs: int, attributes: dict[str, Any]
+) -> None:
+    inputs = [None if each is None else np.asarray(each) for each in inputs]
+    actual = run(op_type, inputs, outputs, **attributes)
+    expected = enclose(op_type, inputs, outputs, **attributes)
+    judged = [(array, tensor) for array, tensor in zip(actual, expected, strict=False) if tensor is not None]
+    assert judged
+    for array, tensor in judged:
+        if array.size:
+            assert (array.dtype, array.shape) == (tensor.dtype, tensor.shape)
+            for level in (tensor, tensor.should or tensor) if isinstance(tensor, Enclosure) else (tensor,):
+                assert admissible_mask(array, level).all()
+            assert is_noticed(array, tensor)
+
+
+def test_packed_operands_of_attention_have_the_results_of_separate_ones() -> None:
+    packed, mask = numbers(2, 3, 2, 3, 4), np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+    parts = [packed[:, :, :, k].reshape(2, 3, 8) for k in range(3)]
+    wanted = enclose("MultiHeadAttention", [*parts, None, mask], **HEADS)[0]
+    for given in ([packed, None, None, None, mask], [parts[0], packed[:, :, :, 1:], None, None, mask]):
+        assert np.array_equal(enclose("MultiHeadAttention", given, **HEADS)[0].value, wanted.value)
+
+
+def test_a_query_without_a_key_is_open() -> None:
+    mask = np.array([[0, 0, 0], [1, 1, 1]], np.int32)
+    Y = enclose("MultiHeadAttention", [X, X, X, None, mask], **HEADS)[0]
+    assert Y.unspecified[0].all()
+    assert not Y.unspecified[1].any()
+
+
+def test_rows_of_a_buffer_behind_the_tokens_are_open() -> None:
+    buffers = [numbers(1, 2, 9, 16) for _ in range(2)]
+    present = enclose("GroupQueryAttention", [*QKV, *buffers, LENGTHS, np.array(7, np.int32)], 3, **GROUPS)[1]
+    assert np.array_equal(present.value[:, :, :4], buffers[0][:, :, :4])
+    assert present.unspecified[0, 0, :, 0].tolist() == [False] * 7 + [True] * 2
