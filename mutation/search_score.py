@@ -127,7 +127,7 @@ def measure_search_score(
         has_outputs = _has_native_outputs(evaluated)
         shared += time.process_time() - before
         oracle_seconds = 0.0
-        present = {evaluated.example.operator, *evaluated.example.chain}
+        present = {evaluated.example.operator, *getattr(evaluated.example, "chain", ())}
         for tested in [one for name in present for one in left.get(name, ())] if has_outputs else ():
             has_used, now = evaluated.used_oracle, time.process_time()
             is_detected = _is_detected(tested.mutant.backend, evaluated)

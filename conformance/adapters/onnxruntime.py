@@ -41,6 +41,8 @@ _UNSUPPORTED_TEXTS = (
     "Current official support for domain ai.onnx is till opset",  # for an opset after the release's last
 )
 
+_UNSUPPORTED_TYPE_TEXTS = ("can't be converted to MLDataType", "No corresponding Numpy type for Tensor Type")
+
 _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 
 _REPORTS_ASSIGNMENT = hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info")
@@ -63,8 +65,17 @@ class PreparedOnnxRuntimeSession:
         self.placement: Mapping[str, Mapping[str, int]] | None = None
 
     def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
-        """Run the model, and return the outputs in the graph's order."""
-        outputs = tuple(self._session.run(None, dict(feeds)))
+        """Run the model, and return the outputs in the graph's order.
+
+        Raises:
+            Unsupported: ONNX Runtime's interface for Python has no arrays of an element type.
+        """
+        try:
+            outputs = tuple(self._session.run(None, dict(feeds)))
+        except RuntimeError as error:
+            if any(text in str(error) for text in _UNSUPPORTED_TYPE_TEXTS):
+                raise Unsupported(str(error)) from None
+            raise
         if self._is_profiled and self.placement is None:
             self.placement = _placement_of_profile(Path(self._session.end_profiling()))
         return outputs

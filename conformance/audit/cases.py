@@ -17,9 +17,7 @@ from conformance.generation.write_corpus import generate
 from conformance.graphs.cutting import part_of
 from conformance.models.arrays import tensor_of
 from conformance.models.graphs import names_taken_by
-from conformance.reference.node_enclosures import NodeScope, enclose
-from conformance.reference.numbers.enclosure import Enclosure
-from conformance.reference.oracle import Answer
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -61,8 +59,10 @@ def case_of_wrong_node(
         return None
     try:
         expected = _enclose_all(model, protos, {operand: values[operand] for operand in operands})
-        answers = tuple(_answer(expected[output]) for output in own)
+        answers = tuple(answer_of(expected[output]) for output in own)
     except (Unsupported, ValueError, KeyError):
+        return None
+    if all(answer.accepts_every_value for answer in answers):
         return None
     fed = [operand for operand in operands if operand not in constants]
     single = part_of(model, node.name or node.op_type, numbers)
@@ -123,24 +123,3 @@ def _enclose_all(
                 name: tensor for name, tensor in zip(node.output, enclose(scope, node, known), strict=False) if name
             }
     return known
-
-
-def _answer(expected: Tensor) -> Answer:
-    """Return the acceptable values of an output.
-
-    Raises:
-        ValueError: the output is not known, or every value of it is acceptable.
-    """
-    if expected is None:
-        raise ValueError("the output is not known")
-    if not isinstance(expected, Enclosure):
-        is_number = expected.dtype.kind in "fV"
-        return Answer(expected, np.zeros(expected.shape) if is_number else None)
-    rounded = np.asarray(expected.value).astype(expected.dtype)
-    with np.errstate(all="ignore"):
-        error = np.asarray(expected.error) + np.abs(rounded.astype(np.float64) - expected.value)
-    bound = np.where(np.isnan(error) & ~np.isnan(expected.value), np.where(np.isinf(expected.value), 0, np.inf), error)
-    bound = np.where(np.isnan(bound), 0.0, bound)
-    if bound.size and np.isinf(bound).all():
-        raise ValueError("every value is acceptable")
-    return Answer(rounded, bound)

@@ -6,7 +6,6 @@ import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
-from enum import StrEnum
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Annotated
@@ -46,14 +45,8 @@ COMBINATION_PARTS = ("operator", "size", "type", "place", "T", "attributes")
 """Names of the parts of a combination; see `Example.combination`."""
 
 
-class SearchedOperator(StrEnum):
-    """The values of `--operator`: the operators, and the pass, that random examples can test."""
-
-    ADAM = "Adam"
-    MOMENTUM = "Momentum"
-    ADAGRAD = "Adagrad"
-    ARGMAX = "ArgMax"
-    PASS = "eliminate_nop_monotone_argmax"  # noqa: S105
+ALL_OPERATORS = "all"
+"""The value of `--operator` for all operators."""
 
 
 @add_options
@@ -62,11 +55,11 @@ def search(
     optimizer: Optimizers = None,
     implements: Implements = None,
     operator: Annotated[
-        list[SearchedOperator] | None,
+        list[str] | None,
         typer.Option(
             "--operator",
             metavar="OPERATOR",
-            help="Test only this operator (Adam, Momentum, Adagrad or ArgMax), or only the pass with this name.",
+            help="Test only this operator, such as Conv, or only the pass with this name. `all` tests all operators.",
         ),
     ] = None,
     seconds: Annotated[
@@ -264,18 +257,33 @@ def _check_output(output: Path | None, *, is_resumed: bool) -> None:
         check_target(output)
 
 
-def _operators(operators: list[SearchedOperator] | None, subjects: list[tuple[str, SubjectKind]]) -> tuple[str, ...]:
-    """Return the operators that examples test: `operators` if given, otherwise all that apply to the subjects."""
+def _operators(operators: list[str] | None, subjects: list[tuple[str, SubjectKind]]) -> tuple[str, ...]:
+    """Return the operators that examples test.
+
+    Args:
+        operators: the values of `--operator`; None for the operators, and the pass, that the corpus tests.
+        subjects: the subjects, for the default.
+
+    Raises:
+        UsageError: an operator has no declaration.
+    """
+    from conformance.declarations.tables import declarations, declarations_of
+    from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+    from conformance.search.job import OPERATORS, SAMPLED
     from conformance.subjects.naming import SubjectKind
 
-    if operators:
-        return tuple(dict.fromkeys(map(str, operators)))
-    kinds = {kind for _, kind in subjects}
-    return tuple(
-        str(operator)
-        for operator in SearchedOperator
-        if (SubjectKind.OPTIMIZER if operator is SearchedOperator.PASS else SubjectKind.BACKEND) in kinds
-    )
+    if not operators:
+        kinds = {kind for _, kind in subjects}
+        return (
+            *(OPERATORS if SubjectKind.BACKEND in kinds else ()),
+            *([PASS_NAME] if SubjectKind.OPTIMIZER in kinds else []),
+        )
+    if ALL_OPERATORS in operators:
+        return tuple(dict.fromkeys((*OPERATORS, *declarations())))
+    for operator in operators:
+        if operator not in SAMPLED:
+            declarations_of(operator)
+    return tuple(dict.fromkeys(operators))
 
 
 def _print_progress(found: FailingExamples, seconds: float) -> None:
@@ -311,12 +319,12 @@ def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool)
 def _print_failing_example(failing: FailingExample) -> None:
     from conformance.results.evidence import truncate_line
     from conformance.search.cases import case_id
-    from conformance.search.example import Example
+    from conformance.search.drawn_example import read_any_example
     from conformance.search.failing_examples import describe
     from conformance.search.named_mutants import mutants_sentence
     from conformance.serialization.text import one_line
 
-    example = Example.from_document(failing["example"])
+    example = read_any_example(failing["example"], failing["drawn"])
     echo(f"{failing['subject']}: {failing['verdict']}: {one_line(truncate_line(failing['message']))}")
     echo(f"  {describe(example, failing['conditions'])} ({case_id(example)})")
     if sentence := mutants_sentence(failing["mutants"]):

@@ -45,7 +45,7 @@ VARIANTS = 8
 """Number of variants of the elements of an operand that a rule gives; the first variant has the plainest elements."""
 
 
-class InvalidNodeError(Exception):
+class InvalidNodeError(ValueError):
     """The chosen options give no valid model."""
 
 
@@ -75,12 +75,14 @@ class DrawnNode:
         model: a model of this node alone.
         operands: the values of all operands by name, in the order of the node's inputs.
         choices: the choices by name.
+        free: the names of the operands that may have any elements.
     """
 
     operator: str
     model: onnx.ModelProto
     operands: Mapping[str, Array]
     choices: Mapping[str, Choice]
+    free: tuple[str, ...]
 
     @property
     def proto(self) -> onnx.NodeProto:
@@ -211,7 +213,8 @@ class _Draft:
             check_model(model, shapes=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
             raise InvalidNodeError(f"{self.operator}: {error}") from None
-        return DrawnNode(self.operator, model, self.operands, self.choices)
+        free = tuple(name for name in self.operands if name not in self.parameters)
+        return DrawnNode(self.operator, model, self.operands, self.choices, free)
 
     def size(self, name: str) -> int:
         """Return the size with a name."""

@@ -164,12 +164,22 @@ SIZE_SETS = {"short": (1, 2, 3, 5), "long": (1, 2, 3, 8, 17, 40, 300)}
 SIZES = (1, 2, 3, 5, 8, 17)
 """The values of a size that a declaration does not restrict."""
 
+_RANDOM = "its results are random"
+_TEXTS = "its operands are texts"
+
 UNDECLARED = {
+    **dict.fromkeys(
+        ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"), _RANDOM
+    ),
+    **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), _TEXTS),
+    "TfIdfVectorizer": "its attributes are a table of sequences",
+    "SimplifiedLayerNormalization": "onnx has no schema of it",
     "Constant": "it has no inputs, and other nodes take its output",
     "FlexAttention": "its attributes are graphs",
     "If": "its attributes are graphs",
     "Loop": "its attributes are graphs",
     "Scan": "its attributes are graphs",
+    "SequenceMap": "its attributes are graphs",
     "Adam": "`search` draws it from the dimensions of the corpus",
     "Adagrad": "`search` draws it from the dimensions of the corpus",
     "Momentum": "`search` draws it from the dimensions of the corpus",

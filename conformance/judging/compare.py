@@ -50,7 +50,7 @@ def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> Out
     acceptable = _acceptable(output, array)
     if acceptable is None:
         return replace(evidence, max_ulp=0.0, error_over_bound=0.0 if output.check == "bound" else None)
-    if output.check != "index" and array.dtype.kind in "fV":
+    if output.check != "index" and _has_ulp(array):
         evidence = replace(evidence, **_error_measures(output, array))
     if acceptable.all():  # if several indices are acceptable, the evidence has the actual ones
         return evidence if output.choices is None else _with_actual(evidence, array)
@@ -113,7 +113,7 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
     if actual.tobytes() == expected.tobytes():
         return None
     same: Array = actual == expected
-    if actual.dtype.kind not in "fV":
+    if actual.dtype.kind not in "fV" and (output.bound is None or actual.dtype.kind not in "iu"):
         return same
     both_nan: Array = (actual != actual) & (expected != expected)  # noqa: PLR0124
     if output.bound is None:
@@ -121,6 +121,11 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
     with np.errstate(all="ignore"):
         error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
     return np.asarray(same | both_nan | (error <= output.bound) | np.isinf(output.bound))
+
+
+def _has_ulp(array: Array) -> bool:
+    """Return whether errors of a type are measured in ULP; those of types with 8 bits are not."""
+    return array.dtype.kind in "fV" and type_name(array.dtype) in arrays.FLOAT_FORMATS
 
 
 def _error_measures(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
@@ -155,7 +160,7 @@ def _bad_element(output: ExpectedTensor, actual: Array, index: tuple[Any, ...]) 
     place, value = [int(part) for part in index], shortest_decimal(got)
     if output.choices is not None:
         return BadElement(place, format_true_indices(output.choices[index]), value)
-    if actual.dtype.kind not in "fV":
+    if not _has_ulp(actual):
         return BadElement(place, shortest_decimal(expected), value)
     distance = abs(float(got) - float(expected)) / float(ulp_of(np.asarray(expected)))
     return BadElement(

@@ -20,7 +20,7 @@ from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS, as_te
 from conformance.reference.nodes import Node, attribute_values, resolve_references
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.operators.training_optimizers import find_training_optimizer
-from conformance.reference.oracle import answers
+from conformance.reference.oracle import Answer, answers
 from conformance.reference.tolerances import FUNCTION_OPERATORS
 from conformance.verdicts import Level, Unsupported
 
@@ -358,3 +358,23 @@ _CONTROL_FLOW: Mapping[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan, "Se
 def inner_node_count(proto: onnx.NodeProto) -> int:
     """Return the number of nodes in the subgraphs of a node, at any depth."""
     return sum(len(graph.node) + sum(map(inner_node_count, graph.node)) for graph in subgraphs_of(proto))
+
+
+def answer_of(expected: Tensor) -> Answer:
+    """Return the acceptable values of an output.
+
+    Raises:
+        ValueError: the output is not known.
+    """
+    if expected is None:
+        raise ValueError("the output is not known")
+    if not isinstance(expected, Enclosure):
+        is_number = expected.dtype.kind in "fV"
+        return Answer(expected, np.zeros(expected.shape) if is_number else None)
+    value, error = np.asarray(expected.value), np.asarray(expected.error)
+    with np.errstate(all="ignore"):
+        rounded = value.astype(expected.dtype)
+        distance = np.abs(rounded.astype(np.float64) - value)
+    known = np.where(np.isnan(error), np.where(np.isfinite(value), np.inf, 0.0), error)
+    bound = known + np.where(np.isnan(distance), 0.0, distance)  # infinities and NaN have no distance
+    return Answer(rounded, bound)

@@ -63,6 +63,11 @@ class Answer:
     determinate_mask: Array | None = None
 
     @property
+    def accepts_every_value(self) -> bool:
+        """Whether no value of the output is wrong."""
+        return self.bound is not None and self.bound.size > 0 and bool(np.isinf(self.bound).all())
+
+    @property
     def check(self) -> str:
         """The name of the check of the output: `exact`, `bound` or `index`."""
         return check_name(bound=self.bound, choices=self.choices)

@@ -29,15 +29,19 @@ from conformance.dimensions.training import tensor_names
 from conformance.dimensions.wrapping import Context
 from conformance.models.validity import check_model
 from conformance.reference.graph import Graph
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
+from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import Answer, answers_for_graph
+from conformance.search.drawn_example import DrawnExample
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
+    from conformance.search.drawn_example import AnyExample
     from conformance.search.example import Example
 
 
@@ -59,7 +63,7 @@ class _OneModelCorpus(Corpus):
         return self.content[file]
 
 
-def build_oracle_case(example: Example, level: Level = Level.MUST, *, whole: bool = False) -> CaseInMemory:
+def build_oracle_case(example: AnyExample, level: Level = Level.MUST, *, whole: bool = False) -> CaseInMemory:
     """Build the test case of an example with the expected outputs and bounds of the oracle.
 
     Args:
@@ -72,6 +76,8 @@ def build_oracle_case(example: Example, level: Level = Level.MUST, *, whole: boo
             operators, admissible evaluations differ by more than rounding on every element, or the oracle takes too
             long.
     """
+    if isinstance(example, DrawnExample):
+        return _build_drawn_case(example, level)
     runs = iter(example.runs if _is_judged_by_tuples(example) else ())
 
     def expected(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
@@ -80,7 +86,7 @@ def build_oracle_case(example: Example, level: Level = Level.MUST, *, whole: boo
         outputs = [_accept_indeterminate(output) for output in answers]
         if whole and any(output.determinate_mask is not None for output in outputs):
             raise NoExpectedOutputsError("unsettled")
-        if all(output.bound is not None and output.bound.size and np.isinf(output.bound).all() for output in outputs):
+        if all(output.accepts_every_value for output in outputs):
             raise NoExpectedOutputsError("unsettled")
         return outputs
 
@@ -118,10 +124,44 @@ def _build_case(
             data_sets.append(DataSet(inputs, tensors))
     except Unsupported:
         raise NoExpectedOutputsError("no answer of the reference") from None
+    return _case_in_memory(example, level, model, tuple(data_sets))
+
+
+def _case_in_memory(
+    example: AnyExample, level: Level, model: onnx.ModelProto, data_sets: tuple[DataSet, ...]
+) -> CaseInMemory:
+    built = example.built
     digest = hashlib.sha256(built.model).hexdigest()
     entry = CorpusCase(case_id(example), CaseKind.NODE, level, {"model.onnx": digest})
     corpus = _OneModelCorpus(Path(), "0.0.0", digest, {entry.id: entry}, {"model.onnx": built.model})
-    return CaseInMemory(corpus, entry, model, tuple(data_sets))
+    return CaseInMemory(corpus, entry, model, data_sets)
+
+
+def drawn_answers(example: DrawnExample, level: Level) -> list[Answer]:
+    """Return the acceptable values of the outputs of a drawn node.
+
+    Raises:
+        NoExpectedOutputsError: the reference does not judge the node, or every value of its outputs is acceptable.
+    """
+    node = example.node
+    try:
+        with np.errstate(all="ignore"):
+            expected = enclose(NodeScope.of(node.model), node.proto, node.operands)
+            if level is not Level.MUST:
+                expected = [each.should or each if isinstance(each, Enclosure) else each for each in expected]
+            found = [answer_of(each) for each in expected[: len(node.proto.output)]]
+    except (Unsupported, ValueError) as reason:
+        raise NoExpectedOutputsError(str(reason)) from None
+    if all(answer.accepts_every_value for answer in found):
+        raise NoExpectedOutputsError("every value is acceptable")
+    return found
+
+
+def _build_drawn_case(example: DrawnExample, level: Level) -> CaseInMemory:
+    built, model = example.built, example.node.model
+    answered = zip(model.graph.output, drawn_answers(example, level), strict=True)
+    tensors = tuple(ExpectedTensor(value.name, one.expected, one.bound) for value, one in answered)
+    return _case_in_memory(example, level, model, (DataSet(built.data_sets[0], tensors),))
 
 
 def _native_answers(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
@@ -226,7 +266,7 @@ CASE_PREFIX = "test_search_"
 """Beginning of the ids of all cases that a search writes."""
 
 
-def case_id(example: Example) -> str:
+def case_id(example: AnyExample) -> str:
     """Return an id that is unique for the model and the data of an example."""
     built = example.built
     hashed = hashlib.sha256(built.model)

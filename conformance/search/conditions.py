@@ -18,6 +18,7 @@ import numpy as np
 from conformance.dimensions.training import USUAL_ATTRIBUTES
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.drawn_example import AnyExample, DrawnExample
 from conformance.search.example import ARGMAX, DEFAULT_OPSET, Example
 from conformance.search.interface import PLAIN_NAMES
 from conformance.search.shrinking import keep_tensors, slice_tensor
@@ -49,11 +50,13 @@ class Feature:
 
     name: str
     text: str
-    restored: tuple[Example, ...]
+    restored: tuple[AnyExample, ...]
 
 
-def features(example: Example) -> list[Feature]:
+def features(example: AnyExample) -> list[Feature]:
     """Return the features of an example that are not plain."""
+    if isinstance(example, DrawnExample):
+        return [*_choice_features(example)]
     builders: Sequence[Callable[[Example], Iterator[Feature]]] = (
         _operator_features,
         _attribute_features,
@@ -64,7 +67,7 @@ def features(example: Example) -> list[Feature]:
     return [feature for builder in builders for feature in builder(example)]
 
 
-def find_conditions(example: Example, is_same: Callable[[Example], bool | None]) -> list[str]:
+def find_conditions(example: AnyExample, is_same: Callable[[AnyExample], bool | None]) -> list[str]:
     """Return the names of the features without which the failure of an example disappears.
 
     Args:
@@ -79,7 +82,7 @@ def find_conditions(example: Example, is_same: Callable[[Example], bool | None])
     return names
 
 
-def restore(example: Example, names: Iterable[str]) -> Example:
+def restore(example: AnyExample, names: Iterable[str]) -> AnyExample:
     """Return an example in which the features with these names are restored to a plain value."""
     for name in names:
         feature = next((each for each in features(example) if each.name == name), None)
@@ -88,10 +91,17 @@ def restore(example: Example, names: Iterable[str]) -> Example:
     return example
 
 
-def describe_conditions(example: Example, names: Iterable[str]) -> list[str]:
+def describe_conditions(example: AnyExample, names: Iterable[str]) -> list[str]:
     """Return the texts of the features with these names; names that the example does not have are ignored."""
     wanted = set(names)
     return [feature.text for feature in features(example) if feature.name in wanted]
+
+
+def _choice_features(example: DrawnExample) -> Iterator[Feature]:
+    """Yield a feature for each choice of a drawn example that is not the plainest one."""
+    for name, choice in example.node.choices.items():
+        if not choice.is_plain and name != "declaration":
+            yield Feature(name, f"{name.removeprefix('attribute ')} = {choice.text}", (example.choosing(name, 0),))
 
 
 def _operator_features(example: Example) -> Iterator[Feature]:

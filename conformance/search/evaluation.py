@@ -25,7 +25,8 @@ from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, elimina
 from conformance.passes.expected import bypass_exhaustively, iter_produced_values
 from conformance.results.failure_groups import normalize_message
 from conformance.search.cases import NoExpectedOutputsError, build_native_case, build_oracle_case
-from conformance.search.example import DEFAULT_OPSET
+from conformance.search.drawn_example import DrawnExample
+from conformance.search.example import DEFAULT_OPSET, Example
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Unsupported, Verdict
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conformance.judging.outcome import Outcome
-    from conformance.search.example import Example
+    from conformance.search.drawn_example import AnyExample
     from conformance.subjects.loading import Subject
 
 
@@ -69,7 +70,7 @@ class EvaluatedExample:
         level: the level at which subjects are judged.
     """
 
-    example: Example
+    example: AnyExample
     level: Level = Level.MUST
     _reason: str | None = None
 
@@ -80,7 +81,9 @@ class EvaluatedExample:
         Raises:
             NoExpectedOutputsError: the example has no determinate expected outputs.
         """
-        return self._answered(build_native_case)
+        example = self.example
+        assert isinstance(example, Example)
+        return self._answered(lambda: build_native_case(example, self.level))
 
     @cached_property
     def case(self) -> CaseInMemory:
@@ -89,7 +92,7 @@ class EvaluatedExample:
         Raises:
             NoExpectedOutputsError: the example has no determinate expected outputs.
         """
-        return self._answered(build_oracle_case)
+        return self._answered(lambda: build_oracle_case(self.example, self.level))
 
     @property
     def used_oracle(self) -> bool:
@@ -101,10 +104,10 @@ class EvaluatedExample:
         """Whether the computation of expected outputs was tried and failed."""
         return self._reason is not None
 
-    def _answered(self, build: Callable[[Example, Level], CaseInMemory]) -> CaseInMemory:
+    def _answered(self, build: Callable[[], CaseInMemory]) -> CaseInMemory:
         if self._reason is None:
             try:
-                return build(self.example, self.level)
+                return build()
             except NoExpectedOutputsError as reason:
                 self._reason = str(reason)
         raise NoExpectedOutputsError(self._reason)
@@ -115,7 +118,7 @@ class EvaluatedExample:
         Raises:
             NoExpectedOutputsError: the example has no determinate expected outputs.
         """
-        if self.level is not Level.MUST:
+        if self.level is not Level.MUST or isinstance(self.example, DrawnExample):
             return evaluate(subject, self.case)
         outcome = evaluate(subject, self.native, stop_at_first=True)
         if not outcome.verdict.is_defect:
@@ -209,7 +212,7 @@ def _is_softmax_removal_optional(model: onnx.ModelProto) -> bool:
     return main_opset(model) < DEFAULT_OPSET and any(is_operator(node, *ALONG_AXIS) for node in all_nodes(model))
 
 
-def failure_signature(subject: Subject, example: Example, outcome: Outcome) -> FailureSignature | None:
+def failure_signature(subject: Subject, example: AnyExample, outcome: Outcome) -> FailureSignature | None:
     """Return the signature of an outcome that is a defect of the subject, otherwise None."""
     if not outcome.verdict.is_defect:
         return None

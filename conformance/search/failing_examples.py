@@ -18,10 +18,11 @@ from conformance.diagnosis.diagnosis import SEARCH_TAG
 from conformance.errors import CorpusError
 from conformance.generation.write_corpus import generate
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.search.cases import CASE_PREFIX, NoExpectedOutputsError, build_oracle_case, case_id
+from conformance.search.cases import CASE_PREFIX, NoExpectedOutputsError, build_oracle_case, case_id, drawn_answers
 from conformance.search.conditions import describe_conditions
+from conformance.search.drawn_example import DrawnExample, read_any_example
 from conformance.search.evaluation import expected_rewrite
-from conformance.search.example import ARGMAX, Example
+from conformance.search.example import ARGMAX
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.jobs.job import ChunkResult
+    from conformance.search.drawn_example import AnyExample
+    from conformance.search.example import Example
     from conformance.search.job import FailingExample, SearchJob
     from conformance.search.named_mutants import NamedMutant
 
 
 def to_case(
-    example: Example,
+    example: AnyExample,
     kind: str,
     level: Level = Level.MUST,
     conditions: Iterable[str] = (),
@@ -51,6 +54,18 @@ def to_case(
             a case of a search.
     """
     built = example.built
+    if isinstance(example, DrawnExample):
+        return Case(
+            id=case_id(example),
+            title=describe(example, conditions),
+            level=level,
+            clauses=(),
+            tags=(SEARCH_TAG, example.operator.lower()),
+            model=built.model,
+            data_sets=built.data_sets,
+            answers=(tuple(drawn_answers(example, level)),),
+            full_check_exception="the example is drawn at random",
+        )
     model = onnx.load_model_from_string(built.model)
     return Case(
         id=case_id(example),
@@ -82,7 +97,7 @@ def relevant_clauses(example: Example, kind: str) -> tuple[str, ...]:
     return tuple(name if name in clauses() else f"{name}{mode}" for name in names)
 
 
-def describe(example: Example, conditions: Iterable[str]) -> str:
+def describe(example: AnyExample, conditions: Iterable[str]) -> str:
     """Describe an example in words, for titles: the operator, and the conditions of the failure.
 
     Args:
@@ -134,7 +149,7 @@ class FailingExamples:
             self.verdicts.setdefault(subject, Counter()).update(counts)
         for failure in result["failures"]:
             key = *_signature(failure), frozenset(failure["conditions"])
-            entry = Example.from_document(failure["example"]).complexity, chunk.number, failure
+            entry = read_any_example(failure["example"], failure["drawn"]).complexity, chunk.number, failure
             if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
                 self._smallest[key] = entry
 
@@ -173,7 +188,7 @@ class FailingExamples:
         cases: dict[str, tuple[str, Case]] = {}
         for failure in self:
             kind = CaseKind.PASS if kinds[failure["subject"]] is SubjectKind.OPTIMIZER else CaseKind.NODE
-            example = Example.from_document(failure["example"])
+            example = read_any_example(failure["example"], failure["drawn"])
             if _is_fully_determinate(example, self.job):
                 case = to_case(example, kind, self.job.level, failure["conditions"], failure["mutants"])
                 cases.setdefault(case.id, ("search", case))
@@ -215,7 +230,7 @@ def saved_versions(chunks: Iterable[ChunkResult]) -> dict[str, str]:
     return versions
 
 
-def _is_fully_determinate(example: Example, job: SearchJob) -> bool:
+def _is_fully_determinate(example: AnyExample, job: SearchJob) -> bool:
     try:
         build_oracle_case(example, job.level, whole=True)
     except NoExpectedOutputsError:

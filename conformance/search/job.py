@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import started_subjects
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import find_conditions, restore
+from conformance.search.drawn_example import DrawnDocument, DrawnExample, draw_example, read_any_example
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
-from conformance.search.example import ARGMAX, Example, ExampleDocument, read_example
+from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.named_mutants import NamedMutant, name_mutants
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.jobs.job import ChunkResult
+    from conformance.search.drawn_example import AnyExample
     from conformance.search.evaluation import FailureSignature
     from conformance.subjects.loading import Subject
 
@@ -39,6 +42,9 @@ OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
 
 MAX_FAULTS_OF_SIGNATURE = 4
 """The most failing examples of one failure signature in a chunk."""
+
+SAMPLED = (*OPERATORS, PASS_NAME)
+"""The tested operators, and the pass, whose examples come from the dimensions of the corpus."""
 
 EXAMPLES_PER_CHUNK = 40
 """The number of examples in a chunk."""
@@ -62,7 +68,8 @@ class FailingExample(TypedDict):
     phase: str
     violation: str
     message: str
-    example: ExampleDocument
+    example: ExampleDocument | None
+    drawn: DrawnDocument | None
     conditions: list[str]
     tries: Count
     seconds: Seconds
@@ -153,7 +160,7 @@ class SearchJob:
         if not named <= subjects or result["examples"] > EXAMPLES_PER_CHUNK:
             raise MalformedError("it has examples of another search")
         for failure in result["failures"]:
-            read_example(failure["example"])
+            read_any_example(failure["example"], failure["drawn"])
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], SearchChunkResult]]:
@@ -190,7 +197,7 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
         "combinations": [],
         "failures": [],
     }
-    for example in sample_examples(job.operators, job.seed, number, EXAMPLES_PER_CHUNK):
+    for example in _chunk_examples(job, number):
         if time.time() >= job.until:
             break
         result["examples"] += 1
@@ -215,6 +222,19 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
     return result
 
 
+def _chunk_examples(job: SearchJob, number: int) -> Iterator[AnyExample]:
+    """Yield the examples of a chunk, which test the operators in turn; those of the corpus's operators come first."""
+    places = range(number * EXAMPLES_PER_CHUNK, (number + 1) * EXAMPLES_PER_CHUNK)
+    tested = {place: job.operators[place % len(job.operators)] for place in places}
+    sampled = [operator for operator in job.operators if operator in SAMPLED]
+    if sampled:
+        count = sum(operator in SAMPLED for operator in tested.values())
+        yield from sample_examples(sampled, job.seed, number, count)
+    for place, operator in tested.items():
+        if operator not in SAMPLED:
+            yield draw_example(operator, f"{job.seed}/{place}")
+
+
 def _increment(counts: dict[str, int], word: str) -> None:
     counts[word] = counts.get(word, 0) + 1
 
@@ -222,7 +242,7 @@ def _increment(counts: dict[str, int], word: str) -> None:
 def _is_new_fault(
     job: SearchJob,
     subject: Subject,
-    example: Example,
+    example: AnyExample,
     signature: FailureSignature,
     found: dict[FailureSignature, list[FailingExample]],
 ) -> bool:
@@ -238,7 +258,7 @@ def _is_new_fault(
 
 
 def _shrink_failure(
-    job: SearchJob, subject: Subject, example: Example, signature: FailureSignature, message: str, number: int
+    job: SearchJob, subject: Subject, example: AnyExample, signature: FailureSignature, message: str, number: int
 ) -> FailingExample:
     """Shrink a failing example and describe its failure.
 
@@ -251,7 +271,9 @@ def _shrink_failure(
     if small is not example:
         message = evaluate(subject, build_oracle_case(small, job.level)).message
     is_of_numbers = subject.kind is SubjectKind.BACKEND and signature.verdict == Verdict.FAIL
-    mutants = name_mutants(subject, example, small, job.level, job.seed, number) if is_of_numbers else []
+    mutants = []
+    if is_of_numbers and isinstance(example, Example) and isinstance(small, Example):
+        mutants = name_mutants(subject, example, small, job.level, job.seed, number)
     return {
         "subject": subject.id,
         "about": signature.about,
@@ -259,7 +281,8 @@ def _shrink_failure(
         "phase": signature.phase,
         "violation": signature.violation,
         "message": message,
-        "example": small.to_document(),
+        "example": small.to_document() if isinstance(small, Example) else None,
+        "drawn": small.to_document() if isinstance(small, DrawnExample) else None,
         "conditions": find_conditions(small, lambda other: _has_signature(job, subject, other, signature)),
         "tries": tries,
         "seconds": round(time.process_time() - started, 3),
@@ -267,7 +290,7 @@ def _shrink_failure(
     }
 
 
-def _has_signature(job: SearchJob, subject: Subject, example: Example, signature: FailureSignature) -> bool | None:
+def _has_signature(job: SearchJob, subject: Subject, example: AnyExample, signature: FailureSignature) -> bool | None:
     """Return whether an example fails with this signature; None if it has an element that is not determinate."""
     try:
         outcome = evaluate(subject, build_oracle_case(example, job.level, whole=True))

@@ -15,6 +15,7 @@ import numpy as np
 
 from conformance.dimensions.training import tensor_names
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.drawn_example import DRAWN_STAGES, DrawnExample
 from conformance.search.example import ARGMAX, DEFAULT_OPSET
 from conformance.search.interface import PLAIN_NAMES
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
+    from conformance.search.drawn_example import AnyExample
     from conformance.search.example import Example
 
 PLAIN_VALUES = (0.0, 1.0, 2.0, -1.0, 0.5)
@@ -35,28 +37,32 @@ MAX_TRIES = 600
 """Maximum number of simpler examples to try."""
 
 
-def shrink(example: Example, is_same: Callable[[Example], bool]) -> tuple[Example, int]:
+def shrink(example: AnyExample, is_same: Callable[[AnyExample], bool]) -> tuple[AnyExample, int]:
     """Return the simplest example that was found with the same failure, and the number of examples tried.
 
     Args:
         is_same: returns whether an example has the same failure; False if a model cannot be built from it.
     """
+    stages: Any = DRAWN_STAGES if isinstance(example, DrawnExample) else STAGES
     tries, before = 0, None
     while example is not before and tries < MAX_TRIES:
         before = example
-        for stage in STAGES:
+        for stage in stages:
             example, tries = _apply_stage(stage, example, is_same, tries)
     return example, tries
 
 
 def _apply_stage(
-    stage: Callable[[Example], Iterator[Example]], example: Example, is_same: Callable[[Example], bool], tries: int
-) -> tuple[Example, int]:
+    stage: Callable[[Any], Iterator[AnyExample]],
+    example: AnyExample,
+    is_same: Callable[[AnyExample], bool],
+    tries: int,
+) -> tuple[AnyExample, int]:
     """Apply the simplifications of one stage until none of them keeps the failure.
 
     Return the example and the number of examples tried so far; `tries` is the number before this stage.
     """
-    left: Iterator[Example] = stage(example)
+    left = stage(example)
     while tries < MAX_TRIES and (smaller := next(left, None)) is not None:
         if smaller.complexity < example.complexity:
             tries += 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 JUDGED = {*ENCLOSURES, *EXACT_OPERATORS, *TRAINING_OPTIMIZERS, *(name for _, name in FUNCTION_OPERATORS)}
-CONTROL_FLOW = {"If", "Loop", "Scan"}
+CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 SEEDS = 12
 
 

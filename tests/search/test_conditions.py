@@ -79,6 +79,7 @@ def failure(example, conditions, violation="wrong elements"):
         **record,
         "message": "",
         "example": example.to_document(),
+        "drawn": None,
         "conditions": conditions,
         "tries": 1,
         "mutants": [],

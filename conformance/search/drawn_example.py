@@ -1,0 +1,199 @@
+"""The example of any declared operator: a node that is drawn from its declaration.
+
+A `DrawnExample` is the seed of the node, and the choices and elements that shrinking has changed. It is simplified
+choice by choice: the first option of each choice is the plainest one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+import numpy as np
+
+from conformance.declarations.drawing import DrawnNode, InvalidNodeError, draw_node, draw_valid_node, element_count
+from conformance.declarations.tables import declarations
+from conformance.dimensions.wrapping import BuiltModel, Context
+from conformance.models.arrays import type_name
+from conformance.search.distributions import SIZE_CLASSES, class_of
+from conformance.search.example import Example, read_example
+from conformance.serialization.decoding import Count, Integer, MalformedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.search.example import ExampleDocument
+
+PLAIN_ELEMENTS = (0.0, 1.0)
+"""The elements that other elements are simplified to."""
+
+MAX_ELEMENTS_EDITED = 64
+"""Number of elements of all operands up to which single elements are simplified."""
+
+_QUANTITIES = ("size ", "values of ", "kind of ")
+"""Beginnings of the names of choices that change no more than sizes and elements."""
+
+
+class DrawnDocument(TypedDict):
+    """A drawn example as JSON; see `DrawnExample`."""
+
+    operator: str
+    seed: str
+    chosen: dict[str, Count]
+    edits: dict[str, dict[str, float | Integer]]
+
+
+@dataclass(frozen=True)
+class DrawnExample:
+    """A randomly drawn test of one node.
+
+    Attributes:
+        operator: the op_type of the node.
+        seed: the seed that the node is drawn from.
+        chosen: the options of the choices that were changed, by name of the choice.
+        edits: the elements that were changed, by name of the operand and flat index.
+    """
+
+    operator: str
+    seed: str
+    chosen: Mapping[str, int] = field(default_factory=dict)
+    edits: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+
+    @cached_property
+    def node(self) -> DrawnNode:
+        """The node, its model and its operands.
+
+        Raises:
+            InvalidNodeError: the choices give no valid model.
+        """
+        return draw_node(self.operator, self.seed, self.chosen, self.edits)
+
+    @cached_property
+    def built(self) -> BuiltModel:
+        """The model and its inputs."""
+        return BuiltModel(self.node.model.SerializeToString(deterministic=True), (tuple(self.node.inputs.values()),))
+
+    @property
+    def context(self) -> Context:
+        """The graph around the node, which has no other node."""
+        return Context()
+
+    @property
+    def combination(self) -> tuple[str, ...]:
+        """The combination of classes that the example has; see `Example.combination`."""
+        arrays = [*self.node.operands.values()]
+        largest = max((array.size for array in arrays), default=0)
+        first = type_name(arrays[0].dtype) if arrays else ""
+        attributes = "+".join(sorted(attribute.name for attribute in self.node.proto.attribute))
+        return self.operator, class_of(largest, SIZE_CLASSES), first, "main", "", attributes
+
+    @property
+    def complexity(self) -> tuple[int, ...]:
+        """A sort key: of two examples with the same fault, the example with the smaller key is reported."""
+        choices = {name: choice for name, choice in self.node.choices.items() if not choice.is_plain}
+        elements = element_count(self.node)
+        return (
+            sum(not name.startswith(_QUANTITIES) for name in choices),
+            elements,
+            len(choices),
+            sum(choice.index for choice in choices.values()),
+            sum(map(_digits, self.node.operands.values())) if elements <= MAX_ELEMENTS_EDITED else 0,
+        )
+
+    def to_document(self) -> DrawnDocument:
+        """Return the example as JSON."""
+        edits = {name: {str(place): value for place, value in each.items()} for name, each in self.edits.items()}
+        return {"operator": self.operator, "seed": self.seed, "chosen": dict(self.chosen), "edits": edits}
+
+    @classmethod
+    def from_document(cls, document: DrawnDocument) -> DrawnExample:
+        """Read an example from an untrusted document.
+
+        Raises:
+            MalformedError: no model can be built from the document.
+        """
+        try:
+            edits = {
+                name: {int(place): float(value) for place, value in each.items()}
+                for name, each in document["edits"].items()
+            }
+            example = cls(document["operator"], document["seed"], document["chosen"], edits)
+            if example.operator not in declarations() or any(min(each, default=0) < 0 for each in edits.values()):
+                raise MalformedError("an example has an unknown operator or a negative index")
+            example.built  # noqa: B018 - a wrong document has no model
+        except ValueError as error:
+            raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
+        return example
+
+    def choosing(self, name: str, index: int) -> DrawnExample:
+        """Return the example with another option of a choice."""
+        return replace(self, chosen={**self.chosen, name: index})
+
+    def editing(self, name: str, place: int, value: float) -> DrawnExample:
+        """Return the example with another element of an operand."""
+        return replace(self, edits={**self.edits, name: {**self.edits.get(name, {}), place: value}})
+
+
+AnyExample: TypeAlias = Example | DrawnExample
+
+
+def draw_example(operator: str, seed: str) -> DrawnExample:
+    """Return a valid example of an operator.
+
+    Raises:
+        UsageError: the operator has no declaration.
+    """
+    node, own = draw_valid_node(operator, seed)
+    example = DrawnExample(operator, own)
+    example.__dict__["node"] = node  # it is drawn already
+    return example
+
+
+def read_any_example(example: ExampleDocument | None, drawn: DrawnDocument | None) -> AnyExample:
+    """Read an example from the two fields of an untrusted document, of which one is None.
+
+    Raises:
+        MalformedError: no model can be built from the document.
+    """
+    if example is not None and drawn is None:
+        return read_example(example)
+    if drawn is not None and example is None:
+        return DrawnExample.from_document(drawn)
+    raise MalformedError("a failing example needs one example")
+
+
+def plainer_choices(example: DrawnExample) -> Iterator[DrawnExample]:
+    """Yield examples in which one choice takes a plainer option."""
+    for name, choice in sorted(example.node.choices.items(), key=lambda each: each[0].startswith(_QUANTITIES)):
+        for index in dict.fromkeys((0, choice.index // 2, choice.index - 1)) if choice.index > 0 else ():
+            yield from _valid(example.choosing(name, index))
+
+
+def plainer_elements(example: DrawnExample) -> Iterator[DrawnExample]:
+    """Yield examples in which one element of an operand is a plain number."""
+    if element_count(example.node) > MAX_ELEMENTS_EDITED:
+        return
+    for name in example.node.free:
+        for place, element in enumerate(example.node.operands[name].flat):
+            for plain in PLAIN_ELEMENTS:
+                if float(element) != plain or np.signbit(float(element)):
+                    yield from _valid(example.editing(name, place, plain))
+
+
+def _valid(example: DrawnExample) -> Iterator[DrawnExample]:
+    """Yield an example if its model is valid."""
+    try:
+        example.node  # noqa: B018 - an invalid node raises
+    except InvalidNodeError:
+        return
+    yield example
+
+
+def _digits(array: Array) -> int:
+    return sum(len(f"{float(element):.17g}") for element in array.flat)
+
+
+DRAWN_STAGES: Sequence[Callable[[DrawnExample], Iterator[DrawnExample]]] = (plainer_choices, plainer_elements)
+"""The stages of shrinking; see `conformance.search.shrinking`."""
