@@ -24,6 +24,7 @@ import msgspec
 import onnx
 
 from conformance.errors import UsageError, did_you_mean
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.serialization.decoding import decode_toml
 
 Scalar: TypeAlias = int | float | str
@@ -180,9 +181,7 @@ UNDECLARED = {
     "Loop": "its attributes are graphs",
     "Scan": "its attributes are graphs",
     "SequenceMap": "its attributes are graphs",
-    "Adam": "`search` draws it from the dimensions of the corpus",
-    "Adagrad": "`search` draws it from the dimensions of the corpus",
-    "Momentum": "`search` draws it from the dimensions of the corpus",
+    **dict.fromkeys(TRAINING_OPTIMIZERS, "`search` draws it from the dimensions of the corpus"),
 }
 """Operators that the reference judges and that have no declaration, each with the reason."""
 

@@ -360,14 +360,14 @@ def inner_node_count(proto: onnx.NodeProto) -> int:
     return sum(len(graph.node) + sum(map(inner_node_count, graph.node)) for graph in subgraphs_of(proto))
 
 
-def answer_of(expected: Tensor) -> Answer:
+def answer_of(expected: Tensor | list[Tensor]) -> Answer:
     """Return the acceptable values of an output.
 
     Raises:
-        ValueError: the output is not known.
+        ValueError: the output is not known, or is a sequence.
     """
-    if expected is None:
-        raise ValueError("the output is not known")
+    if expected is None or isinstance(expected, list):
+        raise ValueError("an output is a sequence, or is not known")
     if not isinstance(expected, Enclosure):
         is_number = expected.dtype.kind in "fV"
         return Answer(expected, np.zeros(expected.shape) if is_number else None)
