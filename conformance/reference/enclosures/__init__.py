@@ -20,6 +20,7 @@ from conformance.reference.enclosures.exact import EXACT_OPERATORS, evaluate_exa
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
 from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES
+from conformance.reference.enclosures.machine_learning import MACHINE_LEARNING_ENCLOSURES
 from conformance.reference.enclosures.microsoft import MICROSOFT_ENCLOSURES
 from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.enclosures.open_elements import leave_open
@@ -66,7 +67,10 @@ ENCLOSURES: Mapping[str, NodeEnclosure] = {
 """The function that encloses the outputs of each operator of the main domain that rounds, by op_type."""
 
 
-OTHER_DOMAINS: Mapping[str, Mapping[str, NodeEnclosure]] = {"com.microsoft": MICROSOFT_ENCLOSURES}
+OTHER_DOMAINS: Mapping[str, Mapping[str, NodeEnclosure]] = {
+    "ai.onnx.ml": MACHINE_LEARNING_ENCLOSURES,
+    "com.microsoft": MICROSOFT_ENCLOSURES,
+}
 """The functions that enclose the outputs of the operators of other domains, by domain and op_type."""
 
 

@@ -75,7 +75,7 @@ def _is_nan(_: Node, X: Enclosure) -> tuple[Array, Array]:
     return np.isnan(X.value), np.isfinite(X.error)
 
 
-def _find_largest(X: Enclosure, axis: int, sign: int) -> tuple[Array, Array]:
+def find_largest(X: Enclosure, axis: int, sign: int) -> tuple[Array, Array]:
     """Return the positions of the largest elements, or of the smallest for a sign of -1, and where they are certain."""
     low, high = (np.moveaxis(end, axis, -1) for end in _ends(X))
     low, high = (low, high) if sign > 0 else (-high, -low)
@@ -88,7 +88,7 @@ def _find_largest(X: Enclosure, axis: int, sign: int) -> tuple[Array, Array]:
 
 def _extreme(sign: int, node: Node, X: Enclosure) -> tuple[Array, Array]:
     axis = node.attributes.get("axis", 0)
-    found, is_certain = _find_largest(X, axis, sign)
+    found, is_certain = find_largest(X, axis, sign)
     if node.attributes.get("keepdims", 1):
         found, is_certain = (np.expand_dims(each, axis % X.value.ndim) for each in (found, is_certain))
     return found.astype(np.int64), is_certain
@@ -98,7 +98,7 @@ def _hardmax(node: Node, X: Enclosure) -> tuple[Array, Array]:
     axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % X.value.ndim
     if node.opset < 13:
         raise Unsupported("rounding of an input decides the result of Hardmax below opset 13")
-    found, is_certain = (np.expand_dims(each, axis) for each in _find_largest(X, axis, 1))
+    found, is_certain = (np.expand_dims(each, axis) for each in find_largest(X, axis, 1))
     result = np.zeros(X.shape, X.dtype)
     np.put_along_axis(result, found, 1, axis)
     return result, np.broadcast_to(is_certain, X.shape)

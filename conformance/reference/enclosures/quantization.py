@@ -231,6 +231,20 @@ def _conv_integer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [_accumulated(_convolved(node, x, centred(w, optional(inputs, 3), _per_output_channel(w.ndim))))]
 
 
+def _is_exact_in_any_order(x: Array, first: Array, second: Array, last: Array) -> Array:
+    """Return where all forms of `Requantized` have exact results in float. Products in double are exact here."""
+
+    def is_float(*results: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.all([each == each.astype(np.float32) for each in np.broadcast_arrays(*results)], axis=0)
+
+    scaled, factor = x * first, first * second
+    product, multiplier = scaled * second, factor / last
+    quotient = product / last
+    divides = (quotient * last == product) & (multiplier * last == factor)
+    return np.asarray(is_float(scaled, product, quotient, factor, multiplier, x * multiplier) & divides)
+
+
 def _requantize(sums: Enclosure, scales: Sequence[Enclosure], zero: Tensor, node: Node) -> Tensor:
     """Return sums, multiplied by both scales and divided by the scale of the result, in the type of the zero point.
 
@@ -243,6 +257,8 @@ def _requantize(sums: Enclosure, scales: Sequence[Enclosure], zero: Tensor, node
         written=lambda: (sums * first * second) / last,
         multiplier=lambda: sums * ((first * second) / last),
     )
+    is_exact = (sums.error == 0) & _is_exact_in_any_order(sums.value, first.value, second.value, last.value)
+    quotient = replace(quotient, error=np.where(is_exact, 0.0, quotient.error))
     offset = enclose_values(as_scalar(_known(zero)), FLOAT)
     return quantize(quotient, offset, zero.dtype, node, are_ties_open=node.op_type == "QLinearConv")
 

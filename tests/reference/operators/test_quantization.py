@@ -118,6 +118,14 @@ def test_qlinear_matmul_contains_the_rounded_exact_quotient(random: np.random.Ge
     assert not admissible_mask(wanted + np.uint8(1), tensor).any()
 
 
+def test_qlinear_matmul_rounds_an_exact_tie_to_even() -> None:
+    half, zeros = np.float32(0.5), [np.uint8(each) for each in (0, 0, 128)]
+    a, b = np.uint8([[1, 3]]), np.uint8([[1], [0]])
+    given = (a, half, zeros[0], b, half, zeros[1], half, zeros[2])
+    (tensor,) = enclose("QLinearMatMul", *map(np.asarray, given))
+    assert np.asarray(tensor).tolist() == [[128]]
+
+
 def test_qlinear_conv_with_a_tie_admits_both_steps() -> None:
     X, W = np.array([[[[5]]]], np.uint8), np.array([[[[1]]]], np.uint8)
     one, zero = np.array(1, np.float32), np.array(0, np.uint8)

@@ -1,0 +1,421 @@
+"""Enclosures of the operators of ai.onnx.ml whose pages determine their results: encoders, linear models and trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.models.arrays import object_array
+from conformance.reference.enclosures.decisions import find_largest
+from conformance.reference.enclosures.elementwise import sigmoid, sqrt
+from conformance.reference.enclosures.linear import FLOAT, integers, matmul
+from conformance.reference.enclosures.normalization import softmax
+from conformance.reference.numbers.enclosure import Enclosure, add, divide
+from conformance.reference.numbers.precision import is_computed
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.numbers.enclosure import Tensor
+
+
+def _known(given: Tensor) -> Array:
+    """Return elements without errors.
+
+    Raises:
+        Unsupported: the elements have errors.
+    """
+    if isinstance(given, Enclosure) and given.is_exact:
+        return given.value.astype(given.dtype)
+    if not isinstance(given, np.ndarray):
+        raise Unsupported("rounding of an input decides the result")
+    return given
+
+
+def _in_float(given: Tensor) -> Enclosure:
+    """Return a tensor of any numbers as one of float, in which the operators of ai.onnx.ml compute."""
+    assert given is not None
+    X = given if isinstance(given, Enclosure) else Enclosure.exact(given.astype(np.float64))
+    return X.as_type(FLOAT)
+
+
+def _exact(value: Any) -> Enclosure:
+    value = np.asarray(value, dtype=np.float64)
+    return Enclosure(value, np.zeros_like(value), FLOAT)
+
+
+# Features and labels
+
+
+def _array_feature_extractor(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, places = inputs[0], integers(inputs[1])
+    assert X is not None
+
+    def select(x: Array) -> Array:
+        return np.take(x, places, axis=-1).reshape(*(x.shape[:-1] or (1,)), len(places))
+
+    return [X.moved(select) if isinstance(X, Enclosure) else select(X)]
+
+
+def _binarizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, threshold = _known(inputs[0]), node.attributes.get("threshold", 0.0)
+    return [np.asarray(threshold < X).astype(X.dtype)]
+
+
+def _feature_vectorizer(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    parts = [_in_float(each) for each in inputs]
+    parts = [each.moved(lambda x: x.reshape(1, -1)) if len(each.shape) == 1 else each for each in parts]
+    value, error = (np.concatenate([getattr(each, name) for each in parts], axis=1) for name in ("value", "error"))
+    return [Enclosure(value, error, FLOAT)]
+
+
+def _imputer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, given = _known(inputs[0]), node.attributes
+    kind = "float" if is_computed(X.dtype) else "int64"
+    replaced = given.get(f"replaced_value_{kind}", 0)
+    values = np.array(given[f"imputed_value_{kind}s"], X.dtype)
+    is_replaced = np.isnan(X) if replaced != replaced else X.dtype.type(replaced) == X  # noqa: PLR0124
+    return [np.where(is_replaced, values, X)]
+
+
+_DEFAULT_LABELS: Mapping[str, Any] = {"strings": "_Unused", "int64s": -1, "floats": -0.0, "tensor": None}
+
+
+def _label_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Map each element by parallel lists of keys and values. The last of equal keys counts, and NaN equals NaN."""
+    given, X = node.attributes, _known(inputs[0])
+    if node.opset < 2:
+        return _encode_classes(node, X)
+    keys = next(given[name] for name in given if name.startswith("keys_"))
+    kind = next(name.removeprefix("values_") for name in given if name.startswith("values_"))
+    values = given[f"values_{kind}"]
+    default = given.get(f"default_{kind.removesuffix('s')}", _DEFAULT_LABELS[kind])
+    if isinstance(values, np.ndarray):
+        fallback = "_Unused" if values.dtype.kind == "O" else -1 if values.dtype.kind in "iu" else -0.0
+        default, dtype = fallback if default is None else np.asarray(default).reshape(-1)[0], values.dtype
+    else:
+        dtype = np.dtype({"strings": object, "int64s": np.int64, "floats": np.float32}[kind])
+    names = list(keys.flat) if isinstance(keys, np.ndarray) else keys
+    has_nan = any(_key(element) == "NaN" for element in X.flat if not isinstance(element, str))
+    if has_nan and node.opset < 4:
+        raise Unsupported("LabelEncoder of NaN below version 4")
+    table = {_key(key): value for key, value in zip(names, values, strict=True)}
+    found = [table.get(_key(element), default) for element in X.flat]
+    return [object_array(found, X.shape) if dtype.kind == "O" else np.array(found, dtype).reshape(X.shape)]
+
+
+def _key(element: Any) -> Any:
+    """Return an element as a key of a table: numbers of all types, and one NaN."""
+    if isinstance(element, str):
+        return element
+    number = element.item() if isinstance(element, np.generic) else element
+    return "NaN" if number != number else number  # noqa: PLR0124
+
+
+def _encode_classes(node: Node, X: Array) -> list[Tensor]:
+    """Map strings to their places in a list of classes, or places to strings."""
+    classes, given = node.attributes["classes_strings"], node.attributes
+    if X.dtype.kind == "O":
+        places = {name: place for place, name in reversed(list(enumerate(classes)))}
+        default = given.get("default_int64", -1)
+        return [np.array([places.get(each, default) for each in X.flat], np.int64).reshape(X.shape)]
+    default = given.get("default_string", "_Unused")
+    found = (classes[each] if 0 <= each < len(classes) else default for each in X.flat)
+    return [object_array(found, X.shape)]
+
+
+def _category_mapper(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, given = _known(inputs[0]), node.attributes
+    pairs = list(zip(given["cats_strings"], given["cats_int64s"], strict=True))
+    if len(dict(pairs)) < len(pairs) or len({number for _, number in pairs}) < len(pairs):
+        raise Unsupported("CategoryMapper with a category twice")
+    if X.dtype.kind == "O":
+        table, default = dict(pairs), given.get("default_int64", -1)
+        return [np.array([table.get(each, default) for each in X.flat], np.int64).reshape(X.shape)]
+    names, unused = {number: name for name, number in pairs}, given.get("default_string", "_Unused")
+    return [object_array((names.get(int(each), unused) for each in X.flat), X.shape)]
+
+
+def _one_hot_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, given = _known(inputs[0]), node.attributes
+    categories = given.get("cats_strings") or given.get("cats_int64s") or []
+    if X.dtype.kind != "O":
+        if not np.isfinite(X.astype(np.float64)).all():
+            raise Unsupported("OneHotEncoder of an infinity or NaN")
+        X = X.astype(np.int64)
+    Y = np.array([[element == each for each in categories] for element in X.flat], np.float32)
+    if not given.get("zeros", 1) and not Y.any(axis=-1).all():
+        raise Unsupported("OneHotEncoder of a missing category")
+    return [Y.reshape(*X.shape, len(categories))]
+
+
+def _scaler(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    return [(_in_float(inputs[0]) - _exact(node.attributes["offset"])) * _exact(node.attributes["scale"])]
+
+
+def _normalizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Normalizer. Runtimes take magnitudes in L1 and keep signs in L2; a row with a negative number is open."""
+    X, norm = _in_float(inputs[0]), node.attributes.get("norm", "MAX")
+    if norm == "MAX":
+        divisor = X.extreme([-1], largest=True, keepdims=True)
+    else:
+        divisor = X.sum([-1], keepdims=True) if norm == "L1" else (X * X).sum([-1], keepdims=True)
+    is_zero = divisor.value == 0
+    divisor = Enclosure(np.where(is_zero, 1.0, divisor.value), np.where(is_zero, 0.0, divisor.error), FLOAT)
+    Y = X / (sqrt(divisor) if norm == "L2" else divisor)
+    return [Y.leave_open(np.broadcast_to((X.value < 0).any(axis=-1, keepdims=True), Y.shape))]
+
+
+# Scores
+
+
+def _transformed(scores: Enclosure, name: str) -> Enclosure:
+    """Return scores after `post_transform`.
+
+    Raises:
+        Unsupported: the page does not define the transformation.
+    """
+    if name in ("", "NONE"):
+        return scores
+    if name == "LOGISTIC":
+        return sigmoid(scores)
+    if name == "SOFTMAX":
+        return softmax(scores, [1])
+    raise Unsupported(f"post_transform {name}, which the page does not define")
+
+
+def _linear(node: Node, X: Enclosure, targets: int) -> Enclosure:
+    weights = np.array(node.attributes["coefficients"], np.float64).reshape(targets, -1)
+    Y = matmul(X, _exact(weights.T))
+    intercepts = node.attributes.get("intercepts")
+    return Y if not intercepts else add(Y, _exact(intercepts), is_fused=True)
+
+
+def _rows(given: Tensor) -> Enclosure:
+    X = _in_float(given)
+    return X if len(X.shape) == 2 else X.moved(lambda x: x.reshape(1, -1))
+
+
+def _linear_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    Y = _linear(node, _rows(inputs[0]), node.attributes.get("targets", 1))
+    return [_transformed(Y, node.attributes.get("post_transform", "NONE"))]
+
+
+def _linear_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    given = node.attributes
+    labels = given.get("classlabels_ints") or given.get("classlabels_strings") or []
+    X = _rows(inputs[0])
+    if len(labels) < 2 or len(given["coefficients"]) != len(labels) * X.shape[1]:
+        raise Unsupported("LinearClassifier without coefficients for each class, whose scores the page does not state")
+    scores = _linear(node, X, len(labels))
+    return [_top_class(scores, labels), _transformed(scores, given.get("post_transform", "NONE"))]
+
+
+def _top_class(scores: Enclosure, labels: Sequence[Any]) -> Tensor:
+    """Return the labels of the largest scores; a label that rounding or a tie decides is open.
+
+    Raises:
+        Unsupported: such a label is a string.
+    """
+    places, is_certain = find_largest(scores, 1, 1)
+    if isinstance(labels[0], str):
+        if not is_certain.all():
+            raise Unsupported("rounding of a score, or a tie, decides a label")
+        return object_array((labels[place] for place in places), places.shape)
+    found = np.array(labels, np.int64)[places]
+    if is_certain.all():
+        return found
+    middle, half = (max(labels) + min(labels)) / 2, (max(labels) - min(labels)) / 2
+    value, error = np.where(is_certain, found, middle), np.where(is_certain, 0.0, half)
+    return Enclosure(value, error, np.dtype(np.int64), unspecified=~is_certain)
+
+
+# Trees
+
+_MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
+
+
+@dataclass(frozen=True)
+class _Trees:
+    """Trees with inner nodes and leaves in one numbering.
+
+    Attributes:
+        roots: the root of each tree.
+        features: the feature that each inner node compares.
+        splits: the number that it is compared with.
+        modes: the comparison, a position in `_MODES`; -1 for a leaf.
+        children: the next node if the comparison is false, and if it is true.
+        follows_nan: whether NaN counts as true.
+        members: the set of each node with `BRANCH_MEMBER`.
+        weights: the votes of each leaf for each target; NaN for no vote.
+    """
+
+    roots: Array
+    features: Array
+    splits: Array
+    modes: Array
+    children: Array
+    follows_nan: Array
+    members: Mapping[int, Array]
+    weights: Array
+
+    def votes(self, X: Array) -> Array:
+        """Return the votes (samples, trees, targets) of the leaves that samples reach.
+
+        Raises:
+            Unsupported: the nodes are no trees.
+        """
+        at = np.broadcast_to(self.roots, (len(X), len(self.roots))).copy()
+        for _ in range(len(self.modes) + 1):
+            is_inner = self.modes[at] >= 0
+            if not is_inner.any():
+                return np.asarray(self.weights[at])
+            x = np.take_along_axis(X, np.where(is_inner, self.features[at], 0), axis=1)
+            at = np.where(is_inner, self.children[at, self._is_true(x, at).astype(int)], at)
+        raise Unsupported("the nodes of a tree ensemble are no trees")
+
+    def _is_true(self, x: Array, at: Array) -> Array:
+        y, mode = self.splits[at], self.modes[at]
+        results = [x <= y, x < y, x >= y, x > y, x == y, x != y]
+        chosen = np.select([mode == number for number in range(6)], results, default=False)
+        for number, members in self.members.items():
+            chosen = np.where(at == number, np.isin(x, members), chosen)
+        return np.where(np.isnan(x), self.follows_nan[at], chosen)
+
+
+def _attribute(node: Node, name: str, default: Any = None) -> Array:
+    value = node.attributes.get(f"{name}_as_tensor", node.attributes.get(name, default))
+    return np.asarray(value)
+
+
+def _read_trees(node: Node, kind: str, targets: int) -> _Trees:
+    """Return the trees of TreeEnsembleClassifier or TreeEnsembleRegressor, whose votes begin with `kind`.
+
+    Raises:
+        Unsupported: the attributes contradict each other.
+    """
+    given = node.attributes
+    keys = list(zip(given["nodes_treeids"], given["nodes_nodeids"], strict=True))
+    number = {key: place for place, key in enumerate(keys)}
+    modes = np.array([-1 if mode == "LEAF" else _MODES.index(mode) for mode in given["nodes_modes"]])
+    children = np.zeros((len(keys), 2), np.int64)
+    for place, (tree, _) in enumerate(keys):
+        if modes[place] >= 0:
+            ends = given["nodes_falsenodeids"][place], given["nodes_truenodeids"][place]
+            children[place] = [number[tree, end] for end in ends]
+    is_inner = modes >= 0
+    reached = set(children[is_inner].ravel().tolist())
+    roots = [place for place in range(len(keys)) if place not in reached]
+    below, count = np.array(roots, np.int64), 0
+    while below.size and count <= len(keys):
+        count += len(below)
+        below = children[below[is_inner[below]]].ravel()
+    if len(number) < len(keys) or len(roots) != len({tree for tree, _ in keys}) or count != len(keys):
+        raise Unsupported("a tree ensemble whose nodes are no trees with one root each")
+    weights = np.full((len(keys), targets), np.nan)
+    votes = zip(
+        given[f"{kind}_treeids"],
+        given[f"{kind}_nodeids"],
+        given[f"{kind}_ids"],
+        _attribute(node, f"{kind}_weights").tolist(),
+        strict=True,
+    )
+    for tree, identity, target, weight in votes:
+        place = number[tree, identity]
+        if not np.isnan(weights[place, target]):
+            raise Unsupported("a leaf with two votes for a target")
+        weights[place, target] = weight
+    follows = np.array(given.get("nodes_missing_value_tracks_true") or [0] * len(keys), bool)
+    splits, features = _attribute(node, "nodes_values").astype(np.float64), np.array(given["nodes_featureids"])
+    return _Trees(np.array(roots), features, splits, modes, children, follows, {}, weights)
+
+
+def _tree_scores(node: Node, trees: _Trees, given: Tensor, aggregate: str, dtype: np.dtype[Any]) -> Enclosure:
+    """Return the votes of all trees for each target, added or as the mean, the smallest or the largest."""
+    known = _known(given)
+    X = known.astype(np.float64) if known.ndim == 2 else known.astype(np.float64).reshape(1, -1)
+    votes = trees.votes(X)
+    is_mixed = known.dtype == np.float64 and dtype == FLOAT and "nodes_values" in node.attributes
+    if is_mixed and not np.array_equal(trees.votes(X.astype(FLOAT).astype(np.float64)), votes, equal_nan=True):
+        raise Unsupported("a comparison in double and one in float differ")
+    if aggregate in ("MIN", "MAX"):
+        if np.isnan(votes).all(axis=1).any():
+            raise Unsupported("a target without a vote")
+        scores = Enclosure.exact((np.nanmin if aggregate == "MIN" else np.nanmax)(votes, axis=1)).with_dtype(dtype)
+    else:
+        count, summands = votes.shape[1], np.nan_to_num(votes)
+        value = summands.sum(axis=1)
+        exact = Enclosure(value, np.zeros_like(value), dtype)
+        scores = exact.from_terms(value, np.abs(summands).sum(axis=1), np.zeros_like(value), count)
+        scores = divide(scores, scores.constant(count)) if aggregate == "AVERAGE" else scores
+    base = _attribute(node, "base_values", [])
+    return add(scores, _exact(base).with_dtype(dtype), is_fused=True) if base.size else scores
+
+
+def _tree_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    given = node.attributes
+    trees = _read_trees(node, "target", given.get("n_targets", 1))
+    scores = _tree_scores(node, trees, inputs[0], given.get("aggregate_function", "SUM"), FLOAT)
+    return [_transformed(scores, given.get("post_transform", "NONE"))]
+
+
+def _tree_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    given = node.attributes
+    labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or []
+    if len(labels) < 2 or len(set(given["class_ids"])) < len(labels):
+        raise Unsupported("a tree ensemble without votes for each class, whose scores the page does not state")
+    scores = _tree_scores(node, _read_trees(node, "class", len(labels)), inputs[0], "SUM", FLOAT)
+    return [_top_class(scores, labels), _transformed(scores, given.get("post_transform", "NONE"))]
+
+
+def _tree_ensemble(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose TreeEnsemble, whose leaves have numbers of their own."""
+    given, X = node.attributes, inputs[0]
+    assert X is not None
+    inner, leaves = len(given["nodes_featureids"]), np.array(given["leaf_targetids"])
+    modes = [*given["nodes_modes"].tolist(), *[-1] * len(leaves)]
+    ends = (
+        np.array(given[f"nodes_{way}nodeids"]) + inner * np.array(given[f"nodes_{way}leafs"])
+        for way in ("false", "true")
+    )
+    children = np.pad(np.stack(list(ends), -1), [(0, len(leaves)), (0, 0)])
+    weights = np.full((inner + len(leaves), given["n_targets"]), np.nan)
+    weights[inner + np.arange(len(leaves)), leaves] = given["leaf_weights"]
+    follows = np.array(given.get("nodes_missing_value_tracks_true") or [0] * inner, bool)
+    sets = np.asarray(given.get("membership_values", []), np.float64)
+    pieces = np.split(sets, np.flatnonzero(np.isnan(sets)))
+    members = [number for number, mode in enumerate(modes) if mode == _MODES.index("BRANCH_MEMBER")]
+    padded = (np.pad(each, (0, len(leaves))) for each in (given["nodes_featureids"], given["nodes_splits"], follows))
+    features, splits, follows = padded
+    trees = _Trees(
+        *(np.array(given["tree_roots"]), features, splits.astype(np.float64), np.array(modes), children, follows),
+        dict(zip(members, pieces, strict=False)),
+        weights,
+    )
+    aggregate = ("AVERAGE", "SUM", "MIN", "MAX")[given.get("aggregate_function", 1)]
+    name = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")[given.get("post_transform", 0)]
+    return [_transformed(_tree_scores(node, trees, X, aggregate, X.dtype), name)]
+
+
+MACHINE_LEARNING_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    "ArrayFeatureExtractor": _array_feature_extractor,
+    "Binarizer": _binarizer,
+    "CategoryMapper": _category_mapper,
+    "FeatureVectorizer": _feature_vectorizer,
+    "Imputer": _imputer,
+    "LabelEncoder": _label_encoder,
+    "LinearClassifier": _linear_classifier,
+    "LinearRegressor": _linear_regressor,
+    "Normalizer": _normalizer,
+    "OneHotEncoder": _one_hot_encoder,
+    "Scaler": _scaler,
+    "TreeEnsemble": _tree_ensemble,
+    "TreeEnsembleClassifier": _tree_classifier,
+    "TreeEnsembleRegressor": _tree_regressor,
+}
+"""The function that encloses the outputs of each operator of ai.onnx.ml, by op_type."""

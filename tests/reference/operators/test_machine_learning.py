@@ -1,0 +1,126 @@
+"""Operators of ai.onnx.ml contain what ONNX Runtime returns, and trees what a recursion over their nodes gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxruntime_nodes import assert_agrees, enclose
+
+from conformance.reference.numbers.enclosure import admissible_mask
+from conformance.verdicts import Unsupported
+
+ML = "ai.onnx.ml"
+RANDOM = np.random.default_rng(0)
+
+
+def numbers(*shape: int) -> Any:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def strings(*texts: str) -> Any:
+    return np.array(texts, dtype=object)
+
+
+CLASSES = {"classlabels_ints": [3, 5, 9], "coefficients": numbers(12).tolist(), "intercepts": numbers(3).tolist()}
+TREES: dict[str, Any] = {
+    "nodes_treeids": [0, 0, 0, 0, 0, 1, 1, 1],
+    "nodes_nodeids": [0, 1, 2, 3, 4, 0, 1, 2],
+    "nodes_featureids": [0, 1, 0, 0, 0, 2, 0, 0],
+    "nodes_values": [0.25, -0.5, 0, 0, 0, 0.125, 0, 0],
+    "nodes_modes": ["BRANCH_LEQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF", "BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_truenodeids": [1, 3, 0, 0, 0, 1, 0, 0],
+    "nodes_falsenodeids": [2, 4, 0, 0, 0, 2, 0, 0],
+    "nodes_missing_value_tracks_true": [1, 0, 0, 0, 0, 1, 0, 0],
+}
+LEAVES = [(0, 2), (0, 3), (0, 4), (1, 1), (1, 2)]
+
+
+def votes(kind: str, targets: int) -> dict[str, Any]:
+    """Return votes of all leaves for all targets."""
+    rows = [(*leaf, target) for leaf in LEAVES for target in range(targets)]
+    trees, nodes, targets_of = zip(*rows, strict=True)
+    weights = np.random.default_rng(1).uniform(0.1, 1, len(rows)).astype(np.float32).tolist()
+    given = {"treeids": trees, "nodeids": nodes, "ids": targets_of, "weights": weights}
+    return {f"{kind}_{name}": list(value) for name, value in given.items()}
+
+
+X = numbers(20, 4)
+WITH_NAN = np.where(RANDOM.random((20, 4)) < 0.2, np.nan, X).astype(np.float32)
+CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
+    ("ArrayFeatureExtractor", [X, np.array([2, 0])], 1, {}),
+    ("Binarizer", [X], 1, {"threshold": 0.25}),
+    ("CategoryMapper", [strings("a", "c")], 1, {"cats_strings": ["a", "b"], "cats_int64s": [7, 8]}),
+    ("CategoryMapper", [np.array([8, 9])], 1, {"cats_strings": ["a", "b"], "cats_int64s": [7, 8]}),
+    ("FeatureVectorizer", [X, X[:, :2]], 1, {"inputdimensions": [4, 2]}),
+    ("Imputer", [WITH_NAN], 1, {"imputed_value_floats": [1.0, 2.0, 3.0, 4.0], "replaced_value_float": float("nan")}),
+    ("Imputer", [np.array([[1, -1]])], 1, {"imputed_value_int64s": [5], "replaced_value_int64": -1}),
+    ("LabelEncoder", [strings("a", "c")], 1, {"keys_strings": ["a", "b"], "values_int64s": [4, 5], "default_int64": 9}),
+    ("LabelEncoder", [np.float32([1, np.nan])], 1, {"keys_floats": [1.0, float("nan")], "values_strings": ["x", "y"]}),
+    ("LinearClassifier", [X], 2, CLASSES | {"post_transform": "SOFTMAX"}),
+    ("LinearClassifier", [X], 2, CLASSES | {"post_transform": "LOGISTIC"}),
+    ("LinearRegressor", [X], 1, {"coefficients": numbers(8).tolist(), "targets": 2, "intercepts": [0.5, 1.5]}),
+    ("Normalizer", [np.abs(X)], 1, {"norm": "L1"}),
+    ("Normalizer", [np.abs(X)], 1, {"norm": "L2"}),
+    ("Normalizer", [np.abs(X)], 1, {"norm": "MAX"}),
+    ("OneHotEncoder", [np.array([1, 7, 3])], 1, {"cats_int64s": [1, 3]}),
+    ("OneHotEncoder", [strings("a", "c")], 1, {"cats_strings": ["a", "b"]}),
+    ("Scaler", [X], 1, {"offset": [1.0, 2.0, 3.0, 4.0], "scale": [0.5, 0.25, 3.0, 1.5]}),
+    ("TreeEnsembleRegressor", [WITH_NAN], 1, TREES | votes("target", 2) | {"n_targets": 2, "base_values": [0.5, 1.0]}),
+    ("TreeEnsembleRegressor", [X], 1, TREES | votes("target", 1) | {"n_targets": 1, "aggregate_function": "AVERAGE"}),
+    ("TreeEnsembleRegressor", [X], 1, TREES | votes("target", 1) | {"n_targets": 1, "aggregate_function": "MAX"}),
+    (
+        "TreeEnsembleClassifier",
+        [X],
+        2,
+        TREES | votes("class", 3) | {"classlabels_strings": ["a", "b", "c"], "post_transform": "SOFTMAX"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("op_type", "inputs", "outputs", "attributes"), CASES, ids=[case[0] for case in CASES])
+def test_outputs_of_onnxruntime_are_admissible_and_changed_ones_are_not(
+    op_type: str, inputs: list[Any], outputs: int, attributes: dict[str, Any]
+) -> None:
+    assert_agrees(ML, op_type, inputs, outputs, **attributes)
+
+
+def leaf(tree: int, node: int, x: Any) -> tuple[int, int]:
+    """Return the leaf that a sample reaches."""
+    place = list(zip(TREES["nodes_treeids"], TREES["nodes_nodeids"], strict=True)).index((tree, node))
+    if TREES["nodes_modes"][place] == "LEAF":
+        return tree, node
+    value = x[TREES["nodes_featureids"][place]]
+    is_true = (
+        TREES["nodes_missing_value_tracks_true"][place] if np.isnan(value) else value <= TREES["nodes_values"][place]
+    )
+    return leaf(tree, TREES["nodes_truenodeids" if is_true else "nodes_falsenodeids"][place], x)
+
+
+def test_tree_ensemble_adds_the_votes_of_reached_leaves() -> None:
+    given = votes("target", 2)
+    keys = zip(given["target_treeids"], given["target_nodeids"], given["target_ids"], strict=True)
+    weights = dict(zip(keys, given["target_weights"], strict=True))
+    wanted = [[sum(weights[(*leaf(t, 0, x), target)] for t in (0, 1)) for target in (0, 1)] for x in WITH_NAN]
+    (Y,) = enclose(ML, "TreeEnsembleRegressor", [WITH_NAN], **TREES, **given, n_targets=2)
+    assert np.allclose(Y.value, wanted, rtol=1e-12)
+
+
+def test_labels_of_equal_scores_are_open() -> None:
+    model = {"coefficients": [1.0, 1.0], "classlabels_ints": [3, 5]}
+    labels = enclose(ML, "LinearClassifier", [np.float32([[2]])], 2, **model)[0]
+    assert admissible_mask(np.array([3]), labels).all()
+    assert admissible_mask(np.array([5]), labels).all()
+    assert labels.unspecified.all()
+
+
+def test_a_class_without_coefficients_is_not_judged() -> None:
+    with pytest.raises(Unsupported):
+        enclose(ML, "LinearClassifier", [np.float32([[2]])], 2, coefficients=[1.0], classlabels_ints=[0, 1])
+
+
+def test_nodes_that_are_no_trees_are_not_judged() -> None:
+    cycle = TREES | {"nodes_truenodeids": [1, 0, 0, 0, 0, 1, 0, 0]}
+    with pytest.raises(Unsupported):
+        enclose(ML, "TreeEnsembleRegressor", [X], **cycle, **votes("target", 1), n_targets=1)
