@@ -236,7 +236,8 @@ def _is_exact_in_any_order(x: Array, first: Array, second: Array, last: Array) -
 
     def is_float(*results: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.all([each == each.astype(np.float32) for each in np.broadcast_arrays(*results)], axis=0)
+            equal = [each == each.astype(np.float32) for each in np.broadcast_arrays(*results)]
+            return np.asarray(np.all(equal, axis=0))
 
     scaled, factor = x * first, first * second
     product, multiplier = scaled * second, factor / last
