@@ -155,6 +155,7 @@ def results_of(stored: StoredRelease) -> Iterator[Result]:
         ResultsError: the file is damaged.
     """
     cases: set[str] = set()
+    record: object = None
     try:
         for line in read_lines(stored.path, gzip.open):
             record = decode_record(line)

@@ -44,7 +44,7 @@ from conformance.files.journal import (
     state_errors,
 )
 from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
-from conformance.results.records import Footer, Result, ReturnedValues, StoredRecord
+from conformance.results.records import Footer, Header, Result, ReturnedValues, StoredRecord
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError, NonEmpty
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, Header, HistoryRecord
+    from conformance.results.records import CaseRecord, HistoryRecord
     from conformance.verdicts import Level, Verdict
 
 FORMAT = 1
@@ -514,12 +514,12 @@ def _read_header(path: Path) -> Header:
     """
     try:
         with gzip.open(io.BytesIO(read_state(path, _MAX_PACKED_BYTES))) as stream:
-            header: Header = decode_record(stream.readline(_MAX_PACKED_BYTES))
+            header = decode_record(stream.readline(_MAX_PACKED_BYTES))
     except FileNotFoundError:
         raise
     except (*_UNPACKING_ERRORS, MalformedError) as error:
         raise malformed_release_error(path, error_text(error)) from None
-    if header.history is None or len(header.subjects) != 1:
+    if not isinstance(header, Header) or header.history is None or len(header.subjects) != 1:
         raise malformed_release_error(path, "it does not name one release")
     if not _is_version(header.history.release):
         raise malformed_release_error(path, f"{header.history.release} is not a release")
@@ -571,9 +571,13 @@ def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
     source = history_cases_path(path, digest)
     for line in read_lines(source, gzip.open):
         try:
-            yield decode_record(line)
+            record: Any = decode_record(line)
+            is_case = isinstance(record, dict)
         except MalformedError as error:
             raise _damaged_error(source, str(error)) from None
+        if not is_case:
+            raise _damaged_error(source, "it has a record that is not a case")
+        yield record
 
 
 def _unpack(path: Path, open_packed: Any) -> bytes:

@@ -150,6 +150,8 @@ DAMAGES = {
     "link": replace_by_link,
     "pipe": replace_by_pipe,
     "folder": lambda path: (path.unlink(), path.mkdir()),
+    "no header": lambda path: change_lines(path, lambda lines: lines[1:]),
+    "no line": lambda path: change_lines(path, lambda lines: []),
     "no footer": lambda path: change_lines(path, lambda lines: lines[:-1]),
     "missing result": lambda path: change_lines(path, lambda lines: [*lines[:1], *lines[2:]]),
     "result twice": lambda path: change_lines(path, lambda lines: [*lines[:2], *lines[1:]]),
@@ -170,6 +172,14 @@ def test_damaged_results_are_refused_and_named(store, corpus, command, damage):
     assert path.name in ended.err
     path.rmdir() if path.is_dir() else path.unlink()
     assert command("history", "show", "--store", store.folder).status == 0
+
+
+def test_cases_file_with_other_records_is_refused(store, corpus, command):
+    results = add_release(store, corpus, "1.0", AlwaysRight).path
+    for path in (store.folder / "cases").glob("*.jsonl.gz"):
+        path.write_bytes(results.read_bytes())
+    ended = command("history", "show", "--store", store.folder, "--html", "page.html")
+    assert (ended.status, ended.code) == (2, "history.damaged"), ended
 
 
 def test_damaged_reason_of_unavailable_release_is_refused(store, corpus):
