@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.audit.operands import operand_texts
+from conformance.audit.propagation import relative_error
 from conformance.audit.sampling import Sample, take_sample
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.distances import are_comparable, find_distances
@@ -97,6 +98,10 @@ class JudgedNode:
         way: how its outputs were obtained.
         type: the element type of its first output; empty if the output is not known.
         operations: about how many operations the node needs; see `conformance.graphs.arithmetic`.
+        introduced: the largest error against the exact result of the node's own operands; see
+            `conformance.audit.propagation`.
+        accumulated: the largest error against the exact value of the whole model; None if that is not known.
+        origin: the number of the node from which most of the accumulated error comes; None if that is not known.
     """
 
     number: int
@@ -121,6 +126,9 @@ class JudgedNode:
     way: str = ""
     type: str = ""
     operations: int = 0
+    introduced: float = 0.0
+    accumulated: float | None = None
+    origin: int | None = None
 
     @property
     def judged_elements(self) -> int:
@@ -378,6 +386,7 @@ def _compare(
         return JudgedElement(name, part.locate(position, place, shape), value, expected, bound, operands)
 
     distances = find_distances(actual, expected)
+    result.introduced = max(result.introduced, relative_error(actual, np.asarray(distances.expected)))
     result.undetermined += int(np.count_nonzero(distances.undetermined))
     result.loose += int(np.count_nonzero(distances.loose))
     result.unspecified += int(np.count_nonzero(distances.unspecified))

@@ -5,6 +5,7 @@ The graph is an SVG image without scripts. The colour of a node shows its larges
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,9 +15,11 @@ from conformance.audit.layout import layered_layout
 from conformance.audit.report import (
     JudgedShare,
     judged_text,
+    node_command,
     open_text,
     operator_name,
     operator_rows,
+    origin_text,
     reasons,
     share_text,
     should_text,
@@ -76,6 +79,9 @@ def render_page(
         below_should=should_text,
         open=open_text,
         colour=colour_class,
+        chart=draw_errors,
+        origin=origin_text,
+        command=node_command,
     )
 
 
@@ -133,6 +139,70 @@ def draw_graph(audit: SubjectAudit) -> Drawing:
         label = name if len(name) <= MAX_LABEL_LENGTH else f"{name[: MAX_LABEL_LENGTH - 1]}…"
         drawn.append(DrawnNode(node, *layout.places[number], label, before[number], after[number]))
     return Drawing(layout.width, layout.height, drawn, [_path(points) for points in layout.courses.values()])
+
+
+CHART_HEIGHT, CHART_MARGIN, CHART_STEP = 220.0, 44.0, 12.0
+"""Height of the chart of errors, its margin, and the distance of two nodes in it."""
+
+SMALLEST_ERROR = 1e-17
+"""Errors below it are at the lower end of the chart."""
+
+
+@dataclass(frozen=True)
+class ErrorPoint:
+    """The errors of a node in the chart.
+
+    Attributes:
+        node: the node.
+        x: its position from the left.
+        introduced: the position of the error of the node from the top.
+        accumulated: the position of the error since the inputs; None if it is not known.
+    """
+
+    node: JudgedNode
+    x: float
+    introduced: float
+    accumulated: float | None
+
+
+@dataclass(frozen=True)
+class ErrorChart:
+    """The errors along a model: the size of the chart, its points, and its lines by the text of the error."""
+
+    width: float
+    height: float
+    points: list[ErrorPoint]
+    lines: list[tuple[str, float]]
+
+    @property
+    def course(self) -> str:
+        """The accumulated errors as points of an SVG polyline."""
+        return " ".join(f"{each.x:g},{each.accumulated:.4g}" for each in self.points if each.accumulated is not None)
+
+
+def draw_errors(audit: SubjectAudit) -> ErrorChart:
+    """Return the chart of errors along a model, on a logarithmic scale."""
+    lowest = math.log10(SMALLEST_ERROR)
+    errors = [error for node in audit.nodes for error in (node.introduced, node.accumulated or 0.0)]
+    highest = max(
+        lowest + 1, math.ceil(math.log10(max([error for error in errors if error < math.inf], default=0) or 1e-16))
+    )
+
+    def place(error: float) -> float:
+        level = min(max(math.log10(error), lowest), highest) if error > 0 else lowest
+        return CHART_MARGIN / 2 + (highest - level) / (highest - lowest) * (CHART_HEIGHT - CHART_MARGIN)
+
+    points = [
+        ErrorPoint(
+            node,
+            CHART_MARGIN + CHART_STEP * (1 + position),
+            place(node.introduced),
+            None if node.accumulated is None else place(node.accumulated),
+        )
+        for position, node in enumerate(audit.nodes)
+    ]
+    lines = [(f"1e{level}", place(10.0**level)) for level in range(int(lowest) + 1, int(highest) + 1, 4)]
+    return ErrorChart(CHART_MARGIN + CHART_STEP * (len(points) + 2), CHART_HEIGHT, points, lines)
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_LISTED_NODES = 20
 """Wrong nodes that the terminal lists, and nodes of each other kind."""
 
+MAX_LISTED_ERRORS = 8
+"""Nodes in the table of errors."""
+
 MAX_LISTED_OPERATORS = 8
 """Operators that are named as not judged in a line."""
 
@@ -82,17 +85,56 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
             f"  {row['operator']:{width}}  {row['nodes']:5}  {row['judged']:6}  {row['wrong']:5}"
             f"  {row['unspecified']:11}  {row['not judged']:10}  {share:>21}"
         )
+    yield from _error_lines(audit)
     yield f"  {judged_text(audit)}"
     for node in [each for each in audit.nodes if each.open_element][:MAX_LISTED_NODES]:
         yield f"  UNSPECIFIED {open_text(node)}"
     for node in audit.nodes_below_should[:MAX_LISTED_NODES]:
         yield f"  SHOULD {should_text(node)}"
+        yield from _command_lines(audit, node)
     for reason, count in reasons(audit.nodes):
         yield f"  not judged, {count}: {reason}"
     for node in audit.wrong_nodes[:MAX_LISTED_NODES]:
         yield f"  WRONG {wrong_text(node)}"
+        yield from _command_lines(audit, node)
     if len(audit.wrong_nodes) > MAX_LISTED_NODES:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
+
+
+def _error_lines(audit: SubjectAudit) -> Iterator[str]:
+    """Yield a table of the nodes with the largest errors against the exact value of the whole model."""
+    if not audit.has_traced_errors:
+        yield "  errors since the inputs: not computed, because the model is too large"
+        return
+    nodes = sorted(audit.nodes, key=lambda node: -(node.accumulated or 0.0))[:MAX_LISTED_ERRORS]
+    rows = [(f"{node.number} {operator_name(node)}", node) for node in nodes if node.accumulated]
+    if not rows:
+        return
+    width = max(len("largest errors"), *(len(name) for name, _ in rows))
+    yield f"  {'largest errors':{width}}  of the node  since the inputs"
+    for name, node in rows:
+        yield f"  {name:{width}}  {node.introduced:11.2g}  {node.accumulated:16.2g}  {origin_text(audit, node)}"
+
+
+def origin_text(audit: SubjectAudit, node: JudgedNode) -> str:
+    """Return where the error of a node comes from; an empty text if that is not known."""
+    if node.origin is None or not node.accumulated:
+        return ""
+    if node.origin == node.number:
+        return "introduced here"
+    origin = next(each for each in audit.nodes if each.number == node.origin)
+    return f"propagated from node {origin.number} {operator_name(origin)}"
+
+
+def node_command(audit: SubjectAudit, node: JudgedNode) -> str:
+    """Return the command that runs a node alone, with the nodes that it was judged together with."""
+    numbers = sorted({*node.segment, node.number})
+    return " ".join([audit.command, *(f"--node {number}" for number in numbers)]) if audit.command else ""
+
+
+def _command_lines(audit: SubjectAudit, node: JudgedNode) -> Iterator[str]:
+    if command := node_command(audit, node):
+        yield f"    to run it alone: {command}"
 
 
 @dataclass
@@ -106,6 +148,8 @@ class JudgedShare:
         unspecified: the number of nodes with elements for which the page states no result, and without a wrong element.
         elements: the number of judged elements.
         all_elements: the number of elements of all nodes.
+        represented_elements: the number of elements that the judged ones stand for: of a large output, only a sample is
+            compared.
         undetermined: the number of elements for which every value is admissible.
         loose: the number of elements whose bound is larger than the magnitude of the expected value.
         open_elements: the number of elements for which the page states no result.
@@ -120,6 +164,7 @@ class JudgedShare:
     unspecified: int = 0
     elements: int = 0
     all_elements: int = 0
+    represented_elements: float = 0.0
     undetermined: int = 0
     loose: int = 0
     open_elements: int = 0
@@ -141,6 +186,9 @@ class JudgedShare:
             unspecified=verdicts[NodeVerdict.UNSPECIFIED],
             elements=sum(node.judged_elements for node in judged),
             all_elements=sum(node.all_elements for node in nodes),
+            represented_elements=sum(
+                node.judged_elements / node.elements * node.all_elements for node in judged if node.elements
+            ),
             undetermined=sum(node.undetermined for node in nodes),
             loose=sum(node.loose for node in nodes),
             open_elements=sum(node.unspecified for node in nodes),
@@ -151,20 +199,21 @@ class JudgedShare:
 
     @property
     def share(self) -> float:
-        """The smaller one of the judged shares of the nodes and of the arithmetic."""
-        shares = [
-            part / whole
-            for part, whole in ((self.nodes, self.all_nodes), (self.operations, self.all_operations))
-            if whole
-        ]
+        """The smallest one of the judged shares of the nodes, the elements and the arithmetic."""
+        parts = (
+            (self.nodes, self.all_nodes),
+            (self.represented_elements, self.all_elements),
+            (self.operations, self.all_operations),
+        )
+        shares = [part / whole for part, whole in parts if whole]
         return min(shares, default=0.0)
 
     def is_enough(self, required: float) -> bool:
         """Return whether at least a share was judged, and at least one node and one element.
 
-        Unspecified elements count as judged here, and so does a model whose tensors are all empty.
+        A model whose tensors are all empty needs no judged element.
         """
-        has_elements = self.elements + self.open_elements > 0 or not self.all_elements
+        has_elements = self.elements > 0 or not self.all_elements
         return self.nodes > 0 and has_elements and self.share >= required
 
     @property
@@ -296,11 +345,14 @@ def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
         "model_runs": audit.model_runs,
         "judged": {**asdict(coverage := JudgedShare.of([audit])), "share": coverage.share},
         "operators": [{**row, "share": _finite(row["share"])} for row in operator_rows(audit.nodes)],
-        "nodes": [_node_json(node) for node in audit.nodes],
+        "command": audit.command or None,
+        "has_traced_errors": audit.has_traced_errors,
+        "nodes": [_node_json(audit, node) for node in audit.nodes],
     }
 
 
-def _node_json(node: JudgedNode) -> dict[str, Any]:
+def _node_json(audit: SubjectAudit, node: JudgedNode) -> dict[str, Any]:
+    has_fault = node.verdict is NodeVerdict.WRONG or node.should_worst is not None
     return {
         "number": node.number,
         "name": node.name,
@@ -317,6 +369,10 @@ def _node_json(node: JudgedNode) -> dict[str, Any]:
         "operations": node.operations,
         "share": _finite(node.share),
         "should_share": _finite(node.should_share),
+        "introduced": _finite(node.introduced),
+        "accumulated": None if node.accumulated is None else _finite(node.accumulated),
+        "origin": node.origin,
+        "command": (node_command(audit, node) or None) if has_fault else None,
         "together": list(node.together),
         "inner_nodes": node.inner_nodes,
         "worst": _element_json(node.worst),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
+from conformance.audit.propagation import trace_errors
+from conformance.errors import UsageError
 from conformance.graphs.cutting import cut, part_of
 from conformance.graphs.exposure import (
     Exposure,
@@ -24,9 +27,12 @@ from conformance.graphs.exposure import (
     set_data_folder,
 )
 from conformance.graphs.inlining import inline_taken_branches
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.reading import LoadedModel
 from conformance.models.arrays import type_name
 from conformance.models.external_data import initializer_arrays_in
 from conformance.models.graphs import graph_edges, is_operator, names_taken_by
+from conformance.models.types import with_inferred_types
 from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Level
 
@@ -37,8 +43,6 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
     from conformance.graphs.exposure import RecordedValues
-    from conformance.graphs.inputs import InputSet
-    from conformance.graphs.reading import LoadedModel
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 
@@ -81,6 +85,8 @@ class SubjectAudit:
         nodes: the judged nodes, in the model's order.
         edges: pairs of numbers of nodes; the second node takes a result of the first.
         cases: wrong nodes as cases, if they are asked for.
+        has_traced_errors: whether the exact values of the whole model were computed.
+        command: the command line of the audit, to which `--node` can be added; empty if it is not known.
     """
 
     subject: str
@@ -95,6 +101,8 @@ class SubjectAudit:
     nodes: list[JudgedNode] = field(default_factory=list)
     edges: list[tuple[int, int]] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
+    has_traced_errors: bool = False
+    command: str = ""
 
     @property
     def wrong_nodes(self) -> list[JudgedNode]:
@@ -167,6 +175,7 @@ def audit_subject(
         audit.nodes = workers.judge(key, recording, count, all_elements=all_elements)
     confirmation = _Confirmation(judged, recorded, subject, data_set, all_elements)
     confirmed = _confirm_wrong_nodes(audit.nodes, confirmation)
+    audit.has_traced_errors = trace_errors(judged, recorded, audit.nodes)
     if makes_cases:
         constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
         made = (
@@ -178,6 +187,49 @@ def audit_subject(
     ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
     audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
     return audit
+
+
+def audit_nodes_alone(
+    model: LoadedModel,
+    subject: Subject,
+    data_set: InputSet,
+    numbers: Sequence[int],
+    progress: Callable[[str], None] = lambda _: None,
+    **options: Any,
+) -> SubjectAudit:
+    """Cut some nodes out of a model, and audit them as a model of their own on the values that the subject computed.
+
+    Args:
+        model: the model.
+        subject: the backend.
+        data_set: the inputs of the model.
+        numbers: the numbers of the nodes, as an audit of the model shows them.
+        progress: is called with a text for the user.
+        options: the options of `audit_subject`.
+
+    Raises:
+        UsageError: a node does not exist, or its operands are hidden.
+    """
+    set_data_folder(subject.target, model.data_folder)
+    try:
+        recording = _run(model, subject, data_set, progress)
+    except SubjectRefused as refusal:
+        return SubjectAudit(subject.id, subject.version or "", data_set.name, str(refusal))
+    count = len(recording.model.graph.node)
+    if max(numbers) >= count:
+        raise UsageError("node-missing", f"--node: the model has no node {max(numbers)}.", f"It has {count} nodes.")
+    part = cut(recording.model, sorted(set(numbers)), recording.values.values)
+    if part is None:
+        raise UsageError(
+            "node-not-alone",
+            f"--node: {subject.id} does not show the operands of the nodes {', '.join(map(str, numbers))}.",
+            "Add the nodes before them.",
+        )
+    content = part.model.SerializeToString(deterministic=True)
+    single = LoadedModel(
+        model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder
+    )
+    return audit_subject(single, subject, InputSet(data_set.name, tuple(part.arrays)), progress, **options)
 
 
 def _run(model: LoadedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None]) -> Recording:

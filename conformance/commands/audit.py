@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from conformance.audit.job import AuditWorkers
     from conformance.audit.session import SubjectAudit
+    from conformance.graphs.reading import LoadedModel
     from conformance.jobs.job import Workers as TeamOfWorkers
     from conformance.verdicts import Level
 
@@ -61,8 +62,8 @@ def audit(
             metavar="SHARE",
             min=0.0,
             max=1.0,
-            help="Fail if a smaller share of the nodes, or of the arithmetic, was judged. At 0, one judged node is "
-            "enough.",
+            help="Fail if a smaller share of the nodes, the elements or the arithmetic was judged. At 0, one judged "
+            "element is enough.",
         ),
     ] = 0.0,
     fail_level: Annotated[
@@ -70,6 +71,15 @@ def audit(
     ] = FailLevel.MUST,
     json: Annotated[Path | None, report_option("json", "Write the audit as JSON.")] = None,
     html: Annotated[Path | None, report_option("html", "Write the audit as an HTML page.")] = None,
+    node: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Cut this node out of the model, with others if it is repeated, and audit only these nodes, on the "
+            "values that the subject computed.",
+        ),
+    ] = None,
     workers: Workers = None,
     dask: Dask = None,
     resume: Annotated[
@@ -88,14 +98,13 @@ def audit(
     Exit status: 0 if no node is wrong, 1 if a node is wrong, too little was judged, or the subject fails or is not
     deterministic, 2 for a wrong command line or file.
     """
-    import json as json_module
     from contextlib import ExitStack
+    from functools import partial
 
-    from conformance.audit.page import render_page
-    from conformance.audit.report import JudgedShare, as_json, text_lines
-    from conformance.audit.session import audit_subject
+    from conformance.audit.report import JudgedShare, text_lines
+    from conformance.audit.session import audit_nodes_alone, audit_subject
     from conformance.errors import ExitStatus, UsageError
-    from conformance.files.atomic_write import is_standard_output, write_text_atomically
+    from conformance.files.atomic_write import is_standard_output
     from conformance.graphs.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits
@@ -107,6 +116,8 @@ def audit(
 
     if not backend:
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
+    if node and resume:
+        raise UsageError("options-conflict", "--node and --resume exclude each other.", "Leave one of them out.")
     _check_targets(json, html, output)
     team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
     audited = LoadedModel.read(model)
@@ -129,30 +140,63 @@ def audit(
             save_inputs_to(save_inputs, data_sets, names)
         for subject in subjects:
             for data_set in data_sets:
-                result = audit_subject(
+                run = partial(audit_nodes_alone, numbers=node) if node else audit_subject
+                result = run(
                     audited,
                     subject,
                     data_set,
-                    print_progress,
+                    progress=print_progress,
                     all_elements=all_elements,
                     makes_cases=output is not None,
                     workers=pool,
                 )
+                given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
+                if not node:
+                    result.command = _command(model, subject.id, given, **{"--no-isolation": no_isolation})
                 audits.append(result)
                 print_progress("")
                 for line in text_lines(result):
                     echo(line, err=takes_output)
     texts = [input_text(names, data_set) for data_set in data_sets]
-    if json is not None:
-        document = as_json(audited, audits, texts, None if inputs else seed)
-        write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
     passes = _passes(audits, Level(fail_level), require_judged)
-    if html is not None:
-        write_text_atomically(html, render_page(audited, audits, texts, passes=passes))
+    _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
     _announce_files([json, html, output if _write_cases(output, audits) else None], err=takes_output)
     echo(f"{'PASSED' if passes else 'FAILED'}: {JudgedShare.of(audits).text}", err=takes_output)
     if not passes:
         raise typer.Exit(ExitStatus.FAILS)
+
+
+def _shape_options(shapes: Sequence[str] | None) -> Iterator[str]:
+    for shape in shapes or ():
+        yield from ("--shape", shape)
+
+
+def _write_reports(
+    json: Path | None,
+    html: Path | None,
+    content: tuple[LoadedModel, Sequence[SubjectAudit], Sequence[str], int | None],
+    *,
+    passes: bool,
+) -> None:
+    """Write the reports; their content is the model, the audits, the texts of the inputs, and the seed."""
+    from json import dumps
+
+    from conformance.audit.page import render_page
+    from conformance.audit.report import as_json
+    from conformance.files.atomic_write import write_text_atomically
+
+    if json is not None:
+        write_text_atomically(json, dumps(as_json(*content), indent=1) + "\n")
+    if html is not None:
+        write_text_atomically(html, render_page(*content[:3], passes=passes))
+
+
+def _command(model: Path, subject: str, given: Sequence[str], **switches: bool) -> str:
+    """Return the command line of the audit of a model on one subject with one data set."""
+    import shlex
+
+    chosen = [name for name, is_chosen in switches.items() if is_chosen]
+    return shlex.join(["onnx-conformance", "audit", str(model), "-b", subject, *given, *chosen])
 
 
 def _passes(audits: Sequence[SubjectAudit], level: Level, required: float) -> bool:

@@ -137,18 +137,18 @@ def blame(
     except (KeyboardInterrupt, SubjectError):
         print_progress("")
         if session.document.get("steps") and session.document != known:
-            _write_reports(session.document, json, html)
+            _write_reports(session.document, json, html, passes=False)
             if json is not None:
                 echo(f"Continue with the same options and --resume {json}", err=True)
         raise
-    _write_reports(session.document, json, html)
+    _write_reports(session.document, json, html, passes=not (fails := verdict.fails(Level(fail_level))))
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
         targets.append(output)
     _finish(
         targets,
         judged_text(session.document["steps"]),
-        fails=verdict.fails(Level(fail_level)),
+        fails=fails,
         takes_output=takes_output,
     )
 
@@ -212,7 +212,7 @@ def _subjects(
     return named[0], named[-1], rewriter
 
 
-def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | None) -> None:
+def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | None, *, passes: bool) -> None:
     import json as json_module
 
     from conformance.blame.report import render_page
@@ -221,7 +221,7 @@ def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | 
     if json is not None:
         write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
     if html is not None:
-        write_text_atomically(html, render_page(document))
+        write_text_atomically(html, render_page(document, passes=passes))
 
 
 def _read_document(path: Path | None) -> dict[str, Any]:

@@ -80,6 +80,7 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
         smallest = 2 * float(format_of(expected.dtype).smallest_normal) if is_computed(expected.dtype) else np.inf
         loose = (error > np.abs(value)) & (error > smallest) & ~is_open
     unspecified = nowhere if expected.unspecified is None else np.asarray(expected.unspecified, dtype=bool)
+    shares = np.where(unspecified & np.isnan(given), 0.0, shares)
     return Distances(
         shares, value, error, undetermined=is_open & ~unspecified, loose=loose & ~unspecified, unspecified=unspecified
     )

@@ -81,7 +81,7 @@ def test_index_of_the_largest_of_logarithms_with_nan_is_unspecified(tmp_path: Pa
     model = make(nodes, inputs, {"l": TensorProto.FLOAT, "i": TensorProto.INT64})
     result = audit(model, inputs, {"i": np.array(indices)}, tmp_path)
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.UNSPECIFIED]
-    assert (result.has_faults, JudgedShare.of([result]).is_enough(1.0)) == (False, True)
+    assert (result.has_faults, JudgedShare.of([result]).is_enough(0.8)) == (False, True)
 
 
 @pytest.mark.parametrize(

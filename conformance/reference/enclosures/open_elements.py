@@ -79,7 +79,8 @@ def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> li
         return [_within(results[0], mask, X.shape[axis])]
     if node.op_type == "TopK":
         mask = along(axis)
-        return [_as_enclosure(results[0]).leave_open(mask), _within(results[1], mask, X.shape[axis])]
+        values = _order_with_nan(_as_enclosure(inputs[0]), _as_enclosure(results[0]), axis, node)
+        return [values, _within(results[1], mask, X.shape[axis])]
     if node.op_type == "Hardmax":
         axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % rank
         axes = (axis,) if node.opset >= 13 else tuple(range(axis, rank))
@@ -92,6 +93,29 @@ def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> li
         return results  # their windows are known where they are computed
     operands = [_is_nan(tensor) for tensor in inputs if tensor is not None and is_computed(tensor.dtype)]
     return [_as_enclosure(results[0]).leave_open(reduce(np.logical_or, operands))]
+
+
+def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> Enclosure:
+    """Return the elements that TopK selects. An element is open if it depends on the place of NaN.
+
+    NaN comes after all numbers, or before them. The numbers keep their order.
+    """
+    elements, count = np.moveaxis(X.value, axis, -1), result.shape[axis]
+    is_nan = np.asarray(np.isnan(elements))
+    if X.error.any():
+        return result.leave_open(np.moveaxis(np.asarray(is_nan.any(-1, keepdims=True)), -1, axis))
+    sign = 1 if node.attributes.get("largest", 1) else -1
+    ordered = -sign * np.sort(-sign * elements, -1)  # NaN is last
+    places = np.arange(count) - is_nan.sum(-1, keepdims=True)
+    last = ordered[..., :count]
+    first = np.where(places < 0, np.nan, np.take_along_axis(ordered, np.maximum(places, 0), -1))
+    low, high = np.fmin(last, first), np.fmax(last, first)
+    with np.errstate(all="ignore"):
+        half = np.where((low == high) | np.isnan(low), 0.0, (high - low) / 2)
+        middle = np.where(np.isfinite(half), low + half, low)
+    is_open = (last != first) & ~(np.isnan(last) & np.isnan(first))
+    value, error, mask = (np.moveaxis(np.asarray(part), -1, axis) for part in (middle, half, is_open))
+    return Enclosure(value, error, result.dtype, unspecified=mask)
 
 
 def _within(tensor: Tensor, mask: Array, count: int) -> Enclosure:

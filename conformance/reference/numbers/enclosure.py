@@ -144,7 +144,7 @@ class Enclosure:
         overflows: where the last operation overflows in the tensor's type, although the value is finite in double.
             A node that returns such an element returns an infinity. An operation on it may have a wider operand.
         unspecified: where the specification leaves the element open; None for nowhere. The bound is infinite there, or
-            contains all elements that have a meaning, such as all indices of an axis.
+            contains all elements that have a meaning, such as all indices of an axis. NaN is admissible too.
         compute_should: computes the same tensor with the bounds of level `should`; None if they are those of `must`.
     """
 
@@ -505,6 +505,8 @@ def admissible_mask(actual: Array, expected: Tensor, *, has_signed_zeros: bool =
         if tensor is None:
             return np.asarray(same)
         near = (np.abs(given - value) <= tensor.error) & (tensor.error > 0)
+        if tensor.unspecified is not None:
+            near |= tensor.unspecified & np.isnan(given)
         return np.asarray(same | near | np.isinf(tensor.error))
 
 

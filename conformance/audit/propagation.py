@@ -1,0 +1,133 @@
+"""Errors along a model: the error that each node adds, and the error that all nodes up to it add up to.
+
+Both are the largest difference of an output from an exact value, as a share of the output's largest magnitude:
+
+- `JudgedNode.introduced`: from the exact result of the node on the operands that the runtime passed to it.
+- `JudgedNode.accumulated`: from the exact value of the whole model, computed from the model's inputs.
+
+`JudgedNode.origin` is the number of the node from which most of the accumulated error comes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.audit.sampling import SAMPLED_ABOVE
+from conformance.models.graphs import is_operator, names_taken_by
+from conformance.models.inputs import required_input_names
+from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.precision import is_computed
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import onnx
+
+    from conformance.audit.judgement import JudgedNode
+    from conformance.graphs.exposure import RecordedValues
+    from conformance.models.arrays import Array
+    from conformance.reference.enclosures.sequences import TensorOrSequence
+
+MAX_OPERATIONS = 2**30
+"""Operations of a model above which its exact values are not computed; see `conformance.graphs.arithmetic`. They are
+not computed either if a tensor is so large that only a sample of it is judged."""
+
+INTRODUCED_SHARE = 0.5
+"""Share of the accumulated error from which on it is introduced at the node itself."""
+
+
+def relative_error(actual: Array, exact: Array) -> float:
+    """Return the largest difference of two tensors of one shape, as a share of the largest exact magnitude.
+
+    Elements that are not finite in both are left out. The result is 0 for tensors that are not numbers.
+    """
+    if actual.shape != exact.shape or actual.dtype.kind not in "fiubV":
+        return 0.0
+    given, expected = actual.astype(np.float64), np.asarray(exact, np.float64)
+    is_finite = np.isfinite(given) & np.isfinite(expected)
+    with np.errstate(all="ignore"):
+        difference = float(np.abs(given - expected).max(initial=0.0, where=is_finite))
+    magnitude = float(np.abs(expected).max(initial=0.0, where=is_finite))
+    return difference / magnitude if magnitude else difference
+
+
+def trace_errors(model: onnx.ModelProto, recorded: RecordedValues, judged: Sequence[JudgedNode]) -> bool:
+    """Set the accumulated errors and the origins of judged nodes; return whether the model is small enough.
+
+    Args:
+        model: the model whose nodes were judged.
+        recorded: the values that the subject computed.
+        judged: the nodes, in the order of the model.
+    """
+    sizes = (recorded.values[name].size for name in recorded.values)
+    if sum(node.operations for node in judged) > MAX_OPERATIONS or any(size > SAMPLED_ABOVE for size in sizes):
+        return False
+    by_number = {node.number: node for node in judged}
+    producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
+    for number, error in _accumulated_errors(model, recorded).items():
+        node = by_number.get(number)
+        if node is None:
+            continue
+        node.accumulated = error
+        before = [
+            by_number[producers[name]]
+            for name in names_taken_by(model.graph.node[number])
+            if producers.get(name) in by_number
+        ]
+        worst = max(before, key=lambda each: each.accumulated or 0.0, default=node)
+        is_own = node.introduced >= INTRODUCED_SHARE * error or not worst.accumulated
+        node.origin = number if is_own or worst.origin is None else worst.origin
+    return True
+
+
+def _accumulated_errors(model: onnx.ModelProto, recorded: RecordedValues) -> dict[int, float]:
+    """Return the error of each node with known outputs against the exact value of the whole model."""
+    scope, nodes = NodeScope.of(model), model.graph.node
+    computed = {name for node in nodes if not is_operator(node, "Constant") for name in node.output}
+    values: dict[str, TensorOrSequence] = {
+        name: _exact(array)
+        for name, array in recorded.values.items()
+        if name not in computed or name in required_input_names(model.graph)
+    }
+    last_use = {name: number for number, node in enumerate(nodes) for name in names_taken_by(node)}
+    errors: dict[int, float] = {}
+    for number, node in enumerate(nodes):
+        if is_operator(node, "Constant"):
+            continue
+        results = _evaluate(scope, node, values)
+        for name, result in results.items():
+            values[name] = result
+            if isinstance(result, (Enclosure, np.ndarray)) and name in recorded.values:
+                exact = result.value if isinstance(result, Enclosure) else np.asarray(result)
+                errors[number] = max(errors.get(number, 0.0), relative_error(recorded.values[name], exact))
+        for name in (*names_taken_by(node), *node.output):
+            if last_use.get(name, -1) <= number:
+                values.pop(name, None)
+    return errors
+
+
+def _evaluate(
+    scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, TensorOrSequence]
+) -> dict[str, TensorOrSequence]:
+    """Return the exact outputs of a node by name; none if the reference cannot compute them."""
+    try:
+        with np.errstate(all="ignore"):
+            results = enclose(scope, node, values)
+    except (Unsupported, ValueError, IndexError, KeyError, TypeError, StopIteration, AttributeError, OverflowError):
+        return {}
+    return {name: _exact(result) for name, result in zip(node.output, results, strict=False) if name}
+
+
+def _exact(tensor: Any) -> Any:
+    """Return a tensor of floating-point numbers, or a sequence of them, with values in double and without errors."""
+    if isinstance(tensor, list):
+        return [_exact(each) for each in tensor]
+    if isinstance(tensor, Enclosure):
+        return Enclosure(tensor.value, np.zeros(tensor.shape), tensor.dtype)
+    if isinstance(tensor, np.ndarray) and is_computed(tensor.dtype):
+        return Enclosure.exact(tensor)
+    return tensor
