@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 HALVES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 FLOATS = {*HALVES, TensorProto.FLOAT, TensorProto.DOUBLE}
 MAX_ITERATIONS = 10_000
+onnxruntime.set_default_logger_severity(4)
+
+RECURRENT = {"GRU", "LSTM", "RNN"}
+"""Operators that ONNX Runtime does not compute in double."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +258,7 @@ class Evaluation:
         self.scope = values
         given = [values[name] if name else None for name in node.input]
         unrounded = any(v is not None and v.array.dtype == np.float64 and v.type != TensorProto.DOUBLE for v in given)
-        is_wide = (self.behavior.is_double or unrounded) and node.op_type not in CONTROL_FLOW
+        is_wide = (self.behavior.is_double or unrounded) and node.op_type not in {*CONTROL_FLOW, *RECURRENT}
         return Call(self, node, given, is_wide=is_wide)
 
     def _finish(

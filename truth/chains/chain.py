@@ -56,6 +56,6 @@ def draw_chain(seed: int) -> Chain:
     if family == "time":  # attention needs the batch first
         blocks = [name if name != "attention" else "residual" for name in blocks]
     dtype = str(random.choice(TYPES))
-    if dtype == "double":  # ONNX Runtime has no kernels of GRU and RNN in double
-        blocks = [name if name not in {"gru", "rnn"} else "lstm" for name in blocks]
+    if dtype == "double" and not {"lstm", "gru", "rnn"}.isdisjoint(blocks):  # no kernels in ONNX Runtime
+        dtype = "float"
     return Chain(seed, family, dtype, tuple(blocks), float(random.choice([0.5, 1.0, 3.0])))

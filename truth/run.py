@@ -1,0 +1,231 @@
+"""Run `audit` and `blame` on faults, correct variants and random chains, in one process.
+
+python -m truth.run chains --subjects onnxruntime,plain --seeds 0..100
+python -m truth.run nodes --modes realistic,default,probes
+python -m truth.run planted --modes realistic,default,probes
+python -m truth.run blame --seeds 0..50
+
+Each audit or blame is one line of OUTPUT/results.jsonl. The command continues where it ended: a line that exists is not
+computed again, and a model during which the process ended is recorded as a crash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from .chains.chain import draw_chain
+from .faults import FAULTS
+from .faults.models import PLANTED
+from .variants import VARIANTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+NO_PROBES: tuple[str, ...] = ()
+RUNTIMES = ("onnxruntime", "onnxruntime[optimization=disabled]", "openvino", "tract", "onnx-reference")
+MODES = {"realistic": NO_PROBES, "default": NO_PROBES, "probes": ()}
+"""The options of `audit`: your data alone, or also hard data for each node."""
+
+SECONDS = 90
+
+
+def subject_name(name: str) -> str:
+    """Return the option `-b` for a runtime or a variant."""
+    return f"truth.subject:Backend[variant={name}]" if name in VARIANTS else name
+
+
+class Took(Exception):  # noqa: N818
+    """The command took longer than the limit."""
+
+
+def stop(*_: Any) -> None:
+    """End the command."""
+    raise Took
+
+
+def call(arguments: Sequence[str]) -> tuple[Any, str]:
+    """Run a command of the suite, and return its exit status and what it printed."""
+    main = next(e for e in entry_points(group="console_scripts") if e.name == "onnx-conformance").load()
+    printed = io.StringIO()
+    before, sys.argv = sys.argv, ["onnx-conformance", *arguments]
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    status: Any = 0
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            status = main()
+    except SystemExit as end:
+        status = end.code
+    except Took:
+        status = "timeout"
+    except Exception:  # noqa: BLE001 - a traceback is a finding
+        status = "traceback"
+        printed.write(traceback.format_exc())
+    finally:
+        signal.alarm(0)
+        sys.argv = before
+    return status or 0, printed.getvalue()
+
+
+def write_model(folder: Path, model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]]) -> tuple[Path, Path]:
+    """Write a model and its inputs, and return their paths."""
+    path, inputs = folder / "model.onnx", folder / "inputs"
+    onnx.save(model, path)
+    inputs.mkdir()
+    for index, (name, array) in enumerate(feeds.items()):
+        data = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name).SerializeToString()
+        (inputs / f"input_{index}.pb").write_bytes(data)
+    return path, inputs
+
+
+def audit(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]], subject: str, options: Sequence[str]) -> Any:
+    """Return the record of one audit. Without feeds the inputs are those that the command draws."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path, inputs = write_model(folder, model, feeds)
+        given = ["--inputs", str(inputs)] if feeds else []
+        start = time.monotonic()
+        status, text = call(
+            ["audit", str(path), "-b", subject, "--no-isolation", "--json", str(folder / "a.json"), *given, *options]
+        )
+        record = {"status": status, "seconds": round(time.monotonic() - start, 2), "text": text.replace(name, "")}
+        file = folder / "a.json"
+        if file.exists():
+            record.update(summary(json.loads(file.read_text())))
+        return record
+
+
+def summary(audit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record keeps of the JSON of an audit."""
+    first = audit["audits"][0]
+    nodes = first.get("nodes") or []
+    keep = ("number", "name", "operator", "type", "way", "share", "should_share", "worst", "reason", "together")
+    return {
+        "failure": first.get("failure"),
+        "is_repeatable": first.get("is_repeatable"),
+        "judged": first.get("judged"),
+        "wrong": [{k: node.get(k) for k in keep} for node in nodes if node["verdict"] == "wrong"],
+        "should": [n["operator"] for n in nodes if n["verdict"] != "wrong" and (n.get("should_share") or 0) > 1],
+        "not judged": [[n["operator"], n["reason"]] for n in nodes if n["verdict"] == "not judged"],
+        "unspecified": [n["operator"] for n in nodes if n["verdict"] == "unspecified"],
+        "probes": first.get("probes"),
+    }
+
+
+def numbers(text: str) -> range:
+    """Return the range A..B, B not included."""
+    first, last = text.split("..")
+    return range(int(first), int(last))
+
+
+def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each job and a function that returns its record."""
+    modes = arguments.modes.split(",")
+    if arguments.what == "chains":
+        for seed in numbers(arguments.seeds):
+            for subject in arguments.subjects.split(","):
+                yield f"chain {seed} {subject}", lambda s=seed, b=subject: audit_chain(s, b)
+    if arguments.what == "nodes":
+        for name, fault in FAULTS.items():
+            for mode in modes if fault.node else ():
+                yield f"node {name} {mode}", lambda n=name, m=mode: audit_node(n, m)
+    if arguments.what == "planted":
+        for index, planted in enumerate(PLANTED):
+            for mode in modes:
+                yield f"planted {index} {planted.name} {mode}", lambda i=index, m=mode: audit_planted(i, m)
+    if arguments.what == "blame":
+        for seed in numbers(arguments.seeds):
+            for pair in arguments.pairs.split(","):
+                yield f"blame {seed} {pair}", lambda s=seed, p=pair: blame_chain(s, *p.split(":"))
+
+
+def audit_chain(seed: int, subject: str) -> dict[str, Any]:
+    """Audit a random chain on a runtime or a variant."""
+    chain = draw_chain(seed)
+    model, feeds = chain.build()
+    return {"chain": chain.name, **audit(model, feeds, subject_name(subject), MODES["realistic"])}
+
+
+def audit_node(name: str, mode: str) -> dict[str, Any]:
+    """Audit a single node with a fault."""
+    fault = FAULTS[name]
+    assert fault.node is not None
+    level = ("--fail-level", fault.level)
+    feeds = fault.node.feeds() if mode != "default" else {}
+    subject = f"truth.subject:Backend[fault={name}]"
+    return {"operator": fault.operator, **audit(fault.node.model(), feeds, subject, (*MODES[mode], *level))}
+
+
+def audit_planted(index: int, mode: str) -> dict[str, Any]:
+    """Audit a model with a fault in its middle."""
+    planted = PLANTED[index]
+    model, feeds = planted.build()
+    fault = FAULTS[planted.fault]
+    subject = f"truth.subject:Backend[fault={planted.fault},variant={planted.variant}]"
+    record = audit(model, feeds if mode == "realistic" else {}, subject, (*MODES[mode], "--fail-level", fault.level))
+    return {"faulty": list(fault.pair or [fault.operator]), **record}
+
+
+def blame_chain(seed: int, first: str, second: str) -> dict[str, Any]:
+    """Compare two subjects on a random chain with `blame`."""
+    chain = draw_chain(seed)
+    model, feeds = chain.build()
+    with tempfile.TemporaryDirectory() as name:
+        path, inputs = write_model(Path(name), model, feeds)
+        pair = ("-b", subject_name(first), "-b", subject_name(second))
+        start = time.monotonic()
+        status, text = call(["blame", str(path), *pair, "--inputs", str(inputs), "--seconds", "5", "--no-isolation"])
+        seconds = round(time.monotonic() - start, 2)
+        return {"chain": chain.name, "status": status, "seconds": seconds, "text": text.replace(name, "")}
+
+
+def main() -> None:
+    """Run the jobs that have no record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["chains", "nodes", "planted", "blame"])
+    parser.add_argument("--output", default="dist/truth", type=Path)
+    parser.add_argument("--seeds", default="0..2000")
+    parser.add_argument("--subjects", default=",".join((*RUNTIMES, *VARIANTS)))
+    parser.add_argument("--pairs", default="onnxruntime[optimization=disabled]:onnxruntime")
+    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--again", action="store_true", help="compute again what has a record")
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    path, started = arguments.output / "results.jsonl", arguments.output / f"started-{arguments.what}"
+    done = {json.loads(line)["job"] for line in path.open()} if path.exists() and not arguments.again else set()
+    with path.open("a") as file:
+        if started.exists() and (name := started.read_text()) not in done:
+            done.add(name)
+            file.write(json.dumps({"job": name, "status": "crash", "text": ""}) + "\n")
+        for job, run in jobs(arguments):
+            if job in done:
+                continue
+            started.write_text(job)
+            try:
+                record = run()
+            except Exception:  # noqa: BLE001 - a model that cannot be built is a record too
+                record = {"status": "not built", "text": traceback.format_exc()}
+            file.write(json.dumps({"job": job, **record}, default=str) + "\n")
+            file.flush()
+    started.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()
