@@ -7,6 +7,7 @@ between nodes, computes in double, or does not round the values between two node
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -140,6 +141,7 @@ class Kernel:
             self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
         except Exception:  # noqa: BLE001 - ONNX Runtime raises many types for a kernel that it does not have
             self._session = None
+        self._own = OWN_KERNELS.get(node.op_type)
         self._model = model
 
     def __call__(self, arrays: Sequence[Array | None]) -> list[Array]:
@@ -149,6 +151,8 @@ class Kernel:
                 found = iter(self._session.run(None, feeds))
             except Exception:  # noqa: BLE001 - some kernels refuse their type when they run
                 self._session = None
+        if not self._session and self._own:
+            return [self._own(*arrays)]
         if not self._session:
             found = iter(ReferenceEvaluator(self._model).run(None, feeds))
         return [self._typed(next(found), i) if is_given else np.empty(0) for i, is_given in enumerate(self._given)]
@@ -157,6 +161,11 @@ class Kernel:
         type = helper.tensor_dtype_to_np_dtype(self.output_types[index])
         is_raw = array.dtype == np.uint8 and type.itemsize == 1 and type.kind not in "biu"  # ONNX Runtime's float8
         return array.view(type) if is_raw else np.asarray(array)
+
+
+ERF = np.vectorize(math.erf, otypes=[np.float64])
+OWN_KERNELS: dict[str, Any] = {"Erf": ERF}
+"""Kernels that ONNX Runtime does not have in double, and that onnx's ReferenceEvaluator computes in float."""
 
 
 @lru_cache(maxsize=4096)
@@ -215,6 +224,7 @@ class Evaluation:
     def __init__(self, model: onnx.ModelProto, behavior: Behavior) -> None:
         self.opset = next(o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
         self.behavior = behavior
+        self.ulps: dict[str, float] = {}
 
     def run_graph(self, graph: onnx.GraphProto, values: dict[str, Value]) -> list[Value]:
         """Return the outputs of a graph; `values` has the inputs and the values of outer graphs."""
@@ -277,6 +287,8 @@ class Evaluation:
                 result = replacement(call)
         if result is None and node.op_type == "Cast" and types[0] in FLOATS and given[0] and given[0].type in FLOATS:
             return [Value(round_to(given[0].array, types[0]), types[0])]
+        if result is not None and node.op_type not in CONTROL_FLOW:
+            self._compare(node.op_type, call(), result, types)
         outputs = (
             [result] if isinstance(result, np.ndarray | np.generic) else list(call() if result is None else result)
         )
@@ -286,12 +298,41 @@ class Evaluation:
             for a, type in zip(outputs, types, strict=False)
         ]
 
+    def _compare(self, operator: str, correct: Sequence[Array], result: Any, types: Sequence[int]) -> None:
+        """Keep the largest difference of a replaced result from the correct one, in ULP of the type of the output."""
+        results = [result] if isinstance(result, np.ndarray | np.generic) else result
+        pairs = zip(results, correct, types, strict=False)
+        found = [ulps(np.asarray(r), c, type) for r, c, type in pairs if r is not None and type]
+        self.ulps[operator] = max(self.ulps.get(operator, 0.0), *found, 0.0)
+
     def _store(self, array: Array, type: int, *, keep: bool, is_cast: bool) -> Array:
         if keep and type in FLOATS:
             return array.astype(np.float64)
         if type in HALVES and self.behavior.is_region and not is_cast:
             return array.astype(np.float32)
         return round_to(array, type) if type else array
+
+
+def ulps(result: Array, correct: Array, type: int) -> float:
+    """Return the largest difference in ULP.
+
+    It is infinite for other shapes, whole numbers, NaN, infinities and signs of zero that differ.
+    """
+    if result.shape != correct.shape:
+        return float("inf")
+    if not result.size:
+        return 0.0
+    if type not in FLOATS:
+        return float("inf") if (result.astype(correct.dtype) != correct).any() else 0.0
+    stored = ml_dtypes.finfo(helper.tensor_dtype_to_np_dtype(type))
+    a, b = result.astype(np.float64), correct.astype(np.float64)
+    with np.errstate(all="ignore"):
+        is_far = (np.isnan(a) != np.isnan(b)) | ((np.isinf(a) | np.isinf(b)) & (a != b) & ~np.isnan(a))
+        is_far |= (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))
+        size = np.maximum(np.abs(b), float(stored.smallest_normal))
+        unit = float(stored.eps) * 2.0 ** np.floor(np.log2(size))
+        distance = np.where(is_far, np.inf, np.where((a == b) | np.isnan(a), 0, np.abs(a - b) / unit))
+    return float(distance.max())
 
 
 def captured(node: onnx.NodeProto) -> set[str]:
@@ -382,10 +423,18 @@ def declare_outputs(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> onnx.
 
 def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Array], behavior: Behavior) -> list[Array]:
     """Return the outputs of a model."""
+    return execute(model, feeds, behavior)[0]
+
+
+def execute(
+    model: onnx.ModelProto, feeds: Mapping[str, Array], behavior: Behavior
+) -> tuple[list[Array], dict[str, float]]:
+    """Return the outputs of a model, and how far replaced results are from the correct ones, by operator in ULP."""
     values = {
         v.name: Value(np.asarray(feeds[v.name]), v.type.tensor_type.elem_type)
         for v in model.graph.input
         if v.name in feeds
     }
-    outputs = Evaluation(model, behavior).run_graph(model.graph, values)
-    return [round_to(output.array, output.type) for output in outputs]
+    evaluation = Evaluation(model, behavior)
+    outputs = evaluation.run_graph(model.graph, values)
+    return [round_to(output.array, output.type) for output in outputs], evaluation.ulps

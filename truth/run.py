@@ -29,14 +29,18 @@ import onnx
 from onnx import numpy_helper
 
 from .chains.chain import draw_chain
+from .evaluate import execute
 from .faults import FAULTS
 from .faults.models import PLANTED
+from .subject import find_behavior
 from .variants import VARIANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from .evaluate import Behavior
 
 NO_PROBES: tuple[str, ...] = ()
 RUNTIMES = ("onnxruntime", "onnxruntime[optimization=disabled]", "openvino", "tract", "onnx-reference")
@@ -51,7 +55,7 @@ def subject_name(name: str) -> str:
     return f"truth.subject:Backend[variant={name}]" if name in VARIANTS else name
 
 
-class Took(Exception):  # noqa: N818
+class Took(Exception):
     """The command took longer than the limit."""
 
 
@@ -95,12 +99,21 @@ def write_model(folder: Path, model: onnx.ModelProto, feeds: Mapping[str, NDArra
     return path, inputs
 
 
-def audit(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]], subject: str, options: Sequence[str]) -> Any:
-    """Return the record of one audit. Without feeds the inputs are those that the command draws."""
+def audit(
+    model: onnx.ModelProto,
+    feeds: Mapping[str, NDArray[Any]],
+    subject: str,
+    options: Sequence[str],
+    behavior: Behavior | None = None,
+) -> Any:
+    """Return the record of one audit. Without feeds the inputs are those that the command draws.
+
+    With a behavior, the record has how far its replaced results are from the correct ones on the same inputs.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path, inputs = write_model(folder, model, feeds)
-        given = ["--inputs", str(inputs)] if feeds else []
+        given = ["--inputs", str(inputs)] if feeds else ["--save-inputs", str(folder / "saved")]
         start = time.monotonic()
         status, text = call(
             ["audit", str(path), "-b", subject, "--no-isolation", "--json", str(folder / "a.json"), *given, *options]
@@ -109,7 +122,17 @@ def audit(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]], subject: st
         file = folder / "a.json"
         if file.exists():
             record.update(summary(json.loads(file.read_text())))
+        if behavior is not None:
+            used = feeds or read_inputs(model, folder / "saved" / "test_data_set_0")
+            record["ulps"] = execute(model, used, behavior)[1]
         return record
+
+
+def read_inputs(model: onnx.ModelProto, folder: Path) -> dict[str, NDArray[Any]]:
+    """Return the inputs that an audit has saved."""
+    files = sorted(folder.glob("input_*.pb"), key=lambda path: int(path.stem.split("_")[1]))
+    arrays = [numpy_helper.to_array(onnx.TensorProto.FromString(path.read_bytes())) for path in files]
+    return {value.name: array for value, array in zip(model.graph.input, arrays, strict=True)}
 
 
 def summary(audit: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +145,7 @@ def summary(audit: Mapping[str, Any]) -> dict[str, Any]:
         "is_repeatable": first.get("is_repeatable"),
         "judged": first.get("judged"),
         "wrong": [{k: node.get(k) for k in keep} for node in nodes if node["verdict"] == "wrong"],
-        "should": [n["operator"] for n in nodes if n["verdict"] != "wrong" and (n.get("should_share") or 0) > 1],
+        "should": [n["operator"] for n in nodes if n["verdict"] != "wrong" and float(n.get("should_share") or 0) > 1],
         "not judged": [[n["operator"], n["reason"]] for n in nodes if n["verdict"] == "not judged"],
         "unspecified": [n["operator"] for n in nodes if n["verdict"] == "unspecified"],
         "probes": first.get("probes"),
@@ -170,7 +193,8 @@ def audit_node(name: str, mode: str) -> dict[str, Any]:
     level = ("--fail-level", fault.level)
     feeds = fault.node.feeds() if mode != "default" else {}
     subject = f"truth.subject:Backend[fault={name}]"
-    return {"operator": fault.operator, **audit(fault.node.model(), feeds, subject, (*MODES[mode], *level))}
+    options = (*MODES[mode], *level)
+    return {"faulty": [fault.operator], **audit(fault.node.model(), feeds, subject, options, find_behavior(name))}
 
 
 def audit_planted(index: int, mode: str) -> dict[str, Any]:
@@ -179,8 +203,12 @@ def audit_planted(index: int, mode: str) -> dict[str, Any]:
     model, feeds = planted.build()
     fault = FAULTS[planted.fault]
     subject = f"truth.subject:Backend[fault={planted.fault},variant={planted.variant}]"
-    record = audit(model, feeds if mode == "realistic" else {}, subject, (*MODES[mode], "--fail-level", fault.level))
-    return {"faulty": list(fault.pair or [fault.operator]), **record}
+    behavior = find_behavior(planted.fault, planted.variant)
+    options = (*MODES[mode], "--fail-level", fault.level)
+    record = audit(model, feeds if mode == "realistic" else {}, subject, options, behavior)
+    operators = set(fault.pair or [fault.operator])
+    around = {n.op_type for n in model.graph.node for a in n.attribute for i in a.g.node if i.op_type in operators}
+    return {"faulty": sorted(operators | around), **record}
 
 
 def blame_chain(seed: int, first: str, second: str) -> dict[str, Any]:
