@@ -142,6 +142,7 @@ class Kernel:
         except Exception:  # noqa: BLE001 - ONNX Runtime raises many types for a kernel that it does not have
             self._session = None
         self._own = OWN_KERNELS.get(node.op_type)
+        self._attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         self._model = model
 
     def __call__(self, arrays: Sequence[Array | None]) -> list[Array]:
@@ -152,7 +153,7 @@ class Kernel:
             except Exception:  # noqa: BLE001 - some kernels refuse their type when they run
                 self._session = None
         if not self._session and self._own:
-            return [self._own(*arrays)]
+            return [self._own(arrays, self._attributes)]
         if not self._session:
             found = iter(ReferenceEvaluator(self._model).run(None, feeds))
         return [self._typed(next(found), i) if is_given else np.empty(0) for i, is_given in enumerate(self._given)]
@@ -163,8 +164,17 @@ class Kernel:
         return array.view(type) if is_raw else np.asarray(array)
 
 
+def exact_gelu(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Array:
+    """Return Gelu in double."""
+    x = arrays[0]
+    if attributes.get("approximate") == b"tanh":
+        return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+    return np.asarray(0.5 * x * ERFC(-x / math.sqrt(2)))
+
+
 ERF = np.vectorize(math.erf, otypes=[np.float64])
-OWN_KERNELS: dict[str, Any] = {"Erf": ERF}
+ERFC = np.vectorize(math.erfc, otypes=[np.float64])
+OWN_KERNELS: dict[str, Any] = {"Erf": lambda arrays, _: ERF(arrays[0]), "Gelu": exact_gelu}
 """Kernels that ONNX Runtime does not have in double, and that onnx's ReferenceEvaluator computes in float."""
 
 
