@@ -146,22 +146,30 @@ class Kernel:
         self._model = model
 
     def __call__(self, arrays: Sequence[Array | None]) -> list[Array]:
-        feeds = {name: np.ascontiguousarray(arrays[i]).reshape(np.shape(arrays[i])) for name, i in self._inputs}  # type: ignore[arg-type]
+        feeds = {name: contiguous(arrays[i]) for name, i in self._inputs}
+        found = iter(self._outputs(feeds))
+        return [self._typed(next(found), i) if is_given else np.empty(0) for i, is_given in enumerate(self._given)]
+
+    def _outputs(self, feeds: Mapping[str, Array]) -> Sequence[Array]:
         if self._session:
             try:
-                found = iter(self._session.run(None, feeds))
-            except Exception:  # noqa: BLE001 - some kernels refuse their type when they run
-                self._session = None
-        if not self._session and self._own:
-            return [self._own(arrays, self._attributes)]
-        if not self._session:
-            found = iter(ReferenceEvaluator(self._model).run(None, feeds))
-        return [self._typed(next(found), i) if is_given else np.empty(0) for i, is_given in enumerate(self._given)]
+                return list(self._session.run(None, feeds))
+            except onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException as error:
+                if "does not support" not in str(error):  # otherwise the kernel refuses its type when it runs
+                    raise
+        if self._own:
+            return [self._own([feeds[name] for name, _ in self._inputs], self._attributes)]
+        return list(ReferenceEvaluator(self._model).run(None, dict(feeds)))
 
     def _typed(self, array: Array, index: int) -> Array:
         type = helper.tensor_dtype_to_np_dtype(self.output_types[index])
         is_raw = array.dtype == np.uint8 and type.itemsize == 1 and type.kind not in "biu"  # ONNX Runtime's float8
         return array.view(type) if is_raw else np.asarray(array)
+
+
+def contiguous(array: Any) -> Array:
+    """Return a contiguous array of the same shape; NumPy's function gives a scalar an axis."""
+    return np.asarray(np.ascontiguousarray(array).reshape(np.shape(array)))
 
 
 def exact_gelu(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Array:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 F4 = np.float32
+EPSILON = float(np.float32(1e-5))
+"""The default of the attribute epsilon, which is a float."""
 
 
 def flipped_product(c: Call) -> Any:
@@ -98,7 +100,7 @@ def scaled_and_shifted_batch(c: Call) -> Any:
     """Compute BatchNormalization as x*a + b."""
     x, *rest = c.inputs
     w, b, m, v = (r.reshape(1, -1, *[1] * (x.ndim - 2)) for r in rest)
-    a = w / np.sqrt(v + x.dtype.type(c.attributes.get("epsilon", 1e-5)))
+    a = w / np.sqrt(v + x.dtype.type(c.attributes.get("epsilon", EPSILON)))
     return x * a + (b - m * a)
 
 
@@ -107,7 +109,7 @@ def scaled_and_shifted_layer(c: Call) -> Any:
     x = c.inputs[0]
     axes = tuple(range(c.attributes.get("axis", -1) % x.ndim, x.ndim))
     m = x.mean(axes, keepdims=True)
-    s = 1 / np.sqrt(((x - m) ** 2).mean(axes, keepdims=True) + x.dtype.type(c.attributes.get("epsilon", 1e-5)))
+    s = 1 / np.sqrt(((x - m) ** 2).mean(axes, keepdims=True) + x.dtype.type(c.attributes.get("epsilon", EPSILON)))
     bias = c.input(2)
     y = (x * s - m * s) * c.inputs[1] + (0 if bias is None else bias)
     return [y, *c()[1:]]
@@ -119,7 +121,7 @@ def scaled_and_shifted_instance(c: Call) -> Any:
     axes = tuple(range(2, x.ndim))
     w, b = (v.reshape(1, -1, *[1] * len(axes)) for v in c.inputs[1:])
     m = x.mean(axes, keepdims=True)
-    a = w / np.sqrt(((x - m) ** 2).mean(axes, keepdims=True) + x.dtype.type(c.attributes.get("epsilon", 1e-5)))
+    a = w / np.sqrt(((x - m) ** 2).mean(axes, keepdims=True) + x.dtype.type(c.attributes.get("epsilon", EPSILON)))
     return x * a + (b - m * a)
 
 
@@ -154,7 +156,7 @@ def folded_batch(first: Call, second: Call, _: int) -> Any:
     """Fold the normalization into the weights of a float convolution, rounded to float."""
     x, w, *bias = first.inputs
     scale, shift, mean, variance = (v.astype(w.dtype) for v in second.inputs[1:])
-    a = scale / np.sqrt(variance + w.dtype.type(second.attributes.get("epsilon", 1e-5)))
+    a = scale / np.sqrt(variance + w.dtype.type(second.attributes.get("epsilon", EPSILON)))
     b = bias[0] if bias and bias[0] is not None else np.zeros_like(mean)
     return first.one(x, w * a.reshape(-1, *[1] * (w.ndim - 1)), (b - mean) * a + shift)
 

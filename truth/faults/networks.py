@@ -70,7 +70,7 @@ def layer_norm(c: Call, root: Any) -> Any:
 
 def epsilon(c: Call) -> Any:
     """Return the attribute epsilon."""
-    return c.attributes.get("epsilon", 1e-5)
+    return c.attributes.get("epsilon", float(F4(1e-5)))
 
 
 def unbiased(c: Call) -> Any:
