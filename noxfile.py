@@ -308,6 +308,17 @@ def reference_sweep(session: nox.Session) -> None:
     session.run("python", "tests/support/reference_sweep.py", *session.posargs)
 
 
+@nox.session(name="audit-truth")
+def audit_truth(session: nox.Session) -> None:
+    """Test `audit` and `blame` with planted faults, correct variants and random chains; `-- --seeds 0..200`."""
+    pins = (pin for name in ("onnx-reference", "openvino", "tract") for pin in RUNTIMES[name].requirements)
+    session.install("-e", ".[onnxruntime]", *pins, "ml_dtypes")
+    for what in ("nodes", "planted", "chains", "blame"):
+        session.run("python", "-m", "truth.run", what, *session.posargs)
+    session.run("python", "-m", "truth.settle", "dist/truth/results.jsonl")
+    session.run("python", "-m", "truth.report", "dist/truth/results.jsonl", "-v")
+
+
 @nox.session
 def models(session: nox.Session) -> None:
     """Audit public models that come inside packages, and write reports/models/README.md; `-- --model cls`."""

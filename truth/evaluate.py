@@ -342,7 +342,7 @@ def ulps(result: Array, correct: Array, type: int) -> float:
         return 0.0
     if type not in FLOATS:
         return float("inf") if (result.astype(correct.dtype) != correct).any() else 0.0
-    stored = ml_dtypes.finfo(helper.tensor_dtype_to_np_dtype(type))
+    stored: Any = ml_dtypes.finfo(helper.tensor_dtype_to_np_dtype(type))  # type: ignore[no-untyped-call]
     a, b = result.astype(np.float64), correct.astype(np.float64)
     with np.errstate(all="ignore"):
         is_far = (np.isnan(a) != np.isnan(b)) | ((np.isinf(a) | np.isinf(b)) & (a != b) & ~np.isnan(a))

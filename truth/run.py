@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import numpy_helper
 
 from .chains.chain import draw_chain
@@ -124,7 +125,8 @@ def audit(
             record.update(summary(json.loads(file.read_text())))
         if behavior is not None:
             used = feeds or read_inputs(model, folder / "saved" / "test_data_set_0")
-            record["ulps"] = execute(model, used, behavior)[1]
+            with contextlib.suppress(onnxruntime.capi.onnxruntime_pybind11_state.Fail):  # integers divided by zero
+                record["ulps"] = execute(model, used, behavior)[1]
         return record
 
 
