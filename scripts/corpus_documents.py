@@ -12,7 +12,7 @@ from msgspec import Meta
 from conformance.verdicts import Level
 
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-CasePath = Annotated[str, Meta(pattern="^(node|pass|invalid)/test_[a-z0-9_]{1,120}$")]
+CasePath = Annotated[str, Meta(pattern="^(node|pass|invalid)/test_[A-Za-z0-9_]{1,120}$")]
 CaseFile = Annotated[
     str,
     Meta(

@@ -14,12 +14,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 
-from conformance.models.arrays import array_of
-from conformance.models.inputs import initializer_arrays
+from conformance.generation.onnx_cases import EVALUATION_ERRORS, array_of_value, enclose_outputs, node_cases
 from conformance.reference.enclosures import has_signed_zeros
-from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.node_enclosures import NodeScope
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.verdicts import Level, Unsupported
@@ -36,30 +34,6 @@ ROUNDED_CONSTANTS = {
 """Cases whose expected outputs are constants of four digits: nobody can compute them more exactly."""
 
 
-def node_cases() -> list[Any]:
-    """Return the node cases of the installed onnx."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.loader import load_model_tests
-
-        return list(load_model_tests(kind="node"))
-
-
-def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
-    """Return the enclosures of the outputs of a model.
-
-    Raises:
-        Unsupported: the reference lacks a node, or does not judge it on these inputs.
-    """
-    scope = NodeScope.of(model)
-    given = (value.name for value in model.graph.input)
-    values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
-    for node in model.graph.node:
-        results = enclose(scope, node, values)
-        values.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
-    return [values[value.name] for value in model.graph.output]
-
-
 def is_admissible(actual: Any, expected: Any, level: Level, *, signed: bool) -> bool:
     """Return whether an output has the expected type, shape and elements."""
     if expected.dtype != actual.dtype or tuple(expected.shape) != actual.shape:
@@ -67,15 +41,6 @@ def is_admissible(actual: Any, expected: Any, level: Level, *, signed: bool) -> 
     is_strict = level is Level.SHOULD
     bounds = expected.should or expected if is_strict and isinstance(expected, Enclosure) else expected
     return bool(admissible_mask(actual, bounds, has_signed_zeros=signed and is_strict).all())
-
-
-def _as_array(given: Any) -> Any:
-    if isinstance(given, onnx.TensorProto):
-        return array_of(given)
-    if isinstance(given, list):
-        return [_as_array(each) for each in given]
-    array = np.asarray(given) if isinstance(given, np.generic) else given
-    return array.astype(object) if isinstance(array, np.ndarray) and array.dtype.kind in "SU" else array
 
 
 def _pair(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
@@ -124,7 +89,7 @@ class Tally:
         verdicts = dict.fromkeys(Level, True)
         kept = []
         for inputs, outputs in case.data_sets:
-            arrays = [_as_array(each) for each in inputs]
+            arrays = [array_of_value(each) for each in inputs]
             try:
                 with np.errstate(all="ignore"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -132,12 +97,12 @@ class Tally:
             except Unsupported as reason:
                 self.reasons[f"{operator}: {reason}"] += 1
                 return
-            except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, StopIteration) as error:
+            except EVALUATION_ERRORS as error:
                 self.reasons[f"{operator}: {type(error).__name__}"] += 1
                 return
             node = NodeScope.of(case.model).node(case.model.graph.node[0])
             signed = operator != "several nodes" and has_signed_zeros(node)
-            pairs = (_pair(_as_array(each), one) for each, one in zip(outputs, expected, strict=True))
+            pairs = (_pair(array_of_value(each), one) for each, one in zip(outputs, expected, strict=True))
             for array, tensor in (pair for each in pairs for pair in each):
                 if not isinstance(tensor, (Enclosure, np.ndarray)):
                     self.reasons[f"{operator}: an output is not a tensor"] += 1

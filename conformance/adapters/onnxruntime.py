@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 import json
+import math
 import os
 import tempfile
 from collections import Counter
@@ -11,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnxruntime
 
 from .server import Adapter, Unsupported
@@ -51,6 +55,92 @@ _REPORTS_ASSIGNMENT = hasattr(onnxruntime.InferenceSession, "get_provider_graph_
 _PROFILE_NUMBERS = count()
 
 
+_WRAPPED_TYPES = {
+    "bfloat16": ("bfloat16", 16, 16),
+    "float8e4m3fn": ("float8_e4m3fn", 17, 8),
+    "float8e4m3fnuz": ("float8_e4m3fnuz", 18, 8),
+    "float8e5m2": ("float8_e5m2", 19, 8),
+    "float8e5m2fnuz": ("float8_e5m2fnuz", 20, 8),
+    "uint4": ("uint4", 21, 4),
+    "int4": ("int4", 22, 4),
+    "float4e2m1": ("float4_e2m1fn", 23, 4),
+    "float8e8m0": ("float8_e8m0fnu", 24, 8),
+    "uint2": ("uint2", 25, 2),
+    "int2": ("int2", 26, 2),
+}
+"""Types that ONNX Runtime passes only as OrtValue: for each name, the name in ml_dtypes, ONNX's number and the bits."""
+
+_WRAPPED_DTYPES = {dtype: (number, bits) for dtype, number, bits in _WRAPPED_TYPES.values()}
+
+
+def _wrapped_type(name: str) -> tuple[str, int, int] | None:
+    """Return the entry of a type such as `tensor(bfloat16)`; None if NumPy and ONNX Runtime share the type."""
+    return _WRAPPED_TYPES.get(name.removeprefix("tensor(").removesuffix(")"))
+
+
+def _ort_values(feeds: Mapping[str, Array]) -> dict[str, Any]:
+    """Return inputs as OrtValue, also of types that NumPy and the Python interface do not share."""
+    values: dict[str, Any] = {}
+    for name, array in feeds.items():
+        if array.dtype.name not in _WRAPPED_DTYPES:
+            values[name] = onnxruntime.OrtValue.ortvalue_from_numpy(array)
+            continue
+        number, bits = _WRAPPED_DTYPES[array.dtype.name]
+        try:
+            value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(array.shape, number)
+        except Exception as error:  # noqa: BLE001 - each kind of failure has its own class
+            raise Unsupported(f"this release takes no {array.dtype.name} from Python: {error}") from None
+        content = _packed(np.ascontiguousarray(array), bits)
+        ctypes.memmove(value.data_ptr(), content, len(content))
+        values[name] = value
+    return values
+
+
+def _array_of(value: Any) -> Array:
+    """Return an output as an array."""
+    wrapped = _wrapped_type(value.data_type())
+    if wrapped is None:
+        return np.asarray(value.numpy())
+    name, _, bits = wrapped
+    dtype, shape = np.dtype(getattr(_ml_dtypes(), name)), tuple(value.shape())
+    count = math.prod(shape)
+    content = np.frombuffer(ctypes.string_at(value.data_ptr(), -(-count * bits // 8)), np.uint8)
+    if bits >= _BITS_OF_BYTE:
+        return content.view(dtype).reshape(shape)
+    parts = content[:, np.newaxis] >> np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8) & np.uint8(2**bits - 1)
+    elements = parts.reshape(-1)[:count]
+    if name.startswith("int"):  # an element of a signed type has its sign in all bits of its byte
+        elements = (elements << np.uint8(_BITS_OF_BYTE - bits)).view(np.int8) >> np.int8(_BITS_OF_BYTE - bits)
+        return elements.astype(dtype).reshape(shape)
+    return elements.astype(np.uint8).view(dtype).reshape(shape)
+
+
+def _packed(array: Array, bits: int) -> bytes:
+    """Return the elements of an array as ONNX packs them: the first element in the lowest bits of a byte."""
+    if bits >= _BITS_OF_BYTE:
+        return array.tobytes()
+    per_byte = _BITS_OF_BYTE // bits
+    elements = np.frombuffer(array.tobytes(), np.uint8) & np.uint8(2**bits - 1)
+    elements = np.concatenate([elements, np.zeros(-len(elements) % per_byte, np.uint8)]).reshape(-1, per_byte)
+    shifted = elements << np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8)
+    return np.bitwise_or.reduce(shifted, axis=1, initial=0).astype(np.uint8).tobytes()
+
+
+_BITS_OF_BYTE = 8
+
+
+def _ml_dtypes() -> Any:
+    """Return the package ml_dtypes, which older releases do not need.
+
+    Raises:
+        Unsupported: the package is not installed.
+    """
+    try:
+        return importlib.import_module("ml_dtypes")
+    except ModuleNotFoundError:
+        raise Unsupported("an output needs the package ml_dtypes, which is not installed in this Python") from None
+
+
 class PreparedOnnxRuntimeSession:
     """The session of one model.
 
@@ -62,16 +152,20 @@ class PreparedOnnxRuntimeSession:
     def __init__(self, session: onnxruntime.InferenceSession, *, is_profiled: bool) -> None:
         self._session = session
         self._is_profiled = is_profiled
+        self._wrapped_outputs = any(_wrapped_type(value.type) for value in session.get_outputs())
         self.placement: Mapping[str, Mapping[str, int]] | None = None
 
     def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
         """Run the model, and return the outputs in the graph's order.
 
         Raises:
-            Unsupported: ONNX Runtime's interface for Python has no arrays of an element type.
+            Unsupported: ONNX Runtime's interface for Python cannot pass an element type.
         """
         try:
-            outputs = tuple(self._session.run(None, dict(feeds)))
+            if any(array.dtype.name in _WRAPPED_DTYPES for array in feeds.values()) or self._wrapped_outputs:
+                outputs = tuple(map(_array_of, self._session.run_with_ort_values(None, _ort_values(feeds))))
+            else:
+                outputs = tuple(self._session.run(None, dict(feeds)))
         except RuntimeError as error:
             if any(text in str(error) for text in _UNSUPPORTED_TYPE_TEXTS):
                 raise Unsupported(str(error)) from None

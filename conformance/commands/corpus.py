@@ -155,7 +155,13 @@ def generate(
             autocompletion=generator_names,
         ),
     ] = None,
-    output: Annotated[Path, output_option("DIR", "Write the corpus to this folder.")] = Path("data"),
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Write the node cases of the installed onnx, with our expected values.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        output_option("DIR", "Write the corpus to this folder; the default is data, or onnx-cases with --onnx."),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the corpus that the folder has.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; list the files that would change.")] = False,
     corpus_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="Version of the new corpus.")] = None,
@@ -169,6 +175,9 @@ def generate(
     of a case change, a new minor version if cases are added or removed. If the folder has a file released.json, which
     describes the last released corpus, the version is computed from the changes since then.
 
+    With --onnx, the corpus has the node cases of the installed onnx. Their expected values and bounds are those of the
+    reference. Where the reference has no answer, a case has onnx's outputs and the level should.
+
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
     from conformance.generation.generators import define_cases
@@ -176,43 +185,62 @@ def generate(
     from conformance.generation.write_corpus import generate as write_corpus
     from conformance.run.progress import progress_counter
 
+    directory = output or Path("onnx-cases" if onnx else "data")
+    if onnx:
+        _check_alone("--onnx", alone=not (generator or corpus_version or release))
     if release:
-        _release(output, alone=not (generator or check or corpus_version or replace))
+        _check_alone("--release", alone=not (generator or check or corpus_version or replace))
+        _release(directory)
         return
     if not (check or replace):
-        check_no_corpus(output)
-    cases = define_cases(generator or ())
+        check_no_corpus(directory)
+    theirs = _onnx_cases() if onnx else None
+    cases, added = (theirs.cases, theirs.added_files()) if theirs else (define_cases(generator or ()), {})
     with progress_counter("expected outputs", len(cases)) as progress:
         if check:
-            found = corpus_differences(output, cases, progress)
+            found = corpus_differences(directory, cases, progress, added)
         else:
-            written = write_corpus(output, cases, corpus_version, progress)
+            version = theirs.version if theirs else corpus_version
+            written = write_corpus(directory, cases, version, progress, is_versioned=not onnx, added=added)
     if not check:
         counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
-        echo(f"Wrote corpus {written.version} to {output}: {counts}.")
+        echo(f"Wrote corpus {written.version} to {directory}: {counts}.")
+        for line in theirs.summary() if theirs else ():
+            echo(line)
         return
     for line in found:
         echo(line)
-    echo(f"{len(found)} files differ." if found else f"{output} is up to date: {len(cases)} cases.")
+    echo(f"{len(found)} files differ." if found else f"{directory} is up to date: {len(cases)} cases.")
     raise typer.Exit(1 if found else 0)
 
 
-def _release(directory: Path, *, alone: bool) -> None:
-    """Record in released.json that the corpus in a directory is released.
+def _onnx_cases() -> OnnxCases:
+    from conformance.generation.onnx_cases import define_onnx_cases, node_cases
+    from conformance.run.progress import progress_counter
 
-    Args:
-        alone: whether `--release` is the only option of the command.
+    given = node_cases()
+    with progress_counter("cases of onnx", len(given)) as progress:
+        return define_onnx_cases(given, progress)
+
+
+def _check_alone(option: str, *, alone: bool) -> None:
+    """Check that an option is not combined with options that it excludes.
 
     Raises:
         UsageError: `alone` is false.
     """
-    from conformance.corpus.corpus import RELEASED
     from conformance.errors import UsageError
-    from conformance.generation.write_corpus import mark_released
 
     if not alone:
         raise UsageError(
-            "options-conflict", "--release excludes other options.", "Generate the corpus first, then release it."
+            "options-conflict", f"{option} excludes the other options.", "Run the command once for each of them."
         )
+
+
+def _release(directory: Path) -> None:
+    """Record in released.json that the corpus in a directory is released."""
+    from conformance.corpus.corpus import RELEASED
+    from conformance.generation.write_corpus import mark_released
+
     released = mark_released(directory)
     echo(f"Recorded corpus {released.version} as released in {directory / RELEASED}: {len(released.cases)} cases.")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.verdicts import Level
 
-IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
+IDENTIFIER = re.compile(r"test_[A-Za-z0-9_]{1,120}")
 
 
 class CaseKind(StrEnum):
@@ -82,7 +82,7 @@ class Case:
     """A test case: a model, its inputs, and the clauses that it tests.
 
     Attributes:
-        id: name of its directory: `test_` and lower-case words.
+        id: name of its directory: `test_` and words, in lower case except for cases that onnx names.
         title: sentence that states the tested fact.
         level: how strongly the specification supports the case.
         clauses: ids of the tested clauses, the most important one first.
@@ -128,7 +128,7 @@ class Case:
             raise CaseError(
                 "id-malformed",
                 f"{self.id!r} is not a valid case id.",
-                "Use test_ followed by at most 120 lower-case letters, digits and _.",
+                "Use test_ followed by at most 120 letters, digits and _.",
             )
         if self.kind not in set(CaseKind):
             raise CaseError(

@@ -75,8 +75,13 @@ RELEASED = archives.RELEASED
 ARCHIVE_NAME = "corpus.zip"
 """File name of the suite's corpus in the installed package."""
 
-ADDED_FILES = frozenset({"README.md", "LICENSE", "SHA256SUMS", "index.csv", "judge/judge.c", "judge/CMakeLists.txt"})
-"""Files that `export` adds for runners in other languages. They are not part of the corpus."""
+NOTICE = "NOTICE"
+"""File of a corpus whose models come from elsewhere: their origin, licence and the cases that are left out."""
+
+ADDED_FILES = frozenset(
+    {"README.md", "LICENSE", NOTICE, "SHA256SUMS", "index.csv", "judge/judge.c", "judge/CMakeLists.txt"}
+)
+"""Files beside the cases that are not part of the corpus: `export` adds them, and `generate --onnx` the licence."""
 
 MAX_FILE_BYTES = 2**28
 """Largest size of a file of a case."""

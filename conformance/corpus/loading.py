@@ -16,7 +16,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.errors import CorpusError
-from conformance.models.arrays import Array, dtype_of
+from conformance.models.arrays import Array, array_of, dtype_of
 from conformance.verdicts import CheckKind, Level, check_name
 
 if TYPE_CHECKING:
@@ -196,12 +196,22 @@ def _expected_tensor(name: str, expected: Array, bound: Array | None, choices: A
     return ExpectedTensor(name, expected, bound, choices)
 
 
+_PACKED_TYPES = frozenset(
+    getattr(onnx.TensorProto, name)
+    for name in ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2")
+    if hasattr(onnx.TensorProto, name)
+)
+"""Element types of less than a byte. Older versions of onnx do not have all of them."""
+
+
 def _decode_tensor(content: bytes) -> Array:
     """Return the tensor in a file of the corpus as a new, writable array.
 
-    Every tensor of the corpus stores its elements in `raw_data`.
+    Every tensor of the corpus stores its elements in `raw_data`. Types of less than a byte are packed there.
     """
     proto = onnx.TensorProto.FromString(content)
+    if proto.data_type in _PACKED_TYPES:
+        return array_of(proto).copy()
     return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()
 
 

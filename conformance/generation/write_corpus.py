@@ -136,6 +136,7 @@ def generate(
     progress: Callable[[str], None],
     *,
     is_versioned: bool = True,
+    added: Mapping[str, bytes] = {},  # noqa: B006 - it is only read
 ) -> CorpusSize:
     """Write the corpus of these cases to a directory, replacing an existing corpus.
 
@@ -148,6 +149,7 @@ def generate(
             `released.json` exists, the default is at least the smallest version that the changes since then allow.
         progress: function that is called with the id of each completed case.
         is_versioned: whether the version must be allowed after the version of the existing corpus.
+        added: content of files that are not part of the corpus, by path.
 
     Raises:
         CorpusError: the directory has files that do not belong to a corpus.
@@ -165,6 +167,8 @@ def generate(
         (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
         if released is not None:
             (staging / RELEASED).write_bytes(released_bytes(released))
+        for name, content in added.items():
+            (staging / name).write_bytes(content)
         written = _measure(staging, chosen, len(hashes))
         _replace(directory, staging)
     return written
@@ -184,9 +188,14 @@ def mark_released(directory: Path) -> Released:
 
 
 def corpus_differences(
-    directory: Path, cases: Sequence[tuple[str, Case]], progress: Callable[[str], None]
+    directory: Path,
+    cases: Sequence[tuple[str, Case]],
+    progress: Callable[[str], None],
+    added: Mapping[str, bytes] = {},  # noqa: B006 - it is only read
 ) -> list[str]:
     """Compare the corpus in a directory with these cases and return one sentence per file that differs.
+
+    The arguments are those of `generate`.
 
     Raises:
         CorpusError: the directory is not a corpus.
@@ -204,6 +213,8 @@ def corpus_differences(
             violations.append(f"{path} differs")
 
     hashes = compute_hashes(cases, compare, progress)
+    for name, content in added.items():
+        compare(name, content)
     compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases)))
     if released := read_released(directory):
         compare(RELEASED, released_bytes(released))

@@ -113,14 +113,21 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
     if actual.tobytes() == expected.tobytes():
         return None
     same: Array = actual == expected
-    if actual.dtype.kind not in "fV" and (output.bound is None or actual.dtype.kind not in "iu"):
-        return same
+    if not arrays.is_floating(actual.dtype):
+        return same if output.bound is None else np.asarray(same | (_distance(actual, expected) <= output.bound))
     both_nan: Array = (actual != actual) & (expected != expected)  # noqa: PLR0124
     if output.bound is None:
-        return np.asarray((same & (np.signbit(actual) == np.signbit(expected))) | both_nan)
+        return np.asarray((same & (_has_minus(actual) == _has_minus(expected))) | both_nan)
+    return np.asarray(same | both_nan | (_distance(actual, expected) <= output.bound) | np.isinf(output.bound))
+
+
+def _has_minus(array: Array) -> Array:
+    return np.signbit(array if array.dtype.kind == "f" else array.astype(np.float32))
+
+
+def _distance(actual: Array, expected: Array) -> Array:
     with np.errstate(all="ignore"):
-        error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
-    return np.asarray(same | both_nan | (error <= output.bound) | np.isinf(output.bound))
+        return np.asarray(np.abs(actual.astype(np.float64) - expected.astype(np.float64)))
 
 
 def _has_ulp(array: Array) -> bool:
@@ -134,8 +141,8 @@ def _error_measures(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
     The entries are the error in ULP of the expected value, the error over the bound, and the index of the latter.
     """
     expected = output.expected
+    error = _distance(actual, expected)
     with np.errstate(all="ignore"):
-        error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
         ulp = error / ulp_of(expected)
         ratio = error / output.bound if output.bound is not None else np.full(error.shape, np.nan)
     found: dict[str, Any] = {}
@@ -161,7 +168,8 @@ def _bad_element(output: ExpectedTensor, actual: Array, index: tuple[Any, ...]) 
     if output.choices is not None:
         return BadElement(place, format_true_indices(output.choices[index]), value)
     if not _has_ulp(actual):
-        return BadElement(place, shortest_decimal(expected), value)
+        bound = f"{output.bound[index]:.3g}" if output.bound is not None else None
+        return BadElement(place, shortest_decimal(expected), value, bound=bound)
     distance = abs(float(got) - float(expected)) / float(ulp_of(np.asarray(expected)))
     return BadElement(
         place,

@@ -143,6 +143,11 @@ def dtype_of(elem_type: int) -> np.dtype[Any]:
     return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
 
 
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Return whether a type has floating-point numbers, also in a format of less than two bytes."""
+    return dtype.kind in "fV" and "int" not in dtype.name
+
+
 MAX_RANK = 64
 """Maximum number of dimensions of an array in NumPy."""
 

@@ -61,6 +61,6 @@ def passes_checked_levels(result: ResultRow, fail_level: Level) -> bool:
 
 
 def case_family(case: CaseRow) -> str:
-    """Return the name of the operator or pass that a case tests, from its first clause."""
-    named = case["clauses"][0].partition(".")[0] if case["clauses"] else case["kind"]
+    """Return the name of the operator or pass that a case tests: from its first clause, or else its first tag."""
+    named = case["clauses"][0].partition(".")[0] if case["clauses"] else next(iter(case["tags"]), case["kind"])
     return family_titles().get(named, named)

@@ -1,0 +1,353 @@
+"""onnx's own node cases as cases of a corpus.
+
+The installed onnx builds models, inputs and outputs. The expected values and bounds come from the reference and the
+serialised model alone. Where the reference has no answer, a case keeps onnx's outputs and the tolerance of onnx's
+runner, at level `should`, with the tag `onnx-value`. If an output of onnx is outside of the bound of the reference, the
+case has the tag `onnx-differs`.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib.metadata import distribution, version
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.corpus.case import Case
+from conformance.errors import ConformanceError
+from conformance.models.arrays import array_of, type_name
+from conformance.models.graphs import all_nodes
+from conformance.models.inputs import initializer_arrays
+from conformance.models.validity import check_model
+from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.reference.numbers.precision import is_computed
+from conformance.reference.oracle import Answer, evaluate
+from conformance.verdicts import Level, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.numbers.enclosure import Tensor
+
+GENERATOR = "onnx"
+"""Name of the generator in case.json."""
+
+VALUE_TAG = "onnx-value"
+"""Tag of a case whose expected values are onnx's, because the reference has no answer."""
+
+DIFFERS_TAG = "onnx-differs"
+"""Tag of a case for which onnx has an output outside of the bound of the reference."""
+
+RANDOM_OPERATORS = frozenset(
+    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+)
+"""Operators whose outputs are random numbers."""
+
+BOUND_BITS = 10
+"""Significant bits of a bound, which is rounded up: the last bits of double arithmetic depend on the machine."""
+
+MAX_ORACLE_ELEMENTS = 4096
+"""Largest number of elements for which exact arithmetic computes the expected value of doubles."""
+
+EVALUATION_ERRORS = (
+    *(ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, StopIteration, MemoryError),
+)
+"""Errors of a formula for operands that the reference does not expect."""
+
+
+def node_cases() -> list[Any]:
+    """Return the node cases of the installed onnx, as onnx's own loader builds them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.loader import load_model_tests
+
+        return list(load_model_tests(kind="node"))
+
+
+def array_of_value(given: Any) -> Any:
+    """Return an input or output of onnx's loader with arrays: texts as objects, and a sequence as a list."""
+    if isinstance(given, onnx.TensorProto):
+        return array_of(given)
+    if isinstance(given, list):
+        return [array_of_value(each) for each in given]
+    array = np.asarray(given) if isinstance(given, np.generic) else given
+    return array.astype(object) if isinstance(array, np.ndarray) and array.dtype.kind in "SU" else array
+
+
+def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+    """Return the enclosures of the outputs of a model.
+
+    Raises:
+        Unsupported: the reference lacks a node, or does not judge it on these inputs.
+    """
+    scope = NodeScope.of(model)
+    given = (value.name for value in model.graph.input)
+    values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
+    for node in model.graph.node:
+        results = enclose(scope, node, values)
+        values.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
+    return [values[value.name] for value in model.graph.output]
+
+
+@dataclass
+class OnnxCases:
+    """onnx's node cases that a corpus can have, and the others.
+
+    Attributes:
+        cases: the cases, each with the name of its generator.
+        left_out: the reason for each case that is left out, by name.
+        own_values: the reason for each case that keeps onnx's outputs, by name.
+    """
+
+    cases: list[tuple[str, Case]] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    own_values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """Version of the corpus: the release of onnx, without a suffix."""
+        found = re.match(r"\d+\.\d+\.\d+", version("onnx"))
+        return found[0] if found else "1.0.0"
+
+    def summary(self) -> Iterator[str]:
+        """Yield lines with the counts of cases, and the reasons for cases without an answer of the reference."""
+        judged = len(self.cases) - len(self.own_values)
+        yield f"{judged} cases have expected values and bounds of the reference"
+        for reasons, what in ((self.own_values, "keep onnx's outputs"), (self.left_out, "are left out")):
+            yield f"{len(reasons)} cases {what}"
+            yield from (f"  {count} {reason}" for reason, count in Counter(reasons.values()).most_common())
+
+    def added_files(self) -> dict[str, bytes]:
+        """Return the files that the corpus has besides its cases: onnx's licence, and its notice with the summary."""
+        metadata = distribution("onnx")
+        texts = {name: metadata.read_text(f"licenses/{name}") or metadata.read_text(name) for name in _LICENCE_FILES}
+        differing = [case.id for _, case in self.cases if DIFFERS_TAG in case.tags]
+        notice = [
+            f"The models and inputs are those of the node tests of onnx {version('onnx')} (https://onnx.ai).",
+            "Their licence is in the file LICENSE. The expected values and bounds were computed by onnx-conformance.",
+            *("", *self.summary()),
+            f"{len(differing)} cases have an output of onnx outside of the bound: {', '.join(differing) or 'none'}",
+            *("", "Cases that keep onnx's outputs:", *_listed(self.own_values)),
+            *("", "Cases that are left out:", *_listed(self.left_out)),
+            *("", "The notice of onnx:", "", (texts["NOTICE"] or "").rstrip()),
+        ]
+        return {"LICENSE": (texts["LICENSE"] or "").encode(), "NOTICE": ("\n".join(notice) + "\n").encode()}
+
+
+_LICENCE_FILES = ("LICENSE", "NOTICE")
+
+
+def _listed(reasons: Mapping[str, str]) -> list[str]:
+    return [f"  {name}: {reason}" for name, reason in sorted(reasons.items())] or ["  none"]
+
+
+def define_onnx_cases(given_cases: Iterable[Any], progress: Callable[[str], None] = lambda _: None) -> OnnxCases:
+    """Return node cases of onnx with the answers of the reference.
+
+    Args:
+        given_cases: the cases, as `node_cases` returns them.
+        progress: is called with the name of each case.
+    """
+    found = OnnxCases()
+    operators: dict[str, str] = {}
+    for given in given_cases:
+        progress(given.name)
+        operators[given.name] = operator = _operator(given, operators)
+        try:
+            data_sets = [_tensors(inputs, outputs) for inputs, outputs in given.data_sets]
+            _check_not_random(given.model)
+        except Unsupported as reason:
+            found.left_out[given.name] = str(reason)
+            continue
+        try:
+            answers = [_answers(given.model, inputs, outputs) for inputs, outputs in data_sets]
+        except Unsupported as reason:
+            found.own_values[given.name] = str(reason)
+            answers = []
+        found.cases.append((GENERATOR, _case(given, operator, data_sets, answers)))
+    return found
+
+
+def _tensors(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Array], list[Array]]:
+    """Return the inputs and outputs of a data set as arrays.
+
+    Raises:
+        Unsupported: a value cannot be in a corpus.
+    """
+    found = []
+    for values in (inputs, outputs):
+        arrays = [array_of_value(each) for each in values]
+        if any(not isinstance(array, np.ndarray) for array in arrays):
+            raise Unsupported("a value is a sequence or an optional")
+        if any(array.dtype.kind in "OUS" for array in arrays):
+            raise Unsupported("a value has strings")
+        found.append(arrays)
+    return found[0], found[1]
+
+
+def _check_not_random(model: onnx.ModelProto) -> None:
+    """Raise `Unsupported` if the outputs of a model are random, or the model decodes a compressed image."""
+    operators = {node.op_type for node in all_nodes(model)}
+    if RANDOM_OPERATORS & operators:
+        raise Unsupported("an output is random")
+    if "ImageDecoder" in operators:
+        raise Unsupported("ImageDecoder depends on a library for images")
+    if any(node.op_type == "Dropout" and len(node.input) > _TRAINING_MODE for node in model.graph.node):
+        raise Unsupported("Dropout in training mode is random")
+
+
+_TRAINING_MODE = 2
+"""Number of the input of Dropout that selects the training mode."""
+
+
+def _answers(model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[Answer]:
+    """Return the answers of the reference for the outputs of a case.
+
+    Args:
+        model: the model.
+        inputs: its inputs.
+        outputs: onnx's outputs, which are the expected values of elements that the specification leaves open.
+
+    Raises:
+        Unsupported: the reference has no answer, or none for more than half of the elements of an output.
+    """
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = enclose_outputs(model, inputs)
+            centres = _exact_doubles(model, inputs, expected)
+            return [_answer(*each) for each in zip(expected, centres, outputs, strict=True)]
+    except EVALUATION_ERRORS as error:
+        raise Unsupported(f"the reference fails with {type(error).__name__}") from None
+
+
+def _exact_doubles(model: onnx.ModelProto, inputs: Sequence[Array], expected: Sequence[Tensor]) -> Sequence[Any]:
+    """Return the outputs of exact arithmetic if an output has doubles, and else nothing for each output.
+
+    The value of an enclosure is computed in double, so its last bits depend on the machine. Rounded to a narrower type
+    they do not.
+    """
+    doubles = [each for each in expected if isinstance(each, Enclosure) and each.dtype == np.float64]
+    if not doubles or max(prod(each.shape) for each in (*doubles, *inputs)) > MAX_ORACLE_ELEMENTS:
+        return [None] * len(expected)
+    try:
+        return evaluate(model, inputs)
+    except (Unsupported, ConformanceError, ArithmeticError, *EVALUATION_ERRORS):
+        return [None] * len(expected)
+
+
+def _answer(tensor: Any, exact: Any, own: Array) -> Answer:
+    if isinstance(tensor, np.ndarray):
+        return Answer(tensor, np.zeros(tensor.shape) if is_computed(tensor.dtype) else None)
+    if not isinstance(tensor, Enclosure):
+        raise Unsupported("an output is not a tensor")
+    if tensor.dtype != own.dtype or tensor.shape != own.shape:
+        raise Unsupported("onnx's output has another type or shape")
+    is_open = np.isinf(tensor.error)
+    if 2 * int(is_open.sum()) > tensor.value.size:
+        raise Unsupported("most elements are not determined")
+    is_integer = type_name(tensor.dtype).lstrip("u").startswith("int")
+    return _integer_answer(tensor, own) if is_integer else _float_answer(tensor, exact, own)
+
+
+def _float_answer(tensor: Enclosure, exact: Any, own: Array) -> Answer:
+    is_open = np.isinf(tensor.error)
+    expected = tensor.value.astype(tensor.dtype)
+    if isinstance(exact, np.ndarray) and exact.dtype == expected.dtype and exact.shape == expected.shape:
+        is_near = np.abs(exact.astype(np.float64) - tensor.value) <= tensor.error
+        expected = np.where(is_near, exact, expected)
+    expected = np.where(is_open, own, expected).astype(tensor.dtype)
+    wide = expected.astype(np.float64)
+    same = (wide == tensor.value) | (np.isnan(wide) & np.isnan(tensor.value))
+    distance = np.where(same, 0.0, np.abs(wide - tensor.value))
+    return Answer(expected, np.where(is_open | np.isnan(distance), np.inf, _round_up(distance + tensor.error)))
+
+
+def _integer_answer(tensor: Enclosure, own: Array) -> Answer:
+    is_open = np.isinf(tensor.error)
+    low, high = np.ceil(tensor.value - tensor.error), np.floor(tensor.value + tensor.error)
+    wide = np.clip(np.rint(tensor.value), low, high)
+    expected = np.where(is_open, own, np.where(is_open, 0, wide).astype(tensor.dtype)).astype(tensor.dtype)
+    bound = np.where(is_open, np.inf, np.maximum(high - wide, wide - low))
+    return Answer(expected, bound if bound.any() else None)
+
+
+def _round_up(bounds: Array) -> Array:
+    """Return bounds with few significant bits, which are at least the given ones."""
+    mantissa, exponent = np.frexp(bounds)
+    return np.asarray(np.ldexp(np.ceil(np.ldexp(mantissa, BOUND_BITS)), exponent - BOUND_BITS))
+
+
+def _case(
+    given: Any, operator: str, data_sets: Sequence[tuple[list[Array], list[Array]]], answers: Sequence[list[Answer]]
+) -> Case:
+    tags = [operator, "onnx", *sorted({type_name(array.dtype) for _, outputs in data_sets for array in outputs})]
+    if not answers:
+        tags.append(VALUE_TAG)
+        answers = [[_own_answer(output, given) for output in outputs] for _, outputs in data_sets]
+    elif not all(
+        _is_acceptable(answer, output)
+        for (_, outputs), expected in zip(data_sets, answers, strict=True)
+        for answer, output in zip(expected, outputs, strict=True)
+    ):
+        tags.append(DIFFERS_TAG)
+    return Case(
+        given.name,
+        f"{operator} gives the outputs of {given.name} of onnx",
+        Level.SHOULD if VALUE_TAG in tags else Level.MUST,
+        (),
+        tuple(dict.fromkeys(tags)),
+        given.model.SerializeToString(deterministic=True),
+        tuple(tuple(inputs) for inputs, _ in data_sets),
+        answers=tuple(map(tuple, answers)),
+        full_check_exception=_full_check_problem(given.model),
+    )
+
+
+_EXPANDED = re.compile(r"(.*)_expanded(_ver\d+)?")
+"""Name of a case whose model is the function body of the operator of another case."""
+
+
+def _operator(given: Any, operators: Mapping[str, str]) -> str:
+    """Return the operator that a case tests.
+
+    Args:
+        given: the case.
+        operators: the operators of the cases before it, by name.
+    """
+    if (match := _EXPANDED.fullmatch(given.name)) and match[1] in operators:
+        return operators[match[1]]
+    return str(given.model.graph.node[0].op_type)
+
+
+def _own_answer(output: Array, given: Any) -> Answer:
+    """Return an output of onnx with the tolerance of onnx's runner, numpy.testing.assert_allclose."""
+    if output.dtype.kind not in "fV":
+        return Answer(output)
+    wide = output.astype(np.float64)
+    with np.errstate(all="ignore"):
+        bound = given.atol + given.rtol * np.abs(wide)
+    return Answer(output, np.where(np.isfinite(bound), bound, 0.0))
+
+
+def _is_acceptable(answer: Answer, own: Array) -> bool:
+    expected: Any = answer.expected
+    if answer.bound is not None:
+        expected = Enclosure(answer.expected.astype(np.float64), answer.bound, answer.expected.dtype)
+    return expected.dtype == own.dtype and expected.shape == own.shape and bool(admissible_mask(own, expected).all())
+
+
+def _full_check_problem(model: onnx.ModelProto) -> str:
+    try:
+        check_model(model, shapes=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        return str(error).splitlines()[0]
+    return ""
