@@ -106,13 +106,13 @@ def _array_of(value: Any) -> Array:
     count = math.prod(shape)
     content = np.frombuffer(ctypes.string_at(value.data_ptr(), -(-count * bits // 8)), np.uint8)
     if bits >= _BITS_OF_BYTE:
-        return content.view(dtype).reshape(shape)
+        return np.asarray(content.view(dtype).reshape(shape))
     parts = content[:, np.newaxis] >> np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8) & np.uint8(2**bits - 1)
     elements = parts.reshape(-1)[:count]
     if name.startswith("int"):  # an element of a signed type has its sign in all bits of its byte
-        elements = (elements << np.uint8(_BITS_OF_BYTE - bits)).view(np.int8) >> np.int8(_BITS_OF_BYTE - bits)
-        return elements.astype(dtype).reshape(shape)
-    return elements.astype(np.uint8).view(dtype).reshape(shape)
+        shift = _BITS_OF_BYTE - bits
+        return np.asarray(((elements << np.uint8(shift)).view(np.int8) >> np.int8(shift)).astype(dtype).reshape(shape))
+    return np.asarray(elements.astype(np.uint8).view(dtype).reshape(shape))
 
 
 def _packed(array: Array, bits: int) -> bytes:
@@ -123,7 +123,7 @@ def _packed(array: Array, bits: int) -> bytes:
     elements = np.frombuffer(array.tobytes(), np.uint8) & np.uint8(2**bits - 1)
     elements = np.concatenate([elements, np.zeros(-len(elements) % per_byte, np.uint8)]).reshape(-1, per_byte)
     shifted = elements << np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8)
-    return np.bitwise_or.reduce(shifted, axis=1, initial=0).astype(np.uint8).tobytes()
+    return bytes(np.bitwise_or.reduce(shifted, axis=1, initial=0).astype(np.uint8).tobytes())
 
 
 _BITS_OF_BYTE = 8

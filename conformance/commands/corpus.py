@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.generation.onnx_cases import OnnxCases
 
 
 @add_options
@@ -160,7 +161,7 @@ def generate(
     ] = False,
     output: Annotated[
         Path | None,
-        output_option("DIR", "Write the corpus to this folder; the default is data, or onnx-cases with --onnx."),
+        output_option("DIR", "Folder of the corpus; by default data, with --onnx onnx-cases."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the corpus that the folder has.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; list the files that would change.")] = False,

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
-from conformance.corpus.corpus import MANIFEST, manifest_bytes
+from conformance.corpus.corpus import MANIFEST, MAX_FILE_BYTES, NOTICE, has_file, manifest_bytes
 from conformance.corpus.loading import load_case
+from conformance.files.atomic_write import read_regular
 from conformance.models.graphs import has_double_output, iter_nodes
 from conformance.reference.interpretations import interpreted_nodes
 from conformance.verdicts import Level
@@ -68,7 +69,7 @@ def exported_files(
     for case in chosen:
         files |= {f"{case.path}/{name}": corpus.read(case, name) for name in case.files}
         progress(case.id)
-    added = {name: _added_file(name) for name in _ADDED_FILES}
+    added = {name: _added_file(name) for name in _ADDED_FILES} | _licence_files(corpus)
     hashes, levels = {case.path: case.files for case in chosen}, {case.path: str(case.level) for case in chosen}
     added[MANIFEST] = manifest_bytes(corpus.version, hashes, levels)
     added[INDEX] = corpus_index(corpus, chosen)
@@ -83,6 +84,14 @@ def _with_companions(corpus: Corpus, cases: Mapping[str, CorpusCase]) -> list[Co
         if COMPANION_FILE in case.files and (companion := load_companion(load_case(corpus, case))):
             chosen.setdefault(companion.id, companion.entry)
     return [chosen[id] for id in sorted(chosen)]
+
+
+def _licence_files(corpus: Corpus) -> dict[str, bytes]:
+    """Return the licence and the notice of a corpus whose models come from elsewhere; other corpora have none."""
+    files = {name: corpus.path / name for name in ("LICENSE", NOTICE)}
+    if not has_file(corpus.path, NOTICE):
+        return {}
+    return {name: read_regular(str(path), MAX_FILE_BYTES) for name, path in files.items()}
 
 
 def _added_file(name: str) -> bytes:

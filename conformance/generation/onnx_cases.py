@@ -236,7 +236,8 @@ def _exact_doubles(model: onnx.ModelProto, inputs: Sequence[Array], expected: Se
     they do not.
     """
     doubles = [each for each in expected if isinstance(each, Enclosure) and each.dtype == np.float64]
-    if not doubles or max(prod(each.shape) for each in (*doubles, *inputs)) > MAX_ORACLE_ELEMENTS:
+    shapes = [*(each.shape for each in doubles), *(array.shape for array in inputs)]
+    if not doubles or max(map(prod, shapes)) > MAX_ORACLE_ELEMENTS:
         return [None] * len(expected)
     try:
         return evaluate(model, inputs)

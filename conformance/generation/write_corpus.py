@@ -136,7 +136,7 @@ def generate(
     progress: Callable[[str], None],
     *,
     is_versioned: bool = True,
-    added: Mapping[str, bytes] = {},  # noqa: B006 - it is only read
+    added: Mapping[str, bytes] = {},
 ) -> CorpusSize:
     """Write the corpus of these cases to a directory, replacing an existing corpus.
 
@@ -191,7 +191,7 @@ def corpus_differences(
     directory: Path,
     cases: Sequence[tuple[str, Case]],
     progress: Callable[[str], None],
-    added: Mapping[str, bytes] = {},  # noqa: B006 - it is only read
+    added: Mapping[str, bytes] = {},
 ) -> list[str]:
     """Compare the corpus in a directory with these cases and return one sentence per file that differs.
 

@@ -122,7 +122,7 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
 
 
 def _has_minus(array: Array) -> Array:
-    return np.signbit(array if array.dtype.kind == "f" else array.astype(np.float32))
+    return np.asarray(np.signbit(array if array.dtype.kind == "f" else array.astype(np.float32)))
 
 
 def _distance(actual: Array, expected: Array) -> Array:

@@ -52,13 +52,26 @@ enum { JUDGE_MAX_RANK = 32, JUDGE_MAX_BYTES = 1 << 28 };
 /* Element types: numbers of TensorProto.DataType. */
 enum {
     JUDGE_FLOAT = 1,
+    JUDGE_INT8 = 3,
+    JUDGE_INT16 = 5,
+    JUDGE_INT32 = 6,
     JUDGE_UINT32 = 12,
     JUDGE_INT64 = 7,
     JUDGE_BOOL = 9,
     JUDGE_FLOAT16 = 10,
     JUDGE_DOUBLE = 11,
     JUDGE_UINT64 = 13,
-    JUDGE_BFLOAT16 = 16
+    JUDGE_BFLOAT16 = 16,
+    JUDGE_FLOAT8E4M3FN = 17,
+    JUDGE_FLOAT8E4M3FNUZ = 18,
+    JUDGE_FLOAT8E5M2 = 19,
+    JUDGE_FLOAT8E5M2FNUZ = 20,
+    JUDGE_UINT4 = 21,
+    JUDGE_INT4 = 22,
+    JUDGE_FLOAT4E2M1 = 23,
+    JUDGE_FLOAT8E8M0 = 24,
+    JUDGE_UINT2 = 25,
+    JUDGE_INT2 = 26
 };
 
 /* A tensor. The elements at `data` are little-endian and in row-major order. */
@@ -67,13 +80,20 @@ typedef struct {
     uint64_t type;
     size_t rank, elements, width;
     const unsigned char *data;
-    unsigned char *decoded; /* owned copy of elements that the file stores as numbers; NULL for raw_data */
+    unsigned char *decoded; /* owned copy of elements that the file stores as numbers or packed; else NULL */
 } judge_tensor;
 
-/* Bytes of an element of a type; 0 if the corpus does not use the type. */
+/* Bytes of an element of a type; 0 if no corpus uses the type. An element of less than a byte is unpacked to one. */
 static size_t judge_width(uint64_t type) {
-    static const unsigned char widths[17] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 0, 0, 2};
-    return type < 17 ? widths[type] : 0;
+    static const unsigned char widths[27] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 0, 0, 2,
+                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return type < 27 ? widths[type] : 0;
+}
+
+/* Bits of an element of a type that files pack into bytes; 0 for other types. */
+static unsigned judge_packed_bits(uint64_t type) {
+    if (type == JUDGE_UINT4 || type == JUDGE_INT4 || type == JUDGE_FLOAT4E2M1) return 4;
+    return type == JUDGE_UINT2 || type == JUDGE_INT2 ? 2 : 0;
 }
 
 /* ---- Protocol buffers. */
@@ -185,6 +205,23 @@ static int judge_decode(judge_tensor *tensor, const unsigned char *at, const uns
     return count == tensor->elements;
 }
 
+/* Replace the packed elements of a tensor by one byte per element, with the sign of a signed type in all its bits. */
+static int judge_unpack(judge_tensor *tensor, size_t elements, unsigned bits) {
+    unsigned char *const unpacked = (unsigned char *)malloc(elements + 1);
+    const unsigned per_byte = 8 / bits, mask = (1u << bits) - 1, sign = 1u << (bits - 1);
+    const int is_signed = tensor->type == JUDGE_INT4 || tensor->type == JUDGE_INT2;
+    size_t i;
+    if (!unpacked) return 0;
+    for (i = 0; i < elements; ++i) {
+        const unsigned element = (unsigned)tensor->data[i / per_byte] >> bits * (unsigned)(i % per_byte) & mask;
+        unpacked[i] = (unsigned char)(is_signed && (element & sign) ? element | ~mask : element);
+    }
+    free(tensor->decoded);
+    tensor->data = tensor->decoded = unpacked;
+    tensor->elements = elements;
+    return 1;
+}
+
 /* Read a TensorProto of `size` bytes; return whether it is a tensor of the corpus. The bytes must outlive the tensor.
  * Elements in raw_data, as in all files of the corpus, are not copied. */
 static inline int judge_parse(judge_tensor *tensor, const unsigned char *bytes, size_t size) {
@@ -211,8 +248,13 @@ static inline int judge_parse(judge_tensor *tensor, const unsigned char *bytes, 
         }
     }
     if (!judge_measure(tensor)) return 0;
-    if (tensor->data) return raw == tensor->elements * tensor->width;
-    return judge_decode(tensor, bytes, end);
+    {
+        const unsigned bits = judge_packed_bits(tensor->type);
+        const size_t elements = tensor->elements;
+        if (bits) tensor->elements = (elements * bits + 7) / 8;
+        if (tensor->data ? raw != tensor->elements * tensor->width : !judge_decode(tensor, bytes, end)) return 0;
+        return !bits || judge_unpack(tensor, elements, bits);
+    }
 }
 
 /* Free what judge_parse allocated. */
@@ -229,7 +271,44 @@ static uint64_t judge_bits(const judge_tensor *tensor, size_t index) {
 
 static int judge_is_floating(const judge_tensor *tensor) {
     return tensor->type == JUDGE_FLOAT || tensor->type == JUDGE_DOUBLE || tensor->type == JUDGE_FLOAT16 ||
-           tensor->type == JUDGE_BFLOAT16;
+           (tensor->type >= JUDGE_BFLOAT16 && tensor->type <= JUDGE_FLOAT8E5M2FNUZ) ||
+           tensor->type == JUDGE_FLOAT4E2M1 || tensor->type == JUDGE_FLOAT8E8M0;
+}
+
+/* A number of a format with at most 8 bits. The formats differ in the bias of the exponent and in NaN and infinity. */
+static double judge_small_number(uint64_t type, unsigned bits) {
+    static const unsigned char exponent_bits[8] = {4, 4, 5, 5, 0, 0, 2, 8};
+    static const unsigned char fraction_bits[8] = {3, 3, 2, 2, 0, 0, 1, 0};
+    static const int biases[8] = {7, 8, 15, 16, 0, 0, 1, 127};
+    const size_t row = (size_t)(type - JUDGE_FLOAT8E4M3FN);
+    const int width = exponent_bits[row], fraction_width = fraction_bits[row];
+    const int exponent = (int)(bits >> fraction_width) & ((1 << width) - 1);
+    const int fraction = (int)bits & ((1 << fraction_width) - 1);
+    const int is_negative = type != JUDGE_FLOAT8E8M0 && (bits >> (width + fraction_width) & 1);
+    double size;
+    if (type == JUDGE_FLOAT8E8M0) return bits == 255 ? NAN : ldexp(1, exponent - biases[row]);
+    if ((type == JUDGE_FLOAT8E4M3FNUZ || type == JUDGE_FLOAT8E5M2FNUZ) && bits == 128) return NAN;
+    if (type == JUDGE_FLOAT8E4M3FN && (bits & 127) == 127) return NAN;
+    if (type == JUDGE_FLOAT8E5M2 && exponent == 31) size = fraction ? NAN : INFINITY;
+    else if (exponent) size = ldexp(fraction + (1 << fraction_width), exponent - biases[row] - fraction_width);
+    else size = ldexp(fraction, 1 - biases[row] - fraction_width);
+    return is_negative ? -size : size;
+}
+
+/* An integer as a signed number, with its bits. */
+static int64_t judge_integer(const judge_tensor *tensor, size_t index) {
+    const unsigned unused = (unsigned)(64 - 8 * tensor->width);
+    const uint64_t bits = judge_bits(tensor, index);
+    const int is_signed = tensor->type == JUDGE_INT8 || tensor->type == JUDGE_INT16 || tensor->type == JUDGE_INT32 ||
+                          tensor->type == JUDGE_INT64 || tensor->type == JUDGE_INT4 || tensor->type == JUDGE_INT2;
+    return (int64_t)(is_signed && bits >> (63 - unused) & 1 && unused ? bits | ~(uint64_t)0 << (64 - unused) : bits);
+}
+
+/* The distance of two integers, rounded to double. */
+static double judge_distance(const judge_tensor *expected, const judge_tensor *actual, size_t index) {
+    const int64_t a = judge_integer(expected, index), b = judge_integer(actual, index);
+    const int is_larger = expected->type == JUDGE_UINT64 ? (uint64_t)a > (uint64_t)b : a > b;
+    return (double)(is_larger ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a);
 }
 
 /* A floating-point element, converted to double without rounding. */
@@ -240,6 +319,7 @@ static double judge_number(const judge_tensor *tensor, size_t index) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
+    if (tensor->type > JUDGE_BFLOAT16) return judge_small_number(tensor->type, (unsigned)bits);
     if (tensor->type == JUDGE_FLOAT16) {
         const int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
         const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
@@ -260,7 +340,9 @@ static int judge_is_right(const judge_tensor *expected, const judge_tensor *boun
         const uint64_t choices = accept->dims[accept->rank - 1], index = judge_bits(actual, i);
         return index < choices && accept->data[i * (size_t)choices + (size_t)index];
     }
-    if (!judge_is_floating(expected)) return judge_bits(expected, i) == judge_bits(actual, i);
+    if (!judge_is_floating(expected))
+        return bound ? judge_distance(expected, actual, i) <= judge_number(bound, i)
+                     : judge_bits(expected, i) == judge_bits(actual, i);
     {
         const double wanted = judge_number(expected, i), got = judge_number(actual, i);
         if (bound && isinf(judge_number(bound, i))) return 1;
@@ -276,7 +358,7 @@ static int judge_has_shape(const judge_tensor *tensor, const judge_tensor *of, s
 
 /* Return whether bound and acceptable indices belong to an expected output; each can be NULL. */
 static inline int judge_fits(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept) {
-    if (bound && (bound->type != JUDGE_DOUBLE || !judge_has_shape(bound, expected, 0) || !judge_is_floating(expected)))
+    if (bound && (bound->type != JUDGE_DOUBLE || !judge_has_shape(bound, expected, 0) || expected->type == JUDGE_BOOL))
         return 0;
     return !accept || (accept->type == JUDGE_BOOL && judge_has_shape(accept, expected, 1) &&
                        expected->type == JUDGE_INT64);
