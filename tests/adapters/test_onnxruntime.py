@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from command_outputs import results_by_key
 from corpora import EXACT
@@ -17,6 +19,17 @@ from conformance.subjects.loading import load_backend
 
 AZURE = "onnxruntime[provider=AzureExecutionProvider]"
 """A provider that is built into every release, and has no kernel for any operator of the corpus."""
+
+SMALL_TYPES = [
+    *(ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2),
+    *(
+        ml_dtypes.float8_e5m2fnuz,
+        ml_dtypes.int4,
+        ml_dtypes.uint4,
+        ml_dtypes.int2,
+        ml_dtypes.uint2,
+    ),
+]
 
 CUDA = "CUDAExecutionProvider"
 
@@ -34,6 +47,9 @@ class FakeSession:
             SimpleNamespace(ep_name=provider, get_nodes=lambda name=name: [SimpleNamespace(op_type=name)])
             for name, provider in self.nodes
         ]
+
+    def get_outputs(self):
+        return [SimpleNamespace(type="tensor(int64)")]
 
     def run(self, _, feeds):
         return [np.array([0])]
@@ -144,3 +160,17 @@ def test_unusable_options_are_refused(options, named):
 def test_plugin_without_device_of_provider_names_its_devices(plugins):
     with assert_raises("subject.unusable-option", "AcmeExecutionProvider", "acme"):
         load_backend(f"onnxruntime[provider=AcmeExecutionProvider,library={plugins}]")
+
+
+@pytest.mark.parametrize("dtype", SMALL_TYPES)
+@pytest.mark.parametrize("size", [0, 1, 4, 5])
+def test_onnxruntime_passes_types_that_numpy_lacks(dtype, size):
+    number = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    x, y = (onnx.helper.make_tensor_value_info(name, number, [size]) for name in "xy")
+    nodes = [onnx.helper.make_node("Cast", ["x"], ["f"], to=1), onnx.helper.make_node("Cast", ["f"], ["y"], to=number)]
+    graph = onnx.helper.make_graph(nodes, "g", [x], [y])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 25)], ir_version=12)
+    given = np.array([1, 0, 1, 0, 1][:size]).astype(dtype)
+    (returned,) = module.OnnxRuntimeBackend.prepare(model.SerializeToString()).run({"x": given})
+    assert returned.dtype == given.dtype
+    assert returned.tobytes() == given.tobytes()

@@ -47,6 +47,11 @@ class TestGenerate:
         )
         assert not list(here.iterdir())
 
+    @pytest.mark.parametrize("other", [("-g", QUICK), ("--release",), ("--corpus-version", "2.0.0")])
+    def test_generate_onnx_with_option_of_own_cases_is_refused(self, command, here, other):
+        assert_bad_input(command("generate", "--onnx", "--output", "out", *other), "usage.options-conflict", "--onnx")
+        assert not read_tree(here)
+
     def test_something_else_is_not_written_over(self, command, here):
         (here / "mine.txt").write_text("mine")
         assert_bad_input(command("generate", "-g", QUICK, "--output", "."), "corpus.not-a-corpus")

@@ -74,7 +74,7 @@ class TestRejectedCases:
             argmax_case(**{field: ()})
 
     @pytest.mark.parametrize(
-        "id", ["adam", "test_Adam", "test_", "test_a/b", "test_../x", "test_a\n", "test_" + "a" * 121]
+        "id", ["adam", "Test_adam", "test_", "test_a/b", "test_../x", "test_a\n", "test_" + "a" * 121]
     )
     def test_malformed_id_is_rejected(self, id):
         with assert_raises("case.id-malformed", repr(id)):

@@ -8,6 +8,7 @@ import subprocess
 from itertools import product
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -31,6 +32,14 @@ NAN, INF = np.nan, np.inf
 FLOATS = ([1.0, 2.0], [1.0, 2.5], [1.0, NAN], [1.0, INF], [1.0, -INF], [1.0, -0.0], [1.0, 0.0], [1.0, 2.0**-14])
 BOUNDS = (None, [0.0, 0.0], [0.0, 0.5], [0.0, INF])
 """Bounds; every pair of `FLOATS` is judged in every type with every bound."""
+
+SMALL_FLOATS = (
+    *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
+)
+INTEGERS = (
+    *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    *(ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2),
+)
 
 HEADER = ",".join(INDEX_COLUMNS)
 SANITIZERS = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -117,6 +126,41 @@ def test_c_judge_agrees_on_indices_and_other_types(program, pair):
         pair.add(f"case_{number}", expected, actual)
     refused = {f"case_{i}" for i, (expected, actual) in enumerate(judged) if not is_acceptable(expected, actual)}
     assert len(refused) == 8
+    assert _failing_cases(pair.judge(program)) == refused
+
+
+@pytest.mark.parametrize("name", SMALL_FLOATS)
+def test_c_judge_agrees_on_every_pair_of_small_numbers(program, pair, name):
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    numbers = np.arange(16 if "float4" in name else 256, dtype=np.uint8).view(dtype)
+    refused = set()
+    for number, bound in enumerate((None, 0.0, 0.25, 3.0)):
+        for shift in (0, 1, len(numbers) // 2):
+            bounds = None if bound is None else np.full(len(numbers), bound)
+            actual = np.roll(numbers, shift)
+            for index in range(0, len(numbers), 37):
+                case, one = f"case_{number}_{shift}_{index}", slice(index, index + 1)
+                expected = ExpectedTensor("Y", numbers[one], bound=None if bounds is None else bounds[one])
+                pair.add(case, expected, actual[one])
+                if not is_acceptable(expected, actual[one]):
+                    refused.add(case)
+    assert refused
+    assert _failing_cases(pair.judge(program)) == refused
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_c_judge_agrees_on_integers_with_bounds(program, pair, dtype):
+    limits = ml_dtypes.iinfo(dtype)
+    numbers = [limits.min, max(limits.min, -1), 0, 1, limits.max]
+    refused = set()
+    for number, (wanted, got, bound) in enumerate(product(numbers, numbers, (None, 0.0, 1.0, 2.0, INF))):
+        bounds = None if bound is None else np.array([bound] * 3)
+        expected = ExpectedTensor("Y", np.array([wanted] * 3, dtype=dtype), bound=bounds)
+        actual = np.array([wanted, got, wanted], dtype=dtype)
+        pair.add(f"case_{number}", expected, actual)
+        if not is_acceptable(expected, actual):
+            refused.add(f"case_{number}")
+    assert 0 < len(refused) < number
     assert _failing_cases(pair.judge(program)) == refused
 
 

@@ -1,0 +1,122 @@
+"""onnx's own node cases become a corpus with expected values and bounds of the reference."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from onnx.backend.test.loader import load_model_tests
+
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.loading import load_case_in_memory
+from conformance.generation.onnx_cases import (
+    DIFFERS_TAG,
+    VALUE_TAG,
+    WIDER_TAG,
+    array_of_value,
+    define_onnx_cases,
+    node_cases,
+)
+from conformance.generation.write_corpus import generate
+from conformance.judging.compare import is_acceptable
+from conformance.verdicts import Level
+
+CHOSEN = (
+    r"test_(adam|argmax_.*_example|cast_\w+|clip|conv_with_strides_no_padding|convinteger_\w+|dequantizelinear_\w+"
+    r"|dropout_default|quantizelinear_\w+|sequence_insert_at_front|string_concat|bernoulli|relu|softmax_axis_1(_expanded\w*)?"
+    r"|averagepool_2d_ceil_last_window_starts_on_pad|einsum_inner_prod)"
+)
+
+
+@pytest.fixture(scope="module")
+def given_cases():
+    return {case.name: case for case in node_cases() if re.fullmatch(CHOSEN, case.name)}
+
+
+@pytest.fixture(scope="module")
+def onnx_cases(given_cases):
+    return define_onnx_cases(given_cases.values())
+
+
+@pytest.fixture(scope="module")
+def onnx_corpus(onnx_cases, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("onnx") / "corpus"
+    generate(
+        folder, onnx_cases.cases, onnx_cases.version, lambda _: None, is_versioned=False, added=onnx_cases.added_files()
+    )
+    return open_corpus(folder)
+
+
+def by_id(onnx_cases):
+    return {case.id: case for _, case in onnx_cases.cases}
+
+
+def test_define_onnx_cases_leaves_out_what_files_cannot_hold(onnx_cases):
+    reasons = onnx_cases.left_out
+    assert {"test_sequence_insert_at_front", "test_string_concat", "test_bernoulli"} == reasons.keys()
+    assert len(set(reasons.values())) == 3
+    assert not reasons.keys() & by_id(onnx_cases).keys()
+
+
+def test_define_onnx_cases_marks_output_of_onnx_outside_of_bound(onnx_cases):
+    differing = {id for id, case in by_id(onnx_cases).items() if DIFFERS_TAG in case.tags}
+    assert differing == {"test_averagepool_2d_ceil_last_window_starts_on_pad"}
+
+
+def test_define_onnx_cases_without_answer_keeps_onnx_value_at_should(given_cases):
+    relu = deepcopy(given_cases["test_relu"])
+    relu.model.graph.node[0].op_type = "Unknown"
+    found = define_onnx_cases([relu])
+    ((_, case),) = found.cases
+    assert case.level is Level.SHOULD
+    assert VALUE_TAG in case.tags
+    assert found.own_values.keys() == {"test_relu"}
+    (answer,) = case.answers[0]
+    np.testing.assert_array_equal(answer.expected, relu.data_sets[0][1][0])
+    np.testing.assert_allclose(answer.bound, relu.atol + relu.rtol * np.abs(answer.expected))
+
+
+def test_expanded_case_has_operator_of_its_case(onnx_cases):
+    expanded = [case for id, case in by_id(onnx_cases).items() if id.startswith("test_softmax_axis_1_expanded")]
+    assert expanded
+    assert {case.tags[0] for case in expanded} == {"Softmax"}
+
+
+def test_onnx_corpus_accepts_outputs_of_onnx(onnx_corpus, given_cases):
+    accepted = dict.fromkeys(onnx_corpus.cases, True)
+    for id, entry in onnx_corpus.cases.items():
+        data_sets = load_case_in_memory(onnx_corpus, entry).data_sets()
+        for data_set, (_, outputs) in zip(data_sets, given_cases[id].data_sets, strict=True):
+            for expected, output in zip(data_set.outputs, outputs, strict=True):
+                accepted[id] &= is_acceptable(expected, array_of_value(output))
+    assert {id for id, is_right in accepted.items() if not is_right} == {
+        "test_averagepool_2d_ceil_last_window_starts_on_pad"
+    }
+
+
+def test_onnx_corpus_has_licence_and_lists_other_cases(onnx_corpus, onnx_cases):
+    notice = (onnx_corpus.path / "NOTICE").read_text(encoding="utf-8")
+    assert "Apache License" in (onnx_corpus.path / "LICENSE").read_text(encoding="utf-8")
+    assert all(name in notice for name in onnx_cases.left_out)
+    wider = [id for id, case in by_id(onnx_cases).items() if WIDER_TAG in case.tags]
+    assert wider
+    assert all(f"  {id}\n" in notice for id in wider)
+
+
+def test_onnx_loader_reads_onnx_corpus(onnx_corpus):
+    loaded = {case.name for case in load_model_tests(data_dir=str(onnx_corpus.path), kind="node")}
+    assert set(onnx_corpus.cases) <= loaded
+
+
+def test_run_of_onnx_corpus_passes_on_onnx_reference(command, onnx_corpus):
+    ended = command("run", "--data", onnx_corpus.path, "-b", "onnx-reference", "--no-diagnosis", "-k", "not ceil_last")
+    assert ended.status == 0, ended.out
+    assert f"of {len(onnx_corpus.cases)} cases" in ended.out
+
+
+def test_export_of_onnx_corpus_keeps_its_licence_and_notice(command, onnx_corpus, tmp_path):
+    assert command("export", tmp_path / "out", "--data", onnx_corpus.path).status == 0
+    for name in ("LICENSE", "NOTICE"):
+        assert (tmp_path / "out" / name).read_bytes() == (onnx_corpus.path / name).read_bytes()
