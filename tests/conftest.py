@@ -56,6 +56,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.programs)
 
 
+ISOLATING = {"--no-isolation", "--python", "-n", "--timeout", "--dask", "--resume", "--profile"}
+"""Options of `run` that decide about isolation, or that a run without isolation refuses or records differently."""
+
+
 def silence_onnxsim() -> None:
     """Close stderr at exit if onnxsim is loaded, which reports leaked objects there."""
     if "onnxsim" in sys.modules:
@@ -146,6 +150,8 @@ def command(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     """Return a function that runs `onnx-conformance` in this process and in an empty directory.
 
     With `diagnose=False`, the default, `run` does not search for mutants, which takes three quarters of its time.
+    With `isolate=False`, the default, `run` does not isolate its subjects, which saves two processes for each, but the
+    options in `ISOLATING` have precedence.
     """
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -158,8 +164,11 @@ def command(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
     monkeypatch.setattr(cli, "_print_error", record_code)
 
-    def run(*arguments: Any, diagnose: bool = False) -> Ended:
-        options = ["--no-diagnosis"] if arguments[:1] == ("run",) and not diagnose else []
+    def run(*arguments: Any, diagnose: bool = False, isolate: bool = False) -> Ended:
+        is_run = arguments[:1] == ("run",)
+        options = ["--no-diagnosis"] if is_run and not diagnose else []
+        if is_run and not isolate and not ISOLATING.intersection(map(str, arguments)):
+            options.append("--no-isolation")
         monkeypatch.setattr(sys, "argv", ["onnx-conformance", *map(str, arguments), *options])
         capfd.readouterr()
         codes.unlink(missing_ok=True)
@@ -199,7 +208,7 @@ def process(here: Path) -> Callable[..., Ended]:
 def run_with_faults(
     command: Callable[..., Ended], small_corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ended]:
-    """Return a function that runs the small corpus in this process, with faults for `FollowsEnvironment`."""
+    """Return a function that runs the small corpus in this process, with faults for `follows_environment`."""
 
     def run(*arguments: Any, faults: str = "", diagnose: bool = False) -> Ended:
         monkeypatch.setenv("FAULTS", faults)

@@ -12,7 +12,7 @@ from refusals import assert_bad_input, assert_usage_error
 from conformance import __version__
 from conformance.results.file import read_results
 
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
+RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
 
 VERBS = (
     "run",
@@ -149,7 +149,7 @@ class TestProcess:
             "onnx-conformance",
             "run",
             "-b",
-            "fake_backends:PrintsMuch",
+            "fake_subject:prints_much",
             "--data",
             small_corpus,
             "--results",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from blame_subjects import INJECTED_PASS
+from fake_subject import INJECTED_PASS
 from onnx import TensorProto, helper, numpy_helper
 from refusals import assert_bad_input, assert_raises
 
@@ -61,7 +61,7 @@ def session_for(
     document: dict[str, Any] | None = None,
     timeout: float = 20,
 ) -> Session:
-    """Return a session with subjects of `blame_subjects` in this process, or with harnesses."""
+    """Return a session with subjects of `fake_subject` in this process, or with harnesses."""
     named = [subject_named(name, SubjectKind.BACKEND) for name in backends]
     rewriter = subject_named(optimizer, SubjectKind.OPTIMIZER) if optimizer else None
     data_set = InputSet("given", (numbers() if X is None else X,))
@@ -71,12 +71,12 @@ def session_for(
 
 
 def subject_named(name: str, kind: SubjectKind) -> SubjectName:
-    return SubjectName.parse(name if name.startswith("exec:") else f"blame_subjects:{name}", kind)
+    return SubjectName.parse(name if name.startswith("exec:") else f"fake_subject:{name}", kind)
 
 
 def harness(name: str) -> str:
-    """Return the name of a subject of `blame_harnesses`, which fails on an Abs in a process of its own."""
-    return f"exec:{sys.executable} {SUPPORT / 'blame_harnesses.py'} {name}"
+    """Return the name of a subject of `fake_harness`, which fails on an Abs in a process of its own."""
+    return f"exec:{sys.executable} {SUPPORT / 'fake_harness.py'} {name}"
 
 
 def operators(session: Session) -> list[str]:
@@ -95,7 +95,7 @@ def long_model(tmp_path: Path) -> LoadedModel:
 
 
 def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    session = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert session.document["steps"]["controls"]["round_trip"] == "same"
     assert session.document["steps"]["passes"]["names"] == ["pass_6"]
@@ -106,14 +106,14 @@ def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: Loaded
 
 
 def test_two_passes_wrong_together_are_both_named(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "Correct", optimizer="wrong_in_two_passes_together")
+    session = session_for(long_model, "correct", optimizer="wrong_in_two_passes_together")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert session.document["steps"]["passes"]["names"] == ["pass_2", "pass_7"]
     assert operators(session) == ["Abs"]
 
 
 def test_round_trip_that_changes_the_model_is_reported_without_a_pass(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "Correct", optimizer="wrong_round_trip")
+    session = session_for(long_model, "correct", optimizer="wrong_round_trip")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert session.document["steps"]["controls"]["round_trip"] == "differs"
     assert session.document["steps"]["passes"]["names"] == []
@@ -128,7 +128,7 @@ def test_rounding_tie_of_softmax_and_argmax_is_nobodys_fault(tmp_path: Path) -> 
     ]
     model = write(tmp_path / "tie.onnx", nodes, (2, 3), tensor("Y", [2], TensorProto.INT64))
     X = np.array([[0, 1e-8, 0], [1, 2, 3]], np.float32)
-    session = session_for(model, "Correct", optimizer="removes_softmax", X=X)
+    session = session_for(model, "correct", optimizer="removes_softmax", X=X)
     verdict = session.run()
     assert (verdict.outcome, verdict.hazard) == (BlameOutcome.BOTH_ADMISSIBLE, "rounding_tie")
     assert session.document["steps"]["passes"]["names"] == ["pass_3"]
@@ -145,20 +145,20 @@ def test_hazard_of_the_removed_softmax_is_named(tmp_path: Path, row: list[float]
         helper.make_node("ArgMax", ["b"], ["Y"], axis=1, keepdims=0),
     ]
     model = write(tmp_path / "tie.onnx", nodes, (1, 3), tensor("Y", [1], TensorProto.INT64))
-    session = session_for(model, "Correct", optimizer="removes_softmax", X=np.array([row], np.float32))
+    session = session_for(model, "correct", optimizer="removes_softmax", X=np.array([row], np.float32))
     verdict = session.run()
     assert (verdict.outcome, verdict.hazard) == (BlameOutcome.BOTH_ADMISSIBLE, hazard)
 
 
 def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "NotDeterministic", "Correct")
+    session = session_for(long_model, "not_deterministic", "correct")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
     assert set(session.document["steps"]) == {"controls", "verdict"}
 
 
 @pytest.mark.parametrize(("run", "text"), [(1, "in the first run only"), (2, "in the second run only")])
 def test_subject_that_fails_once_is_reported_with_its_message(long_model: LoadedModel, run: int, text: str) -> None:
-    session = session_for(long_model, "Correct", f"FailsInRun{run}")
+    session = session_for(long_model, "correct", f"fails_in_run_{run}")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
     reason = session.document["steps"]["verdict"]["reason"]
     assert text in reason
@@ -191,20 +191,20 @@ def loop_model(path: Path) -> LoadedModel:
 
 
 def test_difference_inside_a_loop_names_the_node_of_the_body(tmp_path: Path) -> None:
-    session = session_for(loop_model(tmp_path / "loop.onnx"), "Correct", "WrongAbs")
+    session = session_for(loop_model(tmp_path / "loop.onnx"), "correct", "wrong_abs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == ["Abs"]
 
 
 def test_difference_that_needs_the_loop_keeps_the_loop_and_the_node(tmp_path: Path) -> None:
-    session = session_for(loop_model(tmp_path / "loop.onnx"), "Correct", "WrongAbsInLoops")
+    session = session_for(loop_model(tmp_path / "loop.onnx"), "correct", "wrong_abs_in_loops")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session)[0] == "Loop"
     assert "Abs" in operators(session)
     assert len(operators(session)) <= 5
 
 
-@pytest.mark.parametrize(("backend", "node"), [("WrongAbsAnywhere", "Abs"), ("WrongAbsInFunctions", "Outer")])
+@pytest.mark.parametrize(("backend", "node"), [("wrong_abs_anywhere", "Abs"), ("wrong_abs_in_functions", "Outer")])
 def test_difference_in_a_function_called_in_subgraphs_names_the_node(tmp_path: Path, backend: str, node: str) -> None:
     text = """<ir_version: 8, opset_import: ["": 17, "own": 1]>
     calls (float[3, 4] X) => (float[3, 4] Y) <bool yes = {1}, int64 count = {3}> {
@@ -224,16 +224,16 @@ def test_difference_in_a_function_called_in_subgraphs_names_the_node(tmp_path: P
     <domain: "own", opset_import: ["": 17]> Inner (x) => (y) { y = Abs (x) }
     <domain: "own", opset_import: ["": 17, "own": 1]> Outer (x) => (y) { t = Sin (x) y = own.Inner (t) }"""
     onnx.save(onnx.parser.parse_model(text), tmp_path / "calls.onnx")
-    session = session_for(LoadedModel.read(tmp_path / "calls.onnx"), "Correct", backend)
+    session = session_for(LoadedModel.read(tmp_path / "calls.onnx"), "correct", backend)
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == [node]
 
 
 def test_second_of_two_runtimes_is_wrong(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "Correct", "WrongAbs")
+    session = session_for(long_model, "correct", "wrong_abs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == ["Abs"]
-    swapped = session_for(long_model, "WrongAbs", "Correct")
+    swapped = session_for(long_model, "wrong_abs", "correct")
     assert swapped.run().outcome is BlameOutcome.FIRST_WRONG
 
 
@@ -244,13 +244,13 @@ def test_fused_kernel_whose_fault_disappears_when_exposed_keeps_both_nodes(tmp_p
         helper.make_node("Add", ["b", "a"], ["c"]),
         helper.make_node("Sin", ["c"], ["Y"]),
     ]
-    session = session_for(write(tmp_path / "fused.onnx", nodes), "Correct", "WrongFusedMulAdd")
+    session = session_for(write(tmp_path / "fused.onnx", nodes), "correct", "wrong_fused_mul_add")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == ["Mul", "Add"]
 
 
 def test_no_difference_ends_after_the_second_step(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "Correct", "Correct")
+    session = session_for(long_model, "correct", "correct")
     verdict = session.run()
     assert verdict.outcome is BlameOutcome.NO_DIFFERENCE
     assert not verdict.outcome.fails
@@ -258,23 +258,23 @@ def test_no_difference_ends_after_the_second_step(long_model: LoadedModel) -> No
 
 
 def test_model_that_neither_computes_is_not_judged(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "RaisesForAbs", "RaisesForAbs")
+    session = session_for(long_model, "raises_for_abs", "raises_for_abs")
     verdict = session.run()
     assert verdict.outcome is BlameOutcome.NOT_JUDGED
     assert "no kernel for Abs" in verdict.reason
     assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
 
 
-@pytest.mark.parametrize("optimizer", ["raises", "returns_invalid_model"])
+@pytest.mark.parametrize("optimizer", ["cannot_rewrite_abs", "returns_invalid_model"])
 def test_optimizer_that_fails_or_returns_an_invalid_model_is_wrong(long_model: LoadedModel, optimizer: str) -> None:
-    session = session_for(long_model, "Correct", optimizer=optimizer)
+    session = session_for(long_model, "correct", optimizer=optimizer)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert "Abs" in operators(session)
     assert len(operators(session)) <= 5
 
 
 def test_subject_that_does_not_run_the_model_is_wrong(long_model: LoadedModel) -> None:
-    session = session_for(long_model, "Correct", "RaisesForAbs")
+    session = session_for(long_model, "correct", "raises_for_abs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == ["Abs"]
 
@@ -298,7 +298,7 @@ def short_model(tmp_path: Path) -> LoadedModel:
 def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
     short_model: LoadedModel, optimizer: str, timeout: float, failure: str, message: str, reduced: list[str] | None
 ) -> None:
-    session = session_for(short_model, "Correct", optimizer=harness(optimizer), X=numbers((1,)), timeout=timeout)
+    session = session_for(short_model, "correct", optimizer=harness(optimizer), X=numbers((1,)), timeout=timeout)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     difference = session.document["steps"]["difference"]
     assert difference["failures"] == ["", failure]
@@ -311,9 +311,9 @@ def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
 @pytest.mark.parametrize(
     ("backends", "timeout", "place", "message", "outcome"),
     [
-        (("Correct", "CrashingBackend"), 20, 1, "SIGSEGV", BlameOutcome.SECOND_WRONG),
-        (("CrashingBackend", "Correct"), 20, 0, "SIGSEGV", BlameOutcome.FIRST_WRONG),
-        (("Correct", "EndlessBackend"), 3, 1, "did not answer `load` within 3 s", BlameOutcome.SECOND_WRONG),
+        (("correct", "CrashingBackend"), 20, 1, "SIGSEGV", BlameOutcome.SECOND_WRONG),
+        (("CrashingBackend", "correct"), 20, 0, "SIGSEGV", BlameOutcome.FIRST_WRONG),
+        (("correct", "EndlessBackend"), 3, 1, "did not answer `load` within 3 s", BlameOutcome.SECOND_WRONG),
     ],
 )
 def test_subject_that_crashes_or_hangs_is_an_answer(
@@ -335,12 +335,12 @@ def test_subject_that_crashes_or_hangs_is_an_answer(
 
 @pytest.mark.programs
 def test_subject_that_does_not_start_again_is_an_error(short_model: LoadedModel, tmp_path: Path, command: Any) -> None:
-    words = ["-b", "blame_subjects:Correct", "-b", f"{harness('StartsOnce')} {tmp_path / 'started'}"]
+    words = ["-b", "fake_subject:correct", "-b", f"{harness('StartsOnce')} {tmp_path / 'started'}"]
     assert_bad_input(command("blame", short_model.path, *words), "subject.not-started")
 
 
 def test_interrupted_session_continues_with_its_steps(long_model: LoadedModel) -> None:
-    first = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    first = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
 
     def interrupt(name: str, _: Any) -> None:
         if name == "passes":
@@ -352,7 +352,7 @@ def test_interrupted_session_continues_with_its_steps(long_model: LoadedModel) -
     document = decode_document(json.dumps(first.document).encode())
     assert set(document["steps"]) == {"controls", "difference", "passes"}
     document["steps"]["passes"]["tested"] = -1  # is kept if the step does not run again
-    second = session_for(long_model, "Correct", optimizer="wrong_in_one_pass", document=document)
+    second = session_for(long_model, "correct", optimizer="wrong_in_one_pass", document=document)
     assert second.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert second.document["steps"]["passes"]["tested"] == -1
     assert operators(second) == ["Abs"]
@@ -363,21 +363,21 @@ def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: 
         if text.startswith("5 sets of passes"):
             raise KeyboardInterrupt
 
-    first = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    first = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
     first.progress = interrupt
     with pytest.raises(KeyboardInterrupt):
         first.run()
     document = decode_document(json.dumps(first.document).encode())
     assert len(document["tried"]) == 4
     document["tried"] |= dict.fromkeys(document["tried"], False)  # the tried sets are not tried again
-    second = session_for(long_model, "Correct", optimizer="wrong_in_one_pass", document=document)
+    second = session_for(long_model, "correct", optimizer="wrong_in_one_pass", document=document)
     second.run()
     assert second.document["steps"]["passes"]["names"] is None
     assert "tried" not in second.document
 
 
 def test_interrupted_reduction_continues_with_the_smallest_model(long_model: LoadedModel) -> None:
-    first = session_for(long_model, "Correct", "WrongAbs")
+    first = session_for(long_model, "correct", "wrong_abs")
     calls = 0
 
     def interrupt(_: str) -> None:
@@ -393,16 +393,16 @@ def test_interrupted_reduction_continues_with_the_smallest_model(long_model: Loa
     assert not data["is_complete"]
     assert 1 <= len(data["nodes"]) < 31
     assert read_case(data).model.graph.node
-    second = session_for(long_model, "Correct", "WrongAbs", document=first.document)
+    second = session_for(long_model, "correct", "wrong_abs", document=first.document)
     assert second.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(second) == ["Abs"]
 
 
 def test_document_of_another_request_is_refused(long_model: LoadedModel) -> None:
-    first = session_for(long_model, "Correct", "WrongAbs")
+    first = session_for(long_model, "correct", "wrong_abs")
     first.run()
-    with assert_raises("job.other-job", "subjects", "WrongAbs"):
-        session_for(long_model, "WrongAbs", "Correct", document=first.document).run()
+    with assert_raises("job.other-job", "subjects", "wrong_abs"):
+        session_for(long_model, "wrong_abs", "correct", document=first.document).run()
 
 
 @pytest.mark.parametrize(
@@ -419,7 +419,7 @@ def test_document_of_another_request_is_refused(long_model: LoadedModel) -> None
 )
 def test_malformed_document_is_refused(long_model: LoadedModel, tmp_path: Path, command: Any, broken: Any) -> None:
     (tmp_path / "broken.json").write_text(json.dumps(broken))
-    words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
+    words = ["-b", "fake_subject:correct", "-b", "fake_subject:wrong_abs", "--no-isolation"]
     ended = command("blame", long_model.path, *words, "--resume", tmp_path / "broken.json")
     assert_bad_input(ended, "job.malformed-state")
 
@@ -430,7 +430,7 @@ def test_minimize_returns_exactly_the_needed_items(wanted: set[int]) -> None:
 
 
 def test_reports_have_every_step_and_escape_names(long_model: LoadedModel, tmp_path: Path) -> None:
-    session = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    session = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
     session.run()
     document = session.document
     document["model"]["file"] = "<script>alert(1)</script>"
@@ -476,7 +476,7 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
     node_name, output = """<script>'node"</script>""", """</title><a href="javascript:output">"""
     nodes = [helper.make_node("Tanh", ["X"], ["a"]), helper.make_node("Abs", ["a"], [output], name=node_name)]
     model = write(tmp_path / '<img src="javascript:file" onerror=x>.onnx', nodes, output=tensor(output, (3, 4)))
-    session = session_for(model, "Correct", optimizer="wrong_in_injected_pass")
+    session = session_for(model, "correct", optimizer="wrong_in_injected_pass")
     session.run()
     page = render_page(session.document, passes=False)
     parser = PageParser()
@@ -513,10 +513,10 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["-b", "blame_subjects:Correct"], "usage.subject-count"),
+        (["-b", "fake_subject:correct"], "usage.subject-count"),
         (["-o", "identity"], "usage.subject-count"),
-        (["-b", "blame_subjects:Correct", "-b", "no_such_backend"], "name.unknown-subject"),
-        (["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--shape", "Z=1"], "usage.unknown-shape"),
+        (["-b", "fake_subject:correct", "-b", "no_such_backend"], "name.unknown-subject"),
+        (["-b", "fake_subject:correct", "-b", "fake_subject:wrong_abs", "--shape", "Z=1"], "usage.unknown-shape"),
         (["-b", "a", "-b", "b", "--resume", "gone"], "job.state-unusable"),
     ],
 )
@@ -533,7 +533,7 @@ def test_command_writes_every_report_and_returns_1_for_a_fault(
     long_model: LoadedModel, tmp_path: Path, command: Any
 ) -> None:
     page, document, folder = tmp_path / "b.html", tmp_path / "b.json", tmp_path / "out"
-    words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
+    words = ["-b", "fake_subject:correct", "-b", "fake_subject:wrong_abs", "--no-isolation"]
     ended = command("blame", long_model.path, *words, "--html", page, "--json", document, "--output", folder)
     assert ended.status == 1
     assert ended.out.splitlines()[-1].startswith("FAILED: ")
@@ -545,7 +545,7 @@ def test_command_writes_every_report_and_returns_1_for_a_fault(
 
 
 def test_command_returns_0_without_a_difference(long_model: LoadedModel, command: Any) -> None:
-    ended = command("blame", long_model.path, "-b", "blame_subjects:Correct", "-o", "identity", "--no-isolation")
+    ended = command("blame", long_model.path, "-b", "fake_subject:correct", "-o", "identity", "--no-isolation")
     assert ended.status == 0
     assert ended.out.splitlines()[-1] == "PASSED"
 
@@ -561,5 +561,5 @@ def test_requests_with_equal_string_inputs_have_equal_heads(tmp_path: Path) -> N
     model = LoadedModel.read(tmp_path / "m.onnx")
     inputs = [np.array(["".join(["a", "b" * 50])], dtype=object) for _ in range(2)]
     assert inputs[0][0] is not inputs[1][0]
-    heads = [session_for(model, "Correct", X=each).request.head() for each in inputs]
+    heads = [session_for(model, "correct", X=each).request.head() for each in inputs]
     assert heads[0] == heads[1]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from blame_subjects import Correct, WrongAbs
+from fake_subject import correct, wrong_abs
 from onnx import TensorProto, helper
 from refusals import assert_raises
 
@@ -180,10 +180,10 @@ class FakeReleases:
 
     @staticmethod
     def _backend(release):
-        return {"1.0": Correct, "1.1": Refuses}.get(release, WrongAbs if release else Correct)
+        return {"1.0": correct, "1.1": Refuses}.get(release, wrong_abs if release else correct)
 
 
-class Refuses(Correct):
+class Refuses(correct):
     """Supports no operator."""
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from corpora import ADAM, EXACT
-from fake_backends import AlwaysRight, AlwaysWrong, WrongOnArgMax
+from fake_subject import always_right, always_wrong, wrong_on_argmax
 from history_stores import TARGET, add_release, write_three_cases
 from selenium.webdriver.common.keys import Keys
 
@@ -43,8 +43,8 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> HistorySt
     """Return a history of two subjects; the first has 36 releases, a regression, and an unavailable release."""
     store = HistoryStore(tmp_path_factory.mktemp("history") / "store")
     for number, release in enumerate(RELEASES):
-        add_release(store, corpus, release, AlwaysRight if number < 20 else WrongOnArgMax)
-    add_release(store, corpus, "0.1", AlwaysWrong, Target(SubjectKind.BACKEND, "tract"))
+        add_release(store, corpus, release, always_right if number < 20 else wrong_on_argmax)
+    add_release(store, corpus, "0.1", always_wrong, Target(SubjectKind.BACKEND, "tract"))
     with store.lock():
         store.record_unavailable(TARGET, UNAVAILABLE, "subject.not-installable", "it has no wheel")
     return store
@@ -236,7 +236,7 @@ def hostile(tmp_path: Path, corpus: Corpus) -> HostileStore:
             record |= {"case": case if record["case"] == ADAM else f"{case} again", "message": HOSTILE}
             record |= {"verdict": "error" if record["verdict"] == "fail" else "pass", "outputs": []}
 
-    for release, backend in {"1.0": AlwaysRight, "1.1": AlwaysWrong}.items():
+    for release, backend in {"1.0": always_right, "1.1": always_wrong}.items():
         stored = add_release(store, corpus, release, backend)
         change_records(stored, change)
     with store.lock():

@@ -50,7 +50,7 @@ def write_page(kind: str, command: Callable[..., Any], tmp_path: Path) -> Path:
         return tmp_path / "out" / "index.html"
     if kind == "census":
         options = ("--type", "float16", "--operator", "Exp", "--no-isolation")
-        ended = command("census", "-b", "census_subjects:OutOfOrderSevenTimes", *options, "--html", page)
+        ended = command("census", "-b", "fake_subject:out_of_order_seven_times", *options, "--html", page)
     else:
         model = write_model(tmp_path / f"{'a_long_name_of_a_model_' * 5}.onnx")
         ended = command(kind, model, "-b", "onnx-reference", "-b", "onnxruntime", "--html", page)

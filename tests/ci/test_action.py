@@ -22,7 +22,7 @@ from conformance.expectations.file import read_expectations
 
 pytestmark = pytest.mark.programs
 
-RIGHT, WRONG, ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
+RIGHT, WRONG, ARGMAX = (f"fake_subject:{name}" for name in ("always_right", "always_wrong", "wrong_on_argmax"))
 SUPPORT = ROOT / "tests" / "support"
 SCRIPT = ROOT / ".ci" / "action.sh"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -150,8 +150,8 @@ class TestActionScript:
         (here / "suite").mkdir()
         (here / "suite" / "bin").symlink_to(SCRIPTS)
         (here / "tells_its_python.py").write_text(
-            "import sys\nfrom fake_backends import AlwaysRight\n"
-            "prepare, __version__ = AlwaysRight.prepare, sys.prefix\n"
+            "import sys\nfrom fake_subject import always_right\n"
+            "prepare, __version__ = always_right.prepare, sys.prefix\n"
         )
         path = f"{here / 'job' / 'bin'}{os.pathsep}{os.environ['PATH']}"
         step = action(BACKEND="tells_its_python", ENVIRONMENT=str(here / "suite"), PATH=path)
@@ -205,7 +205,7 @@ class TestHowToPage:
         (here / "mypkg").mkdir()
         (here / "mypkg" / "__init__.py").write_text("")
         (here / "mypkg" / "backend.py").write_text(
-            "from fake_backends import WrongOnArgMax\nprepare = WrongOnArgMax.prepare\n"
+            "from fake_subject import wrong_on_argmax\nprepare = wrong_on_argmax.prepare\n"
         )
         (here / "conformance.toml").write_text(
             'subject = "mypkg.backend"\n\n[[expect]]\ncases = ["*argmax*"]\nverdict = "fail"\nreason = "known"\n'

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.serialization.json_schema import schema_violation
 
-RIGHT, SEVEN = "census_subjects:CorrectlyRounded", "census_subjects:OutOfOrderSevenTimes"
+RIGHT, SEVEN = "fake_subject:correctly_rounded", "fake_subject:out_of_order_seven_times"
 SMALL = ("--type", "float16", "--operator", "Exp", "--no-isolation")
 
 
@@ -62,7 +62,7 @@ def test_counts_are_the_same_for_any_number_of_workers_and_after_a_resume(comman
 
 
 def test_census_without_supported_operator_exits_with_1(command):
-    ended = command("census", "-b", "census_subjects:SupportsNothing", *SMALL)
+    ended = command("census", "-b", "fake_subject:supports_nothing", *SMALL)
     assert ended.status == 1
     assert "unsupported" in ended.out
 

@@ -9,9 +9,9 @@ from corpora import ADAM, EXACT, INDEX, SHOULD
 from refusals import assert_bad_input
 
 RIGHT, WRONG, FAULTY = (
-    "fake_backends:AlwaysRight",
-    "fake_backends:AlwaysWrong",
-    "nondeterministic_backends:FollowsEnvironment",
+    "fake_subject:always_right",
+    "fake_subject:always_wrong",
+    "fake_subject:follows_environment",
 )
 
 

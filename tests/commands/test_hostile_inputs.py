@@ -34,7 +34,7 @@ pytestmark = pytest.mark.programs
 MAX_SECONDS = 20
 MAX_MEMORY = 2**32
 
-IN_PROCESS = "-b fake_backends:AlwaysRight --no-isolation"
+IN_PROCESS = "-b fake_subject:always_right --no-isolation"
 BASES = {
     "run": f"{IN_PROCESS} --no-diagnosis",
     "audit": "{model} -b reference --no-isolation",
@@ -45,7 +45,7 @@ BASES = {
     "update-expectations": "{results} --expect {expect} --by-cause",
     "list": "",
     "explain": ADAM,
-    "repro": f"{ADAM} --output out -b fake_backends:AlwaysWrong",
+    "repro": f"{ADAM} --output out -b fake_subject:always_wrong",
     "search": f"{IN_PROCESS} --operator ArgMax --examples 1",
     "census": "-b reference --no-isolation --operator Not --type bool",
     "hazards": "{model} -b reference --no-isolation",
@@ -151,10 +151,10 @@ def usual(_loaded: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     folder = tmp_path_factory.mktemp("usual")
     onnx.save(model_of((2, 3)), folder / "model.onnx")
     write_part(folder / "data", lambda _, name: name in {ADAM, EXACT})
-    words = f"run -b fake_backends:AlwaysWrong --no-isolation --no-diagnosis --data {folder / 'data'}"
+    words = f"run -b fake_subject:always_wrong --no-isolation --no-diagnosis --data {folder / 'data'}"
     ended = run_in_child([*words.split(), "--results", str(folder / "results.jsonl")], folder)
     assert ended.status == 1, ended
-    (folder / "expect.toml").write_text('format = 2\nsubject = "fake_backends:AlwaysWrong"\n')
+    (folder / "expect.toml").write_text('format = 2\nsubject = "fake_subject:always_wrong"\n')
     results = str(folder / "results.jsonl")
     return {
         "model": str(folder / "model.onnx"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 import pytest
 from corpora import ADAM
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 from history_stores import add_release, write_three_cases
 from hostile_states import HOSTILE_KINDS
 from refusals import assert_bad_input
@@ -30,7 +30,7 @@ MAX_SECONDS = 10.0
 MAX_MEMORY = 2**30
 """Memory for a refusal, besides that of this process."""
 
-RIGHT = "fake_backends:AlwaysRight"
+RIGHT = "fake_subject:always_right"
 COMMANDS = {
     "census": "census -b reference --operator Sqrt --type float16 --no-isolation --resume kept",
     "search": f"search -b {RIGHT} --operator ArgMax --examples 1 --no-isolation --resume kept",
@@ -116,7 +116,7 @@ def _write_state(verb: str, command: Callable[..., Any], here: Path) -> None:
     elif verb == "blame":
         ended = command(*words[:-2], "--json", "kept")
     elif verb.startswith("history"):
-        add_release(HistoryStore(here / "kept"), corpus, "1.19.0", AlwaysRight)
+        add_release(HistoryStore(here / "kept"), corpus, "1.19.0", always_right)
         ended = command(*words)
         if verb.endswith("without index"):
             (here / "kept" / INDEX_FILE).unlink()
@@ -171,7 +171,7 @@ OTHER_JOBS = {
     "census": ("job.other-job", "--operator Sqrt", "--operator Exp"),
     "search": ("job.other-job", "--resume", "--seed 1 --resume"),
     "audit": ("job.other-job", "model.onnx", "other.onnx"),
-    "run": ("usage.resume-other-run", "AlwaysRight", "AlwaysWrong"),
+    "run": ("usage.resume-other-run", "always_right", "always_wrong"),
     "blame": ("job.other-job", "--no-isolation", "--no-isolation --seed 1"),
 }
 

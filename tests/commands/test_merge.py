@@ -15,9 +15,9 @@ from conformance.results.file import read_results
 from conformance.serialization.json_schema import schema_violation
 
 RIGHT, WRONG, FAULTY = (
-    "fake_backends:AlwaysRight",
-    "fake_backends:AlwaysWrong",
-    "nondeterministic_backends:FollowsEnvironment",
+    "fake_subject:always_right",
+    "fake_subject:always_wrong",
+    "fake_subject:follows_environment",
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 from corpora import ADAM
 from refusals import assert_bad_input
 
-WRONG = "fake_backends:AlwaysWrong"
+WRONG = "fake_subject:always_wrong"
 PLANTED = "from pathlib import Path\nPath({path!r}).touch()\nclass Backend:\n    pass\n"
 
 READERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from refusals import assert_bad_input, assert_usage_error
 
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
+RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
 
 
 class TestReport:
@@ -81,7 +81,7 @@ class TestFormats:
     @pytest.mark.parametrize("option", OPTIONS)
     def test_unwritable_output_is_refused_before_first_case(self, run_with_faults, here, option):
         (here / "given").write_text("")
-        assert run_with_faults("-b", "fake_backends:KillsItsProcess", option, "given/out").status == 2
+        assert run_with_faults("-b", "fake_subject:exits_0_midway", option, "given/out").status == 2
 
     def test_report_without_format_option_is_refused(self, ran, command):
         ran("out.jsonl", "-b", RIGHT)
@@ -110,7 +110,7 @@ class TestEvidence:
         )
         options = ("--evidence", "evidence", "--requirements", "map.toml", "--data", small_corpus)
         assert command("report", "out.jsonl", *options, "--markdown", "out.md").status == 0
-        assert "AlwaysRight" in (here / "out.md").read_text()
+        assert "always_right" in (here / "out.md").read_text()
         assert (here / "evidence" / "SHA256SUMS").is_file()
 
     def test_evidence_in_used_folder_is_refused(self, command, ran, here):

@@ -18,8 +18,8 @@ from conformance.report.html.subjects import columns
 from conformance.results.file import read_results
 
 PASS = "eliminate_nop_monotone_argmax"
-NEVER = "fake_optimizers:never_fires"
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
+NEVER = "fake_subject:never_fires"
+RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
 OF_TYPE = "test_adam_huge_float"
 """A case in which onnx's own evaluator answers in another type."""
 OVERLOAD = "test_argmax_pass_fields_node_function"
@@ -115,9 +115,11 @@ class TestBackends:
         )
 
     def test_issue_has_what_diagnosis_found(self, command, here, small_corpus):
-        command("run", "-b", "first_tensor_subject", "--data", small_corpus, "--results", "r.jsonl", diagnose=True)
+        command(
+            "run", "-b", "fake_subject:only_first_tensor", "--data", small_corpus, "--results", "r.jsonl", diagnose=True
+        )
         (found,) = read_results(here / "r.jsonl").footer.diagnoses
-        told = ("-b", "first_tensor_subject", "-r", "r.jsonl")
+        told = ("-b", "fake_subject:only_first_tensor", "-r", "r.jsonl")
         ended = command("repro", found.cases[0], *told, "--data", small_corpus, "--output", "out")
         assert ended.status == 0
         text = (here / "out" / "ISSUE.md").read_text()
@@ -127,7 +129,7 @@ class TestBackends:
 
     def test_issue_names_no_path_of_this_machine(self, command, here, small_corpus, monkeypatch):
         monkeypatch.setenv("CC", f"{here}/compilers/clang-99")
-        subject = ("-b", "first_tensor_subject", "--python", sys.executable, "--data", small_corpus)
+        subject = ("-b", "fake_subject:only_first_tensor", "--python", sys.executable, "--data", small_corpus)
         assert command("repro", SEVERAL, *subject, "--output", "out").status == 0
         text = (here / "out" / "ISSUE.md").read_text()
         assert "- CC: clang-99\n" in text
@@ -166,7 +168,7 @@ class TestBackends:
 class TestOptimizers:
     def test_repro_script_of_optimizer_prints_changes(self, reproduced):
         case = "test_argmax_pass_domains_inside_a_function"
-        ended = reproduced(case, "--optimizer", "fake_optimizers:renames_the_input_of_the_caller")
+        ended = reproduced(case, "--optimizer", "fake_subject:renames_the_input_of_the_caller")
         assert ended.out.splitlines()[0].startswith("--- ")
         assert '+    name: "renamed"' in ended.out
         assert ended.status == 1

@@ -15,7 +15,7 @@ from repository import SUPPORT
 from conformance.results.file import read_results
 from conformance.serialization.json_schema import schema_violation
 
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
+RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
 
 
 class TestRun:
@@ -48,21 +48,21 @@ class TestRun:
         assert {one.name for one in here.iterdir()} == {"page.html", "results.jsonl"}
 
     def test_backend_that_supports_no_case_fails_run(self, run):
-        ended = run("-b", "raising_backends:SaysUnsupported")
+        ended = run("-b", "fake_subject:says_unsupported")
         assert ended.status == 1
         assert "passed nothing" in ended.out
 
     def test_unsupported_cases_are_tolerated_and_never_counted_as_passes(self, run):
-        ended = run("-b", "raising_backends:SupportsOnlyAdam")
+        ended = run("-b", "fake_subject:supports_only_adam")
         assert ended.status == 0
         assert re.search(r"must +1 +4 +1 +5", ended.out), ended.out
 
     @pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
     def test_fail_level_limits_which_cases_fail_run(self, run, here, level, status):
         (here / "given_wrong_on_should.py").write_text(
-            "from fake_backends import AlwaysRight, AlwaysWrong\n"
+            "from fake_subject import always_right, always_wrong\n"
             "def prepare(model, device):\n"
-            f"    return (AlwaysWrong if model.graph.name == {SHOULD!r} else AlwaysRight)(model)\n"
+            f"    return (always_wrong if model.graph.name == {SHOULD!r} else always_right)(model)\n"
         )
         assert run("-b", "given_wrong_on_should", "--fail-level", level).status == status
 
@@ -87,13 +87,13 @@ class TestRun:
         assert subject == name
 
     def test_module_with_prepare_is_accepted_as_backend(self, run, here):
-        (here / "given_module.py").write_text("from fake_backends import AlwaysRight\nprepare = AlwaysRight.prepare\n")
+        (here / "given_module.py").write_text("from fake_subject import always_right\nprepare = always_right.prepare\n")
         assert run("-b", "given_module").status == 0
 
     def test_subject_version_is_in_results(self, run, here):
-        run("-b", RIGHT, "-b", "fake_backends:HasAVersion", "--results", "out.jsonl")
+        run("-b", RIGHT, "-b", "fake_subject:has_a_version", "--results", "out.jsonl")
         subjects = {subject.id: subject.version for subject in read_results(here / "out.jsonl").header.subjects}
-        assert subjects == {RIGHT: "0.0.7", "fake_backends:HasAVersion": "<script>1.2</script>"}
+        assert subjects == {RIGHT: "0.0.7", "fake_subject:has_a_version": "<script>1.2</script>"}
 
     def test_k_option_selects_cases_by_expression(self, run, here):
         assert run("-b", RIGHT, "-k", "argmax and not tie_last", "--results", "out.jsonl").status == 0
@@ -110,7 +110,7 @@ class TestRun:
         assert (header.corpus.selected, header.corpus.cases) == (2, len(SMALL))
 
     def test_selection_with_only_unsupported_cases_fails_run(self, run):
-        assert run("-b", "raising_backends:SupportsOnlyAdam", "--case", EXACT).status == 1
+        assert run("-b", "fake_subject:supports_only_adam", "--case", EXACT).status == 1
 
     def test_x_stops_at_the_first_surprise(self, run, here):
         assert run("-b", WRONG, "-x", "--results", "out.jsonl").status == 1
@@ -130,19 +130,19 @@ class TestRun:
         assert all(counts["within"] == counts["elements"] > 0 for counts in told["accuracy"].values())
 
     def test_lf_runs_what_failed_the_last_time(self, run, here):
-        run("-b", "fake_backends:WrongOnArgMax")
-        run("-b", "fake_backends:WrongOnArgMax", "--lf", "--results", "out.jsonl")
+        run("-b", "fake_subject:wrong_on_argmax")
+        run("-b", "fake_subject:wrong_on_argmax", "--lf", "--results", "out.jsonl")
         assert {case for _, case in results_by_key(here / "out.jsonl")} == {EXACT, INDEX}
 
     def test_interrupted_run_exits_with_130_and_fails(self, run, here):
-        ended = run("-b", "fake_backends:Interrupted", "--no-isolation", "--results", "out.jsonl")
+        ended = run("-b", "fake_subject:interrupted", "--no-isolation", "--results", "out.jsonl")
         assert ended.status == 130
         assert "Traceback" not in ended.err
         footer = read_results(here / "out.jsonl").footer
         assert (footer.outcome, footer.interrupted) == ("fail", True)
 
     def test_expected_failure_passes_run(self, run, here):
-        subject = "fake_backends:WrongOnArgMax"
+        subject = "fake_subject:wrong_on_argmax"
         (here / "e.toml").write_text(
             f'subject = "{subject}"\n[[expect]]\ncases = ["*argmax*"]\nverdict = "fail"\nreason = "known <b>"\n'
         )
@@ -169,13 +169,13 @@ class TestRun:
         assert run("-b", RIGHT, "--expect", "e.toml", "--case", ADAM).status == 0
 
     def test_results_lines_satisfy_the_schema(self, run, here):
-        run("-b", WRONG, "-b", "raising_backends:RaisesStrangeText", "--results", "out.jsonl")
+        run("-b", WRONG, "-b", "fake_subject:raises_strange_text", "--results", "out.jsonl")
         lines = read_records(here / "out.jsonl")
         assert not [schema_violation("results", line) for line in lines if schema_violation("results", line)]
         assert read_results(here / "out.jsonl").footer.results == 2 * len(SMALL)
 
     def test_output_of_backend_leaves_results_intact(self, run, here):
-        ended = run("-b", "fake_backends:PrintsMuch", "--results", "out.jsonl")
+        ended = run("-b", "fake_subject:prints_much", "--results", "out.jsonl")
         assert ended.status == 0
         assert "PASSED" in ended.out
         assert len(results_by_key(here / "out.jsonl")) == len(SMALL)
@@ -226,20 +226,20 @@ class TestSeveralProcesses:
         assert "1 of 7 cases" in run_apart(*told, "--lf", "-k", EXACT).out
 
     def test_workers_option_gives_results_of_one_process(self, run_isolated, run_apart, here):
-        backends = ("-b", RIGHT, "-b", "fake_backends:WrongOnArgMax")
+        backends = ("-b", RIGHT, "-b", "fake_subject:wrong_on_argmax")
         assert run_isolated(*backends, "--results", "one.jsonl", diagnose=True).status == 1
         assert run_apart(*backends, "--results", "two.jsonl", "-n", "2").status == 1
         assert comparable_records(here / "one.jsonl") == comparable_records(here / "two.jsonl")
 
     def test_strange_text_of_backend_reaches_results(self, run_apart, here):
-        assert run_apart("-b", "raising_backends:RaisesStrangeText", "-n", "2", "--results", "out.jsonl").status == 1
+        assert run_apart("-b", "fake_subject:raises_strange_text", "-n", "2", "--results", "out.jsonl").status == 1
         assert len(results_by_key(here / "out.jsonl")) == len(SMALL)
 
     def test_workers_import_backend_from_current_directory(self, run_apart, here):
-        (here / "given_local.py").write_text("from fake_backends import AlwaysRight\nprepare = AlwaysRight.prepare\n")
+        (here / "given_local.py").write_text("from fake_subject import always_right\nprepare = always_right.prepare\n")
         assert run_apart("-b", "given_local", "-n", "2").status == 0
 
     def test_backend_that_kills_its_process_fails_run(self, run_apart):
-        ended = run_apart("-b", "fake_backends:KillsItsProcess", "-n", "2")
+        ended = run_apart("-b", "fake_subject:exits_0_midway", "-n", "2")
         assert ended.status in {1, 2}, ended.out
         assert "Traceback" not in ended.err

@@ -8,7 +8,7 @@ import pytest
 from corpora import ADAM, EXACT, SILENT, SMALL, case_title
 from refusals import assert_bad_input
 
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
+RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
 
 
 class TestBackends:
@@ -24,11 +24,11 @@ class TestBackends:
         assert re.search(rf"^{WRONG}: \d causes, \d cases$", told, re.MULTILINE)
 
     def test_run_keeps_subject_named_like_an_emoji(self, run, here):
-        (here / "given.py").write_text("from fake_backends import AlwaysWrong as New\n")
+        (here / "given.py").write_text("from fake_subject import always_wrong as New\n")
         assert "\ngiven:New: 1 cause" in run("-b", "given:New", "--case", ADAM, "--no-diagnosis").out
 
     def test_run_shows_only_smallest_case_of_cause(self, run):
-        ended = run("-b", "raising_backends:RaisesOnRun", "--no-diagnosis")
+        ended = run("-b", "fake_subject:raises_on_run", "--no-diagnosis")
         assert re.search(r"^1\. error: .* \(\d cases\)$", ended.out, re.MULTILINE), ended.out
         assert ended.out.count("     > ") == 1
 
@@ -79,7 +79,7 @@ class TestNext:
 
 class TestOptimizers:
     def test_run_groups_optimizer_failures_by_check_and_message(self, command):
-        subject = "fake_optimizers:names_nodes_of_the_caller"
+        subject = "fake_subject:names_nodes_of_the_caller"
         ended = command("run", "-o", subject, "--fail-level", "should", "-k", "argmax_pass_domains")
         assert re.search(r"^1\. mutation: .* \(\d+ cases\)$", ended.out, re.MULTILINE), ended
         assert ": graph.node[0].name " in ended.out

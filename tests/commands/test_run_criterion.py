@@ -15,14 +15,14 @@ from conformance.results.records import Expected
 from conformance.verdicts import Verdict
 
 RIGHT, WRONG, FAULTY, VARIES = (
-    "fake_backends:AlwaysRight",
-    "fake_backends:AlwaysWrong",
-    "nondeterministic_backends:FollowsEnvironment",
-    "nondeterministic_backends:VariesOnArgMax",
+    "fake_subject:always_right",
+    "fake_subject:always_wrong",
+    "fake_subject:follows_environment",
+    "fake_subject:varies_on_argmax",
 )
 
 
-BASE = "fake_backends:WrongOnArgMax"
+BASE = "fake_subject:wrong_on_argmax"
 
 
 class TestCriterion:
@@ -95,11 +95,11 @@ class TestCriterion:
     @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
     def test_relative_to_leaves_out_failures_of_the_base(self, run_apart, here, workers):
         told = ("--relative-to", BASE, "--results", "out.jsonl", *workers)
-        assert run_apart("-b", "fake_backends:ZeroOnArgMax", *told).status == 0
+        assert run_apart("-b", "fake_subject:zero_on_argmax", *told).status == 0
         results = results_by_key(here / "out.jsonl").values()
         failing = {result["case"] for result in results if result["verdict"] == "fail"}
         assert failing == {result["case"] for result in results if result["baseline"] == "fail"} != set()
-        assert {result["subject"] for result in results} == {"fake_backends:ZeroOnArgMax"}
+        assert {result["subject"] for result in results} == {"fake_subject:zero_on_argmax"}
         run = read_results(here / "out.jsonl")
         assert run.header.criterion.baseline.relative_to.startswith(BASE)
         assert (run.footer.diagnoses, run.footer.unexplained) == ([], [])
@@ -113,9 +113,9 @@ class TestCriterion:
 
     def test_relative_to_uses_the_baseline_file(self, run, here):
         run("-b", BASE, "--results", "old.jsonl")
-        told = ("-b", "fake_backends:ZeroOnArgMax", "--baseline", "old.jsonl", "--relative-to")
+        told = ("-b", "fake_subject:zero_on_argmax", "--baseline", "old.jsonl", "--relative-to")
         assert run(*told, BASE).status == 0
-        ended = run(*told, "fake_backends:WrongOnArgmax")
+        ended = run(*told, "fake_subject:wrong_on_argmax")
         assert (ended.status, ended.code, BASE in ended.err) == (2, "results.subject-missing", True)
 
     def test_relative_to_a_tested_subject_is_refused(self, run):

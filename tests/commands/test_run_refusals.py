@@ -11,7 +11,7 @@ from command_outputs import read_tree
 from corpora import ADAM, SEVERAL
 from refusals import assert_bad_input, assert_usage_error
 
-RIGHT = "fake_backends:AlwaysRight"
+RIGHT = "fake_subject:always_right"
 
 
 class TestErrors:
@@ -27,7 +27,7 @@ class TestErrors:
     def test_unknown_case_is_rejected(self, run):
         assert_bad_input(run("-b", RIGHT, "--case", "test_adan"), "name.case-not-found", "test_adan", "test_adam")
 
-    @pytest.mark.parametrize("name", ["acme", "acme.backend", "fake_backends.missing", "", ".", "..x", ":X", "a b"])
+    @pytest.mark.parametrize("name", ["acme", "acme.backend", "fake_subject.missing", "", ".", "..x", ":X", "a b"])
     def test_unknown_backend_is_rejected(self, run, name):
         assert_bad_input(run("-b", name), "name.unknown-subject", name, "onnx-reference")
 
@@ -48,11 +48,11 @@ class TestErrors:
         assert_bad_input(ended, "subject.import-failed", name, f"pip install 'onnx-conformance[{extra}]'")
 
     def test_missing_attribute_is_rejected(self, run):
-        assert_bad_input(run("-b", "fake_backends:Missing"), "subject.attribute-missing", "fake_backends", "Missing")
+        assert_bad_input(run("-b", "fake_subject:missing"), "subject.attribute-missing", "fake_subject", "missing")
 
     def test_class_without_prepare_is_rejected(self, run):
         assert_bad_input(
-            run("-b", "fake_backends:HasNoPrepare"), "subject.not-a-backend", "fake_backends:HasNoPrepare", "prepare"
+            run("-b", "fake_subject:has_no_prepare"), "subject.not-a-backend", "fake_subject:has_no_prepare", "prepare"
         )
 
     def test_module_without_prepare_is_rejected(self, run):

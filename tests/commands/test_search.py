@@ -12,13 +12,13 @@ SEARCH = ("search", "--no-isolation", "--operator", "ArgMax", "--examples", "20"
 
 def test_failing_examples_are_written_and_reported(command, tmp_path):
     keep, page = tmp_path / "finds", tmp_path / "finds.html"
-    ended = command(*SEARCH, "-b", "fake_backends:AlwaysWrong", "--output", keep, "--html", page)
+    ended = command(*SEARCH, "-b", "fake_subject:always_wrong", "--output", keep, "--html", page)
     assert ended.status == 1, ended.out
     corpus = open_corpus(keep)
     assert corpus.verify()
     assert all(f"{case_title(keep, id)} ({id})" in ended.out for id in corpus.cases)
     assert "test_search_argmax_" in page.read_text()
-    again = command("run", "--no-isolation", "-b", "fake_backends:AlwaysWrong", "--data", keep)
+    again = command("run", "--no-isolation", "-b", "fake_subject:always_wrong", "--data", keep)
     assert again.status == 1
     assert "0  " not in again.out.splitlines()[0]
 
@@ -31,15 +31,15 @@ def test_search_without_failures_passes(command):
 
 
 def test_message_with_lines_is_printed_in_one_line(command):
-    subject = "raising_backends:RaisesStrangeText"
+    subject = "fake_subject:raises_strange_text"
     lines = command(*SEARCH, "-b", subject).out.splitlines()
     assert [line.endswith("seven<script>") for line in lines if line.startswith(f"{subject}: error: ")] == [True]
 
 
 def test_subject_without_support_fails(command):
-    ended = command(*SEARCH, "-b", "raising_backends:SaysUnsupported")
+    ended = command(*SEARCH, "-b", "fake_subject:says_unsupported")
     assert ended.status == 1
-    assert ended.out.splitlines()[-1].startswith("raising_backends:SaysUnsupported ")
+    assert ended.out.splitlines()[-1].startswith("fake_subject:says_unsupported ")
 
 
 @pytest.mark.parametrize(

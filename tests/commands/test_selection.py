@@ -11,12 +11,12 @@ from refusals import assert_bad_input
 
 from conformance.results.file import read_results
 
-RIGHT = "fake_backends:AlwaysRight"
+RIGHT = "fake_subject:always_right"
 
 SELECTIONS = [
     (("-k", "adam"), {ADAM, SHOULD}),
     (("-k", "ADAM and not zeros"), {ADAM}),
-    (("-k", "fake_backends or right"), set()),
+    (("-k", "fake_subject or right"), set()),
     (("--case", ADAM, "--case", EXACT), {ADAM, EXACT}),
     (("--tag", "argmax"), {EXACT, INDEX}),
     (("--clause", "adam.v_new"), {ADAM}),
@@ -66,7 +66,7 @@ class TestRun:
     def test_plain_pytest_s_k_is_about_cases_too(self, process, small_corpus):
         told = ("--onnx-backend", RIGHT, "--onnx-data", str(small_corpus), "-p", "no:cacheprovider", "-q")
         assert "2 passed" in process("pytest", *told, "-k", "adam").out
-        assert "7 deselected" in process("pytest", *told, "-k", "AlwaysRight").out
+        assert "7 deselected" in process("pytest", *told, "-k", "always_right").out
 
 
 @pytest.mark.parametrize(

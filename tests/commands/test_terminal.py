@@ -49,12 +49,12 @@ def test_piped_table_does_not_cut_names(small_corpus, tmp_path):
 
 
 def test_failures_below_the_fail_level_name_the_option(command, small_corpus):
-    ended = command("run", "-b", "fake_backends:AlwaysWrong", "--data", small_corpus)
+    ended = command("run", "-b", "fake_subject:always_wrong", "--data", small_corpus)
     lines = [line for line in ended.out.splitlines() if line.endswith(WEAKER_OPTION)]
     assert len(lines) == 1
     assert (
         WEAKER_OPTION
-        not in command("run", "-b", "fake_backends:AlwaysWrong", "--data", small_corpus, *WEAKER_OPTION.split()).out
+        not in command("run", "-b", "fake_subject:always_wrong", "--data", small_corpus, *WEAKER_OPTION.split()).out
     )
 
 

@@ -167,7 +167,9 @@ def test_collector_ignores_start_failures_and_disabled_diagnosis():
 
 def test_run_reports_the_diagnosis_in_results_and_terminal(process, tmp_path, small_corpus):
     file = tmp_path / "results.jsonl"
-    ended = process("onnx-conformance", "run", "-b", "first_tensor_subject", "--data", small_corpus, "--results", file)
+    ended = process(
+        "onnx-conformance", "run", "-b", "fake_subject:only_first_tensor", "--data", small_corpus, "--results", file
+    )
     assert MUTANTS["momentum.first_tensor_only"].text in ended.out, ended
     lines = read_records(file)
     footer = lines[-1]

@@ -392,16 +392,16 @@ def test_passing_run_changes_only_the_form_of_entries(body, verdicts):
 class TestVerb:
     @pytest.fixture
     def results(self, command, small_corpus, here):
-        command("run", "-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, "--results", "out.jsonl")
+        command("run", "-b", "fake_subject:wrong_on_argmax", "--data", small_corpus, "--results", "out.jsonl")
         return here
 
     def test_new_file_is_written_by_cause(self, command, results, small_corpus):
         ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause")
         assert (ended.status, ended.out) == (0, "e.toml is updated.\n")
-        told = ("-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, "--expect", "e.toml")
+        told = ("-b", "fake_subject:wrong_on_argmax", "--data", small_corpus, "--expect", "e.toml")
         assert command("run", *told).status == 0
 
-    @pytest.mark.parametrize("before", [None, 'subject = "fake_backends:WrongOnArgMax"\n# mine\n'])
+    @pytest.mark.parametrize("before", [None, 'subject = "fake_subject:wrong_on_argmax"\n# mine\n'])
     def test_missing_reason_is_rejected_and_nothing_written(self, command, results, before):
         if before is not None:
             (results / "e.toml").write_text(before)

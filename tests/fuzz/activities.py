@@ -11,7 +11,7 @@ import evidence_inputs
 import onnx
 from corpora import ADAM, EXACT, write_corpus
 from expandable_models import one_node
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 from history_stores import OneStepOff, add_release, change_tensor, write_three_cases
 from onnx import TensorProto, helper
 from wheel_index import RIGHT, WRONG, write_index
@@ -28,8 +28,8 @@ CASES = 40
 """Number of cases of a run."""
 
 LIGHT = f"exec:{sys.executable} -I -S {Path(__file__).with_name('light_harness.py')}"
-FIRST, SECOND, IN_PROCESS = f"{LIGHT} first", f"{LIGHT} second", "fake_backends:WrongOnArgMax"
-CORRECT, WRONG_ABS = "blame_subjects:Correct", "blame_subjects:WrongAbs"
+FIRST, SECOND, IN_PROCESS = f"{LIGHT} first", f"{LIGHT} second", "fake_subject:wrong_on_argmax"
+CORRECT, WRONG_ABS = "fake_subject:correct", "fake_subject:wrong_abs"
 RUN = ("run", "--data", "corpus", "--no-diagnosis")
 FEW_REPORTS = ("--html", "out.html", "--json", "out.json", "--junit", "out.xml")
 REPORTS = (
@@ -103,7 +103,7 @@ def _audit(name: str, *more: str) -> Activity:
 
 def _census(name: str, *more: str) -> Activity:
     """Return a small census."""
-    arguments = ("census", "-b", "census_subjects:OutOfOrderOnce", *CENSUS_TYPES, *more)
+    arguments = ("census", "-b", "fake_subject:out_of_order_once", *CENSUS_TYPES, *more)
     targets = ("--results", "out.census", "--html", "out.html", "--markdown", "out.md")
     return Activity(name, (*arguments, *targets), targets[1::2], before={"out.html": "<p>old</html>"})
 
@@ -177,7 +177,7 @@ ACTIVITIES = (
     ),
     Activity(
         "hazards",
-        ("hazards", "argmax.onnx", "-b", "fake_backends:AlwaysRight", "--json", "out.json"),
+        ("hazards", "argmax.onnx", "-b", "fake_subject:always_right", "--json", "out.json"),
         ("out.json",),
         before={"out.json": "{}"},
     ),
@@ -216,7 +216,7 @@ def write_inputs(folder: Path, run: Callable[[Sequence[str], int], None]) -> Non
     three = write_three_cases(folder / "three")
     change_tensor(three, ADAM, "test_data_set_0/bound_0.pb", 0.0, folder / "narrow")
     store = HistoryStore(folder / "store")
-    for release, backend in ((RIGHT, AlwaysRight), ("1.30.9", OneStepOff)):
+    for release, backend in ((RIGHT, always_right), ("1.30.9", OneStepOff)):
         add_release(store, three, release, backend)
         (folder / f"{release}.jsonl").unlink()
     index = write_index(folder / INDEX)

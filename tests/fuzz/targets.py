@@ -36,7 +36,7 @@ MAX_SECONDS = 20.0
 MAX_MEMORY = 2**32
 """Limit of the memory of one command, in bytes."""
 
-WRONG = "fake_backends:WrongOnArgMax"
+WRONG = "fake_subject:wrong_on_argmax"
 TOML = f"""subject = "{WRONG}"
 
 [[expect]]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 from corpora import SMALL
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 from history_stores import add_release, write_three_cases
 from hypothesis import strategies as st
 from models import drawn_model
@@ -31,7 +31,7 @@ REPORTS = ("--html", "o.html", "--json", "o.json", "--junit", "o.xml", "--ctrf",
 CENSUS = (
     "census",
     "-b",
-    "census_subjects:CorrectlyRounded",
+    "fake_subject:correctly_rounded",
     "--type",
     "float16",
     "--operator",
@@ -115,7 +115,7 @@ def _state_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
     (home / "blame").mkdir()
     subprocess.run([*REAL, *blame, "--json", "blame/kept"], cwd=home, check=False, stdout=subprocess.DEVNULL)
     store = HistoryStore(home / "history" / "kept")
-    add_release(store, write_three_cases(home / "three"), "1.19.0", AlwaysRight)
+    add_release(store, write_three_cases(home / "three"), "1.19.0", always_right)
     return {
         "state of audit": _corrupted_state(home / "audit", model, (*audit, "--resume", "kept")),
         "state of blame": _corrupted_state(home / "blame", model, (*blame, "--resume", "kept")),

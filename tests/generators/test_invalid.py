@@ -9,9 +9,9 @@ import onnx
 import pytest
 from command_outputs import read_records, read_tree, results_by_key
 from corpora import write_corpus
+from fake_subject import Panic, Unsupported
 from model_refusals import checker_refusal, reference_refusal
 from onnx import helper, numpy_helper
-from raising_backends import Panic, Unsupported
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.corpus.case import Case

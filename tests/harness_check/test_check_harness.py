@@ -8,25 +8,22 @@ import re
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import fake_harnesses
-import fake_optimizer_harnesses
-import fake_output_harnesses
+import fake_harness
 import pytest
+from repository import SUPPORT
 
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.session import RuleState
 
 pytestmark = pytest.mark.programs
 
-FAKES = {
-    name: Path(module.__file__)
-    for module in (fake_harnesses, fake_output_harnesses, fake_optimizer_harnesses)
-    for name, thing in vars(module).items()
-    if isinstance(thing, type) and thing.__module__ == module.__name__
+PROGRAM = str(SUPPORT / "fake_harness.py")
+CLASSES = {name: thing for name, thing in vars(fake_harness).items() if isinstance(thing, type)}
+FAKES = {name for name, thing in CLASSES.items() if issubclass(thing, fake_harness.WellBehaved)} - {
+    *fake_harness.ON_ABS
 }
-"""File of each harness."""
+"""Names of the harnesses that have one fault of the protocol, and of the correct ones."""
 
 CORRECT = ("WellBehaved", "TakesFiles", "RunsWithTheLoad", "Copies")
 HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop", "OutlivesItsInput", "ForgetsTheRun"}
@@ -95,9 +92,7 @@ SKIPS = {
 
 
 def check(name: str) -> list:
-    return list(
-        check_harness([sys.executable, str(FAKES[name]), name], SHORT_TIMEOUT if name in HANG else LONG_TIMEOUT)
-    )
+    return list(check_harness([sys.executable, PROGRAM, name], SHORT_TIMEOUT if name in HANG else LONG_TIMEOUT))
 
 
 @pytest.mark.parametrize("name", CORRECT)
@@ -140,7 +135,7 @@ def test_check_harness_violation_does_not_affect_other_rules():
 
 
 def test_fake_harnesses_all_have_expected_outcomes():
-    assert set(FAKES) == {*CORRECT, *VIOLATIONS, *SKIPS}
+    assert {*CORRECT, *VIOLATIONS, *SKIPS} == FAKES
 
 
 class TestCommand:
@@ -184,4 +179,4 @@ class TestCommand:
 
 
 def _exec(name: str) -> str:
-    return f"exec:{shlex.join([sys.executable, str(FAKES[name]), name])}"
+    return f"exec:{shlex.join([sys.executable, PROGRAM, name])}"

@@ -7,8 +7,8 @@ import shutil
 
 import numpy as np
 import pytest
-from file_backends import double_identity
 from isolation_support import isolated_subject
+from large_models import double_identity
 from repository import ROOT
 
 from conformance.harness_check.check import check_harness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from corpora import ADAM, EXACT, INDEX
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 from history_stores import OneStepOff, add_release, change_tensor, write_three_cases
 
 from conformance.history.rejudge import judge_again
@@ -39,7 +39,7 @@ def test_stored_outputs_fail_with_smaller_bound_and_pass_again_with_old_bound(st
 
 
 def test_expected_flag_stands_only_for_expected_outputs_of_its_corpus(store, corpus, tmp_path):
-    stored = add_release(store, corpus, "1.0", AlwaysRight)
+    stored = add_release(store, corpus, "1.0", always_right)
     off = add_release(store, corpus, "1.1", OneStepOff)
     other = change_tensor(corpus, EXACT, "test_data_set_0/output_0.pb", 2, tmp_path / "other")
     assert judge_again(store, stored, other).missing == [EXACT]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from corpora import ADAM, EXACT
-from fake_backends import AlwaysRight, AlwaysWrong
+from fake_subject import always_right, always_wrong
 from history_stores import TARGET, OneStepOff, add_release, write_three_cases
 from refusals import assert_raises
 
@@ -32,7 +32,7 @@ def store(tmp_path):
 
 
 def test_results_of_release_are_normal_results_file(store, corpus, command):
-    wrong = add_release(store, corpus, "1.0", AlwaysWrong)
+    wrong = add_release(store, corpus, "1.0", always_wrong)
     right = add_release(store, corpus, "1.1", OneStepOff)
     run = read_results(wrong.path)
     assert {case: row.verdict for (_, case), row in run.rows.items()} == dict.fromkeys(corpus.cases, "fail")
@@ -57,7 +57,7 @@ def test_equal_outputs_are_flag_and_others_are_stored_once(store, corpus):
 
 def test_releases_are_sorted_as_versions(store, corpus):
     for release in ("1.10.0", "1.9.0", "1.9.1"):
-        add_release(store, corpus, release, AlwaysRight)
+        add_release(store, corpus, release, always_right)
     assert [each.release for each in store.releases(TARGET)] == ["1.9.0", "1.9.1", "1.10.0"]
     assert store.releases(Target(SubjectKind.BACKEND, "onnxruntime", "optimization=disabled")) == []
 
@@ -66,19 +66,19 @@ def test_unavailable_release_is_recorded_until_it_has_results(store, corpus):
     with store.lock():
         store.record_unavailable(TARGET, "1.0", "subject.not-installable", "no wheel")
     assert store.unavailable(TARGET)["1.0"].reason == "no wheel"
-    add_release(store, corpus, "1.0", AlwaysRight)
+    add_release(store, corpus, "1.0", always_right)
     assert store.unavailable(TARGET) == {}
 
 
 def test_store_of_another_format_is_refused(store, corpus):
-    add_release(store, corpus, "1.0", AlwaysRight)
+    add_release(store, corpus, "1.0", always_right)
     (store.folder / "store.json").write_text(json.dumps({"format": 99}))
     with assert_raises("history.other-format", "99"):
         HistoryStore(store.folder)
 
 
 def test_store_without_format_or_in_file_is_refused(store, corpus, tmp_path):
-    add_release(store, corpus, "1.0", AlwaysRight)
+    add_release(store, corpus, "1.0", always_right)
     (store.folder / "store.json").unlink()
     with assert_raises("history.damaged"):
         HistoryStore(store.folder)
@@ -102,7 +102,7 @@ def test_damaged_values_are_refused(store, corpus):
 
 
 def test_results_without_release_are_refused(store, corpus):
-    path = add_release(store, corpus, "1.0", AlwaysRight).path
+    path = add_release(store, corpus, "1.0", always_right).path
     lines = gzip.decompress(path.read_bytes()).splitlines()
     header = json.loads(lines[0])
     del header["history"]
@@ -164,8 +164,8 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_results_are_refused_and_named(store, corpus, command, damage):
-    add_release(store, corpus, "1.0", AlwaysRight)
-    path = add_release(store, corpus, "1.1", AlwaysWrong).path
+    add_release(store, corpus, "1.0", always_right)
+    path = add_release(store, corpus, "1.1", always_wrong).path
     damage(path)
     ended = command("history", "show", "--store", store.folder)
     assert (ended.status, ended.code) == (2, "results.malformed")
@@ -190,7 +190,7 @@ def test_damaged_reason_of_unavailable_release_is_refused(store, corpus):
 
 
 def test_update_writes_missing_cases_again(store, corpus, command):
-    add_release(store, corpus, "1.0", AlwaysRight)
+    add_release(store, corpus, "1.0", always_right)
     for path in (store.folder / "cases").iterdir():
         path.unlink()
     assert command("history", "show", "--store", store.folder).code == "history.damaged"
@@ -200,8 +200,8 @@ def test_update_writes_missing_cases_again(store, corpus, command):
 
 
 def test_results_that_another_process_removes_are_left_out(store, corpus, monkeypatch):
-    add_release(store, corpus, "1.0", AlwaysRight)
-    removed = add_release(store, corpus, "1.1", AlwaysRight)
+    add_release(store, corpus, "1.0", always_right)
+    removed = add_release(store, corpus, "1.1", always_right)
     read_state = store_module.read_state
 
     def remove_first(path, largest):
@@ -221,7 +221,7 @@ def test_lock_that_is_a_link_is_refused(store, tmp_path):
 
 
 def test_digest_of_corpus_cannot_name_other_folder(store, corpus):
-    path = add_release(store, corpus, "1.0", AlwaysRight).path
+    path = add_release(store, corpus, "1.0", always_right).path
     content = gzip.decompress(path.read_bytes()).replace(corpus.digest.encode(), b"../../../../etc/passwd")
     path.write_bytes(gzip.compress(content))
     with assert_raises("results.malformed"):
@@ -229,7 +229,7 @@ def test_digest_of_corpus_cannot_name_other_folder(store, corpus):
 
 
 def test_full_disk_leaves_earlier_results(store, corpus, monkeypatch):
-    first = add_release(store, corpus, "1.0", AlwaysRight)
+    first = add_release(store, corpus, "1.0", always_right)
 
     def fail(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from corpora import ADAM, EXACT, INDEX
-from fake_backends import AlwaysRight, AlwaysWrong, WrongOnArgMax
+from fake_subject import always_right, always_wrong, wrong_on_argmax
 from history_stores import TARGET, add_release, write_three_cases
 
 from conformance.blame.releases import releases_worth_comparing
@@ -34,10 +34,10 @@ def store(tmp_path_factory, corpus):
     """Return a history in which ArgMax fails in two releases and Adam in the newest release."""
     store = HistoryStore(tmp_path_factory.mktemp("history") / "store")
     for release, backend in {
-        "1.0": AlwaysRight,
-        "1.1": WrongOnArgMax,
-        "1.2": WrongOnArgMax,
-        "1.10": AlwaysWrong,
+        "1.0": always_right,
+        "1.1": wrong_on_argmax,
+        "1.2": wrong_on_argmax,
+        "1.10": always_wrong,
     }.items():
         add_release(store, corpus, release, backend)
     with store.lock():
@@ -163,7 +163,7 @@ def test_index_that_two_processes_build_at_once_is_complete(store, timeline):
 
 def test_release_that_is_added_after_index_was_opened_is_not_shown(store, corpus, timeline):
     with open_index(store) as index:
-        added = add_release(store, corpus, "1.11", AlwaysRight)
+        added = add_release(store, corpus, "1.11", always_right)
         assert timelines(store, index) == [timeline]
     store.remove(added)
 

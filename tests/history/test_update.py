@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from corpora import ADAM, EXACT
-from fake_backends import AlwaysRight, AlwaysWrong, WrongOnArgMax
+from fake_subject import always_right, always_wrong, wrong_on_argmax
 from history_stores import TARGET, OneStepOff, add_release, change_tensor, run_release, write_three_cases
 from refusals import assert_raises
 
@@ -100,7 +100,7 @@ def test_order_starts_with_ends_and_halves_gaps():
 
 
 def test_update_adds_results_and_removes_environments(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight, "1.1": OneStepOff}
+    fakes.backends = {"1.0": always_right, "1.1": OneStepOff}
     lines = []
     counts = run_update(store, corpus, "1.0", "1.1", lines=lines)
     assert (counts.done, counts.failed) == (2, 0)
@@ -111,13 +111,13 @@ def test_update_adds_results_and_removes_environments(store, corpus, fakes):
 
 
 def test_only_missing_releases_run(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight}
+    fakes.backends = {"1.0": always_right}
     run_update(store, corpus, "1.0")
     assert missing_releases(store, TARGET, ["1.0", "1.0.0", "1.1"], corpus) == ["1.1"]
 
 
 def test_changed_verdicts_run_three_times(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight, "1.1": WrongOnArgMax}
+    fakes.backends = {"1.0": always_right, "1.1": wrong_on_argmax}
     run_update(store, corpus, "1.0", "1.1")
     changed = {case for case in corpus.cases if case != ADAM}
     assert [(release, set(cases)) for release, cases in fakes.runs] == [
@@ -130,7 +130,7 @@ def test_changed_verdicts_run_three_times(store, corpus, fakes):
 
 
 def test_only_neighbours_are_compared(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight, "1.1": WrongOnArgMax, "1.2": WrongOnArgMax}
+    fakes.backends = {"1.0": always_right, "1.1": wrong_on_argmax, "1.2": wrong_on_argmax}
     known = ("1.0", "1.1", "1.2")
     with store.lock():
         tasks = [ReleaseTask(TARGET, release, known=known) for release in ("1.0", "1.2", "1.1")]
@@ -140,7 +140,7 @@ def test_only_neighbours_are_compared(store, corpus, fakes):
 
 
 def test_release_that_does_not_install_is_recorded_and_not_tried_again(store, corpus, fakes):
-    fakes.backends = {"1.1": AlwaysRight}
+    fakes.backends = {"1.1": always_right}
     fakes.errors = {"1.0": SubjectError("not-installable", "onnxruntime@1.0 does not install: no wheel.", "-")}
     counts = run_update(store, corpus, "1.0", "1.1")
     assert (counts.done, counts.unavailable) == (1, 1)
@@ -154,7 +154,7 @@ def test_release_that_does_not_install_is_recorded_and_not_tried_again(store, co
     [("dns error: no answer", "history.no-network"), ("No space left on device (os error 28)", "history.disk-full")],
 )
 def test_missing_network_and_full_disk_are_not_recorded_as_unavailable(store, corpus, fakes, problem, code):
-    fakes.backends = {"1.0": AlwaysRight}
+    fakes.backends = {"1.0": always_right}
     fakes.errors = {"1.1": SubjectError("not-installable", f"onnxruntime@1.1 does not install: {problem}", "-")}
     with assert_raises(code):
         run_update(store, corpus, "1.0", "1.1")
@@ -169,7 +169,7 @@ def test_release_that_starts_too_slowly_is_tried_again_later(store, corpus, fake
 
 
 def test_full_disk_in_run_stops_update_and_keeps_earlier_results(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight, "1.1": AlwaysRight}
+    fakes.backends = {"1.0": always_right, "1.1": always_right}
     run_update(store, corpus, "1.0")
     fakes.ends = [(2, "error: results cannot be written: No space left on device.")]
     with assert_raises("history.disk-full"):
@@ -178,7 +178,7 @@ def test_full_disk_in_run_stops_update_and_keeps_earlier_results(store, corpus, 
 
 
 def test_interrupted_run_is_no_release_and_is_continued(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight}
+    fakes.backends = {"1.0": always_right}
     fakes.ends = [(130, "")]
     with pytest.raises(KeyboardInterrupt):
         run_update(store, corpus, "1.0")
@@ -191,7 +191,7 @@ def test_interrupted_run_is_no_release_and_is_continued(store, corpus, fakes):
 
 
 def test_run_that_ends_with_error_is_counted_and_next_release_runs(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight, "1.1": AlwaysRight}
+    fakes.backends = {"1.0": always_right, "1.1": always_right}
     fakes.ends = [(2, "error: something")]
     counts = run_update(store, corpus, "1.0", "1.1")
     assert (counts.done, counts.failed) == (1, 1)
@@ -210,9 +210,9 @@ def test_new_bound_is_judged_without_run_and_replaces_old_results(store, corpus,
 
 
 def test_only_case_with_new_inputs_runs(store, corpus, fakes, tmp_path):
-    add_release(store, corpus, "1.0", AlwaysRight)
+    add_release(store, corpus, "1.0", always_right)
     other = change_tensor(corpus, ADAM, "test_data_set_0/input_2.pb", 2.0, tmp_path / "other")
-    fakes.corpus, fakes.backends = other, {"1.0": AlwaysWrong}
+    fakes.corpus, fakes.backends = other, {"1.0": always_wrong}
     run_update(store, other, "1.0")
     assert fakes.runs == [("1.0", (ADAM,))]
     (stored,) = store.releases()
@@ -222,7 +222,7 @@ def test_only_case_with_new_inputs_runs(store, corpus, fakes, tmp_path):
 
 
 def test_offline_update_leaves_release_that_must_run(store, corpus, fakes, tmp_path):
-    add_release(store, corpus, "1.0", AlwaysRight)
+    add_release(store, corpus, "1.0", always_right)
     other = change_tensor(corpus, ADAM, "test_data_set_0/input_2.pb", 2.0, tmp_path / "other")
     assert run_update(store, other, "1.0", offline=True).failed == 1
     assert [each.digest for each in store.releases()] == [corpus.digest]
@@ -239,7 +239,7 @@ def test_run_of_killed_update_keeps_lock_until_it_ends(store):
 
 
 def test_runs_inherit_locks_of_store_and_environment(store, corpus, fakes, monkeypatch):
-    fakes.backends = {"1.0": AlwaysRight}
+    fakes.backends = {"1.0": always_right}
     inherited = []
 
     def run(command, variables, descriptors):
@@ -267,7 +267,7 @@ def test_offline_update_judges_only_releases_of_range(store, corpus, command, tm
 
 
 def test_damaged_results_stop_update(store, corpus):
-    path = add_release(store, corpus, "1.0", AlwaysRight).path
+    path = add_release(store, corpus, "1.0", always_right).path
     path.write_bytes(path.read_bytes()[:20])
     with assert_raises("results.malformed", path.name):
         missing_releases(store, TARGET, ["1.0"], corpus)
@@ -291,7 +291,7 @@ def run_update_on_workers(store, corpus, *releases):
 
 
 def test_update_on_workers_gives_results_of_local_update(store, corpus, fakes, tmp_path):
-    fakes.backends = {"1.0": AlwaysRight, "1.1": WrongOnArgMax}
+    fakes.backends = {"1.0": always_right, "1.1": wrong_on_argmax}
     assert run_update_on_workers(store, corpus, "1.0", "1.1").done == 2
     local = HistoryStore(tmp_path / "local")
     run_update(local, corpus, "1.0", "1.1", data=corpus.path)
@@ -308,7 +308,7 @@ def test_update_on_workers_gives_results_of_local_update(store, corpus, fakes, t
 
 def test_update_on_workers_joins_shards_and_records_unavailable_releases(store, corpus, fakes, monkeypatch):
     monkeypatch.setitem(update.SHARDS, "onnxruntime", 2)
-    fakes.backends = {"1.0": AlwaysRight}
+    fakes.backends = {"1.0": always_right}
     fakes.errors = {"1.1": SubjectError("not-installable", "onnxruntime@1.1 does not install: no wheel.", "-")}
     counts = run_update_on_workers(store, corpus, "1.0", "1.1")
     assert (counts.done, [each.release for each in store.releases()]) == (1, ["1.0"])
@@ -317,7 +317,7 @@ def test_update_on_workers_joins_shards_and_records_unavailable_releases(store, 
 
 
 def test_repetition_that_fails_on_worker_keeps_results(store, corpus, fakes):
-    fakes.backends = {"1.0": AlwaysRight, "1.1": WrongOnArgMax}
+    fakes.backends = {"1.0": always_right, "1.1": wrong_on_argmax}
     create = fakes.borrow
 
     def borrow(requirements, sources):
@@ -342,7 +342,7 @@ def test_update_on_workers_with_other_corpus_is_refused(store, corpus, tmp_path)
 
 def test_results_of_another_release_or_damaged_ones_are_refused(store, corpus, fakes):
     tasks = tuple(ReleaseTask(TARGET, release) for release in ("1.0", "2.0"))
-    fakes.backends = {"1.0": AlwaysRight}
+    fakes.backends = {"1.0": always_right}
     job = ReleaseJob(tasks, RunSettings(corpus.path), corpus.digest)
     with job.open() as run_chunk:
         result = run_chunk(0)

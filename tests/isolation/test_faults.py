@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import isolation_faults as faults
+import fake_subject as fakes
 import pytest
 from corpora import ADAM, SEVERAL
 from isolation_support import HANG, faulty_harness, isolated_subject, processes_in, wait_until
@@ -32,37 +32,37 @@ NARROW = Limits(timeout=30, line=2**20)
 
 # the fault, its limits, the verdict, the phase and a part of the message
 FAULTS = [
-    (faults.segfaults_on_load, None, CRASH, "load", "was killed by SIGSEGV before it answered `load`"),
-    (faults.segfaults_on_run, None, CRASH, "run", "was killed by SIGSEGV before it answered `run`"),
+    (fakes.segfaults_on_load, None, CRASH, "load", "was killed by SIGSEGV before it answered `load`"),
+    (fakes.segfaults_on_run, None, CRASH, "run", "was killed by SIGSEGV before it answered `run`"),
     (
-        faults.aborts_on_run,
+        fakes.aborts_on_run,
         None,
         CRASH,
         "run",
         "SIGABRT before it answered `run`; last line of standard error: thread panicked at",
     ),
-    (faults.is_killed_on_run, None, CRASH, "run", "SIGKILL"),
-    (faults.hangs_on_load, SHORT, TIMEOUT, "load", "did not answer `load` within 10 s"),
-    (faults.hangs_on_run, SHORT, TIMEOUT, "run", "did not answer `run` within 10 s"),
-    (faults.ignores_sigterm, SHORT, TIMEOUT, "run", "did not answer `run` within 10 s"),
-    (faults.floods_stderr, None, FAIL, "compare", "wrong of"),
-    (faults.prints_to_stdout, None, PASS, None, ""),
-    (faults.prints_to_stdout_from_c, None, PASS, None, ""),
-    (faults.floods_stdout, None, PASS, None, ""),
-    (faults.reads_stdin, None, PASS, None, ""),
-    (faults.eats_memory, None, PASS, None, ""),
-    (faults.eats_memory, LITTLE, ERROR, "run", "MemoryError: Unable to allocate"),
-    (faults.forks_and_leaves_a_child, None, CRASH, "run", "SIGSEGV"),
-    (faults.leaves_a_child_in_another_session, None, PASS, None, ""),
-    (faults.kills_its_guard, None, CRASH, "run", "was killed with its supervisor before it answered `run`"),
-    (faults.exits_0_midway, None, CRASH, "run", "exited with status 0 before it answered `run`"),
-    (faults.exits_3_on_load, None, CRASH, "load", "exited with status 3 before it answered `load`"),
-    (faults.raises_systemexit, None, ERROR, "run", "SystemExit: no licence"),
-    (faults.closes_all_descriptors, None, ERROR, "run", "closed its standard input or output"),
-    (faults.changes_its_directory, None, PASS, None, ""),
-    (faults.lies_about_shapes, None, FAIL, "compare", "has shape [1, "),
-    (faults.lies_about_types, None, FAIL, "compare", "has type double instead of float"),
-    (faults.recurses_without_end, None, ERROR, "run", "RecursionError: "),
+    (fakes.is_killed_on_run, None, CRASH, "run", "SIGKILL"),
+    (fakes.hangs_on_load, SHORT, TIMEOUT, "load", "did not answer `load` within 10 s"),
+    (fakes.hangs_on_run, SHORT, TIMEOUT, "run", "did not answer `run` within 10 s"),
+    (fakes.ignores_sigterm, SHORT, TIMEOUT, "run", "did not answer `run` within 10 s"),
+    (fakes.floods_stderr, None, FAIL, "compare", "wrong of"),
+    (fakes.prints_to_stdout, None, PASS, None, ""),
+    (fakes.prints_to_stdout_from_c, None, PASS, None, ""),
+    (fakes.floods_stdout, None, PASS, None, ""),
+    (fakes.reads_stdin, None, PASS, None, ""),
+    (fakes.eats_memory, None, PASS, None, ""),
+    (fakes.eats_memory, LITTLE, ERROR, "run", "MemoryError: Unable to allocate"),
+    (fakes.forks_and_leaves_a_child, None, CRASH, "run", "SIGSEGV"),
+    (fakes.leaves_a_child_in_another_session, None, PASS, None, ""),
+    (fakes.kills_its_guard, None, CRASH, "run", "was killed with its supervisor before it answered `run`"),
+    (fakes.exits_0_midway, None, CRASH, "run", "exited with status 0 before it answered `run`"),
+    (fakes.exits_3_on_load, None, CRASH, "load", "exited with status 3 before it answered `load`"),
+    (fakes.raises_systemexit, None, ERROR, "run", "SystemExit: no licence"),
+    (fakes.closes_all_descriptors, None, ERROR, "run", "closed its standard input or output"),
+    (fakes.changes_its_directory, None, PASS, None, ""),
+    (fakes.lies_about_shapes, None, FAIL, "compare", "has shape [1, "),
+    (fakes.lies_about_types, None, FAIL, "compare", "has type double instead of float"),
+    (fakes.recurses_without_end, None, ERROR, "run", "RecursionError: "),
 ]
 
 
@@ -94,7 +94,7 @@ def start(scratch):
     ("fault", "limits", "verdict", "phase", "message"), FAULTS, ids=[f"{row[0].__name__}-{row[2]}" for row in FAULTS]
 )
 def test_isolated_fault_has_its_verdict_and_next_case_passes(start, case_of, fault, limits, verdict, phase, message):
-    subject = start(f"isolation_faults:{fault.__name__}", limits)
+    subject = start(f"fake_subject:{fault.__name__}", limits)
     outcomes = [judge_backend(subject, case_of(case)) for case in (ADAM, SEVERAL, ADAM)]
     assert [outcome.verdict for outcome in outcomes] == [PASS, verdict, PASS]
     assert outcomes[1].phase == phase
@@ -138,7 +138,7 @@ def test_isolated_protocol_violation_is_error_and_next_case_is_judged(start, cas
 
 
 def test_removed_models_folder_is_error_of_the_next_case(start, case_of):
-    subject = start("isolation_faults:removes_its_models")
+    subject = start("fake_subject:removes_its_models")
     outcomes = [judge_backend(subject, case_of(case)) for case in (SEVERAL, ADAM, ADAM)]
     assert [outcome.verdict for outcome in outcomes] == [PASS, ERROR, PASS]
 
@@ -153,20 +153,20 @@ def test_isolated_process_dying_between_cases_is_replaced(start, case_of):
 
 class TestStandardError:
     def test_stderr_tail_has_limited_length(self, start, case_of):
-        subject = start("isolation_faults:floods_stderr")
+        subject = start("fake_subject:floods_stderr")
         judge_backend(subject, case_of(SEVERAL))
         tail = subject.client.stderr_tail()
         assert tail.endswith("warning 49999: nothing to worry about\n")
         assert len(tail) <= STDERR_LIMIT_BYTES
 
     def test_stderr_tail_of_next_case_is_empty(self, start, case_of):
-        subject = start("isolation_faults:floods_stderr")
+        subject = start("fake_subject:floods_stderr")
         judge_backend(subject, case_of(SEVERAL))
         judge_backend(subject, case_of(ADAM))
         assert subject.client.stderr_tail() == ""
 
     def test_stderr_tail_of_ended_process_is_kept(self, start, case_of):
-        subject = start("isolation_faults:aborts_on_run")
+        subject = start("fake_subject:aborts_on_run")
         judge_backend(subject, case_of(SEVERAL))
         assert "panicked" in subject.client.stderr_tail()
 
@@ -174,7 +174,7 @@ class TestStandardError:
 class TestEnvironment:
     @pytest.fixture
     def found(self, start, case_of):
-        message = judge_backend(start("isolation_faults:looks_around"), case_of(ADAM)).message
+        message = judge_backend(start("fake_subject:looks_around"), case_of(ADAM)).message
         return ast.literal_eval(message.removeprefix("ValueError: "))
 
     def test_home_and_working_folder_are_scratch_folders(self, found, scratch):
@@ -196,13 +196,13 @@ class TestEnvironment:
         assert len(found["open"]) <= 6, found["open"]
 
     def test_options_and_device_reach_adapter(self, start, case_of):
-        outcome = judge_backend(start("isolation_faults:has_options[device=CUDA,provider=X]"), case_of(ADAM))
+        outcome = judge_backend(start("fake_subject:has_options[device=CUDA,provider=X]"), case_of(ADAM))
         assert outcome.message == "ValueError: CUDA {'provider': 'X'}"
 
 
 class TestModel:
     def test_replaced_model_is_loaded_again(self, start, case_of):
-        subject = start("fake_backends:AlwaysRight")
+        subject = start("fake_subject:always_right")
         case = case_of(ADAM)
         first = subject.prepare(case.model)
         subject.prepare(case_of(SEVERAL).model)
@@ -213,7 +213,7 @@ class TestModel:
         )
 
     def test_model_file_is_read_only(self, start, case_of):
-        subject = start("fake_backends:AlwaysRight")
+        subject = start("fake_subject:always_right")
         subject.prepare(case_of(ADAM).model)
         (path,) = Path(subject.client.process.scratch.models).iterdir()
         assert path.stat().st_mode & 0o777 == 0o444

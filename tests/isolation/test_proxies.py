@@ -8,14 +8,13 @@ import re
 import sys
 from types import SimpleNamespace
 
-import fake_backends as fakes
+import fake_subject as fakes
 import numpy as np
 import pytest
-import raising_backends as raising
 from command_outputs import results_by_key
 from corpora import ADAM, EXACT, REPEATED, SEVERAL
-from file_backends import double_identity
 from isolation_support import HANG, isolated_subject
+from large_models import double_identity
 from repository import DATA
 
 from conformance.corpus.corpus import open_corpus
@@ -32,13 +31,10 @@ from conformance.serialization.json_schema import schema_violation
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
-HARMFUL = {fakes.Interrupted, fakes.KillsItsProcess}
-"""Fakes that would end this process."""
-
-OTHER_MESSAGE = {fakes.ReturnsObjects, fakes.ReturnsRecords, fakes.ReturnsSwappedBytes}
+OTHER_MESSAGE = {fakes.returns_objects, fakes.returns_records, fakes.returns_swapped_bytes}
 """Fakes whose outputs have types that ONNX does not define: only the verdict is the same."""
 
-FAKES = [fake for fake in raising.every_fake() if fake not in HARMFUL]
+FAKES = fakes.harmless_backends()
 
 
 @pytest.fixture
@@ -60,11 +56,23 @@ def without_time(outcome):
     return outcome.verdict, outcome.phase, outcome.message, outcome.outputs
 
 
+@pytest.fixture(scope="module")
+def chosen_by_model():
+    """The subject in another process whose behaviour each model names."""
+    subject = isolated_subject("fake_subject:chosen_by_model")
+    yield subject.target
+    client_of(subject).stop()
+
+
 @pytest.mark.parametrize("fake", FAKES, ids=lambda fake: fake.__name__)
-def test_backend_proxy_gives_same_outcome_as_backend(start, case_of, fake):
-    subject = start(f"{fake.__module__}:{fake.__name__}")
+def test_backend_proxy_gives_same_outcome_as_backend(chosen_by_model, case_of, fake):
+    def case_for(id):
+        case = case_of(id)
+        case.model.producer_name = fake.__name__
+        return case
+
     cases = (ADAM, EXACT, REPEATED, SEVERAL)
-    here, there = ([judge_backend(target, case_of(case)) for case in cases] for target in (fake, subject))
+    here, there = ([judge_backend(target, case_for(id)) for id in cases] for target in (fake, chosen_by_model))
     if fake in OTHER_MESSAGE:
         assert [outcome.verdict for outcome in here] == [outcome.verdict for outcome in there]
     else:
@@ -106,7 +114,7 @@ def test_backend_proxy_skips_inputs_with_initializers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "fake", [fakes.AlwaysWrong, raising.RaisesOnRun, fakes.ChangesItsInputs, raising.SaysUnsupported]
+    "fake", [fakes.always_wrong, fakes.raises_on_run, fakes.changes_its_inputs, fakes.says_unsupported]
 )
 def test_backend_proxy_gives_same_observation_as_backend(start, opened, fake):
     case = load_case_in_memory(opened, opened.cases[ADAM])
@@ -121,13 +129,13 @@ def test_backend_proxy_gives_same_observation_as_backend(start, opened, fake):
 @pytest.mark.parametrize(
     ("fake", "verdict"),
     [
-        ("raising_backends:RaisesOnPrepare", Verdict.PASS),
-        ("raising_backends:RaisesOnRun", Verdict.PASS),
-        ("raising_backends:ExitsOnPrepare", Verdict.ERROR),
-        ("raising_backends:PanicsOnRun", Verdict.ERROR),
-        ("raising_backends:SaysUnsupported", Verdict.UNSUPPORTED),
-        ("fake_backends:AlwaysRight", Verdict.FAIL),
-        ("isolation_faults:exits_0_midway", Verdict.CRASH),
+        ("fake_subject:raises_on_prepare", Verdict.PASS),
+        ("fake_subject:raises_on_run", Verdict.PASS),
+        ("fake_subject:exits_on_prepare", Verdict.ERROR),
+        ("fake_subject:panics_on_run", Verdict.ERROR),
+        ("fake_subject:says_unsupported", Verdict.UNSUPPORTED),
+        ("fake_subject:always_right", Verdict.FAIL),
+        ("fake_subject:exits_0_midway", Verdict.CRASH),
     ],
 )
 def test_invalid_model_is_rejected_only_by_ordinary_error(start, opened, fake, verdict):
@@ -151,10 +159,10 @@ LARGE_SHAPE = (600, 500)
 """Shape of a tensor of double with more than 1 MiB."""
 
 
-@pytest.mark.parametrize("name", ["AlwaysRight", "WritesIntoItsInputs"])
+@pytest.mark.parametrize("name", ["always_right", "sets_an_element_of_its_input"])
 def test_backend_proxy_transfers_large_tensors_in_files(start, monkeypatch, name):
     model = double_identity(LARGE_SHAPE)
-    target = start(f"file_backends:{name}")
+    target = start(f"fake_subject:{name}")
     sent = []
     monkeypatch.setattr(target.client, "ask", recording(target.client.ask, sent))
     X = np.arange(300_000, dtype=np.float64).reshape(LARGE_SHAPE)
@@ -166,12 +174,12 @@ def test_backend_proxy_transfers_large_tensors_in_files(start, monkeypatch, name
     assert Y.dtype == X.dtype
     assert Y.flags.writeable
     assert (Y.reshape(-1)[1:] == np.arange(1, 300_000)).all()
-    assert (X[0, 0] == 0) == (name == "AlwaysRight")
+    assert (X[0, 0] == 0) == (name == "always_right")
 
 
-@pytest.mark.parametrize("name", ["AlwaysRight", "WritesIntoItsInputs"])
+@pytest.mark.parametrize("name", ["always_right", "sets_an_element_of_its_input"])
 def test_backend_proxy_transfers_several_tensors_in_a_file(start, monkeypatch, name):
-    target = start(f"file_backends:{name}")
+    target = start(f"fake_subject:{name}")
     sent = []
     monkeypatch.setattr(target.client, "ask", recording(target.client.ask, sent))
     prepared = target.prepare(double_identity((2, 4096)))
@@ -179,7 +187,7 @@ def test_backend_proxy_transfers_several_tensors_in_a_file(start, monkeypatch, n
         X = np.arange(8192, dtype=np.float64).reshape(2, 4096)
         (Y,) = prepared.run([X])
         assert (Y.reshape(-1)[1:] == np.arange(1, 8192)).all()
-        assert (X[0, 0] == 0) == (name == "AlwaysRight")
+        assert (X[0, 0] == 0) == (name == "always_right")
     for command, fields, answer in sent:
         if command == "run":
             assert fields["inputs"][0]["offset"] == answer["outputs"][0]["offset"] == 0
@@ -226,7 +234,7 @@ class TestGraphOptimizers:
 
     @pytest.fixture
     def optimizer(self, start):
-        return lambda name, limits=None: start(f"isolation_optimizers:{name}", limits, SubjectKind.OPTIMIZER)
+        return lambda name, limits=None: start(f"fake_subject:{name}", limits, SubjectKind.OPTIMIZER)
 
     def test_optimizer_proxy_returns_model(self, optimizer, model):
         assert optimizer("leaves_it")(model).SerializeToString() == model.SerializeToString()
@@ -247,7 +255,7 @@ class TestGraphOptimizers:
 
     def test_optimizer_proxy_shows_changed_input(self, optimizer, model):
         before = model.SerializeToString()
-        optimizer("changes_its_input")(model)
+        optimizer("removes_nodes_of_the_caller")(model)
         assert model.SerializeToString() != before
 
     def test_optimizer_proxy_keeps_unchanged_input(self, optimizer, model):
@@ -256,13 +264,13 @@ class TestGraphOptimizers:
         assert model.SerializeToString() == before
 
     def test_optimizer_proxy_invalid_return_keeps_type_name(self, optimizer, model):
-        assert type(optimizer("returns_none")(model)).__name__ == "NoneType"
+        assert type(optimizer("optimizes_to_none")(model)).__name__ == "NoneType"
 
     @pytest.mark.parametrize(
         ("name", "error", "message"),
         [
             ("raises", errors.Raised, "ValueError: cannot rewrite this"),
-            ("says_unsupported", errors.UnsupportedAnswer, "NotImplementedError: no such opset"),
+            ("raises_not_implemented", errors.UnsupportedAnswer, "NotImplementedError: no such opset"),
             ("aborts", errors.Crashed, "was killed by SIGABRT before it answered `optimize`"),
             ("hangs", errors.TimedOut, "did not answer `optimize` within 10 s"),
         ],
@@ -277,22 +285,22 @@ class TestGraphOptimizers:
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_run_on_crashing_and_hanging_subjects_has_every_verdict(process, here, small_corpus, workers):
     names = ("segfaults_on_load", "hangs_on_run", "exits_0_midway")
-    subjects = [part for name in names for part in ("-b", f"isolation_faults:{name}")]
+    subjects = [part for name in names for part in ("-b", f"fake_subject:{name}")]
     cases = (ADAM, EXACT, SEVERAL)
     selected = [part for case in cases for part in ("--case", case)]
     options = ("--timeout", HANG, "--data", small_corpus, *selected, "--results", "out.jsonl", *workers)
-    ended = process("onnx-conformance", "run", *subjects, "-b", "fake_backends:AlwaysRight", *options)
+    ended = process("onnx-conformance", "run", *subjects, "-b", "fake_subject:always_right", *options)
     verdicts = {key: result["verdict"] for key, result in results_by_key(here / "out.jsonl").items()}
     wrong = dict(zip(names, ("crash", "timeout", "crash"), strict=True))
     assert ended.status == 1, ended.err
     assert verdicts == {
-        (f"isolation_faults:{name}", case): wrong[name] if "momentum" in case else "pass"
+        (f"fake_subject:{name}", case): wrong[name] if "momentum" in case else "pass"
         for name in names
         for case in cases
-    } | {("fake_backends:AlwaysRight", case): "pass" for case in cases}
+    } | {("fake_subject:always_right", case): "pass" for case in cases}
 
 
 def test_run_without_isolation_still_isolates_commands(process, small_corpus):
-    harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_backends:AlwaysRight"
-    arguments = ("--no-isolation", "-b", harness, "-b", "fake_backends:AlwaysRight", "--data", small_corpus)
+    harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_subject:always_right"
+    arguments = ("--no-isolation", "-b", harness, "-b", "fake_subject:always_right", "--data", small_corpus)
     assert process("onnx-conformance", "run", *arguments).status == 0

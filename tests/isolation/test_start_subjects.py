@@ -20,7 +20,7 @@ from conformance.judging.backend import judge_backend
 from conformance.results.file import read_results
 from conformance.subjects.naming import SubjectKind, SubjectName
 
-RIGHT = "fake_backends:AlwaysRight"
+RIGHT = "fake_subject:always_right"
 
 # code of a module, by the name of the module
 AT_START = {
@@ -28,7 +28,7 @@ AT_START = {
     "segfaults_at_start": "import ctypes; ctypes.string_at(0)",
     "hangs_at_start": "import time; time.sleep(1000)",
 }
-SLOW = "import time; time.sleep(1)\nfrom fake_backends import AlwaysRight\nprepare = AlwaysRight.prepare\n"
+SLOW = "import time; time.sleep(1)\nfrom fake_subject import always_right\nprepare = always_right.prepare\n"
 
 # code of a harness that does not answer `start`, and a part of the failure's message
 NO_START = {
@@ -115,8 +115,8 @@ class TestOtherPython:
     def version_module(self, module):
         return module(
             "tells_its_python",
-            "import sys, packaging\nfrom fake_backends import AlwaysRight\n"
-            "prepare, __version__ = AlwaysRight.prepare, f'{packaging.__version__} in {sys.prefix}'\n",
+            "import sys, packaging\nfrom fake_subject import always_right\n"
+            "prepare, __version__ = always_right.prepare, f'{packaging.__version__} in {sys.prefix}'\n",
         )
 
     @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
@@ -164,7 +164,7 @@ def test_exec_subject_is_not_run_by_shell(here):
 
 
 def test_results_of_exec_subject_have_language(process, here, small_corpus):
-    harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_backends:AlwaysRight"
+    harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_subject:always_right"
     ended = process("onnx-conformance", "run", "-b", harness, "--data", small_corpus, "--results", "out.jsonl")
     assert ended.status == 0
     (subject,) = read_results(here / "out.jsonl").header.subjects

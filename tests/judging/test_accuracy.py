@@ -161,5 +161,5 @@ def test_explain_shows_the_attained_grade(command, small_corpus):
 
 
 def test_explain_reports_a_failing_backend(command, small_corpus):
-    ended = command("explain", ADAM, "--data", small_corpus, "-b", "raising_backends:RaisesOnRun")
+    ended = command("explain", ADAM, "--data", small_corpus, "-b", "fake_subject:raises_on_run")
     assert (ended.status, ended.code) == (2, "usage.backend-failed")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import fake_backends as fakes
+import fake_subject as fakes
 import pytest
-import sharing_backends as sharing
 from corpora import rehash, write_corpus
 from isolation_support import isolated_subject
 
@@ -49,23 +48,23 @@ def outcome(corpus):
 @pytest.mark.parametrize("isolated", [False, True])
 @pytest.mark.parametrize("id", [TWICE, FIRST, LAST])
 def test_correct_backend_passes_with_a_companion(outcome, id, isolated):
-    assert outcome(fakes.AlwaysRight, id, isolated=isolated).verdict is Verdict.PASS
+    assert outcome(fakes.always_right, id, isolated=isolated).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("isolated", [False, True])
 @pytest.mark.parametrize("id", [FIRST, LAST])
 def test_backend_that_runs_the_newest_model_fails(outcome, id, isolated):
-    assert outcome(sharing.KeepsTheNewestModel, id, isolated=isolated).verdict is Verdict.FAIL
+    assert outcome(fakes.keeps_the_newest_model, id, isolated=isolated).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("isolated", [False, True])
 def test_input_shared_between_two_models_fails(outcome, isolated):
-    assert outcome(sharing.KeepsTheLastInput, TWICE, isolated=isolated).verdict is Verdict.FAIL
+    assert outcome(fakes.keeps_the_last_input, TWICE, isolated=isolated).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("isolated", [False, True])
 def test_overwritten_output_fails_at_should(outcome, isolated):
-    result = outcome(fakes.ReusesItsBuffers, TWICE, isolated=isolated)
+    result = outcome(fakes.reuses_its_buffers, TWICE, isolated=isolated)
     assert (result.verdict, result.phase) == (Verdict.FAIL, "compare")
     assert result.message == (
         "kept_outputs: index of data set 0 has been overwritten by a later run (and 1 more output)"
@@ -74,7 +73,7 @@ def test_overwritten_output_fails_at_should(outcome, isolated):
 
 
 def test_wrong_answer_precedes_an_overwritten_output(outcome):
-    class ReusesItsBuffersWrongly(fakes.ReusesItsBuffers):
+    class ReusesItsBuffersWrongly(fakes.reuses_its_buffers):
         def answer(self, inputs, outputs):
             return super().answer(inputs, [output + 1 for output in outputs])
 
@@ -91,11 +90,11 @@ def test_malformed_companion_is_rejected(corpus, content):
     with pytest.raises(CorpusError):
         verify_companions(spoilt)
     with pytest.raises(CorpusError):
-        judge_backend(fakes.AlwaysRight, load_case(spoilt, spoilt.cases[TWICE]))
+        judge_backend(fakes.always_right, load_case(spoilt, spoilt.cases[TWICE]))
 
 
 def test_harness_with_one_model_gets_no_companion(corpus):
-    subject = isolated_subject(f"{sharing.__name__}:KeepsTheNewestModel")
+    subject = isolated_subject(f"{fakes.__name__}:keeps_the_newest_model")
     client = client_of(subject)
     client.known_info = replace(client.info(), models=1)
     assert judge_backend(subject.target, load_case(corpus, corpus.cases[FIRST])).verdict is Verdict.PASS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import placement_backends as placed
+import fake_subject as fakes
 import pytest
 from command_outputs import read_records, results_by_key
 from corpora import ADAM, EXACT, SMALL
@@ -16,16 +16,16 @@ from conformance.subjects.loading import load_backend
 INVALID = "test_invalid_adam_r_vector"
 
 OUTCOMES = {
-    placed.RunsAll: ("pass", None, ""),
-    placed.RunsNothing: ("unsupported", "load", "3 of 3 nodes ran on CPU: ArgMax, Exp"),
-    placed.RunsSome: ("unsupported", "load", "1 of 3 nodes ran on CPU: ArgMax"),
-    placed.LeavesCasts: ("pass", None, ""),
-    placed.HasNothingToRun: ("unsupported", "load", "no node ran on Acme"),
-    placed.TellsNothing: ("unsupported", "run", "the backend does not report whether its nodes ran on Acme"),
-    placed.TellsLate: ("unsupported", "run", "3 of 3 nodes ran on CPU: ArgMax, Exp"),
-    placed.MayFallBack: ("pass", None, ""),
-    placed.RefusesAll: ("error", "load", "ValueError: this is no model"),
-    placed.RefusesWhenRun: ("error", "run", "ValueError: this is no input"),
+    fakes.runs_all: ("pass", None, ""),
+    fakes.runs_nothing: ("unsupported", "load", "3 of 3 nodes ran on CPU: ArgMax, Exp"),
+    fakes.runs_some: ("unsupported", "load", "1 of 3 nodes ran on CPU: ArgMax"),
+    fakes.leaves_casts: ("pass", None, ""),
+    fakes.has_nothing_to_run: ("unsupported", "load", "no node ran on Acme"),
+    fakes.tells_nothing: ("unsupported", "run", "the backend does not report whether its nodes ran on Acme"),
+    fakes.tells_late: ("unsupported", "run", "3 of 3 nodes ran on CPU: ArgMax, Exp"),
+    fakes.may_fall_back: ("pass", None, ""),
+    fakes.refuses_all: ("error", "load", "ValueError: this is no model"),
+    fakes.refuses_when_run: ("error", "run", "ValueError: this is no input"),
 }
 
 
@@ -45,7 +45,7 @@ def test_placement_determines_the_verdict(case_of, fake):
 
 
 @pytest.mark.parametrize(
-    "fake", [placed.RunsSome, placed.TellsLate, placed.MayFallBack], ids=lambda fake: fake.__name__
+    "fake", [fakes.runs_some, fakes.tells_late, fakes.may_fall_back], ids=lambda fake: fake.__name__
 )
 def test_isolated_backend_has_the_same_verdict(case_of, fake):
     subject = isolated_subject(named(fake))
@@ -58,8 +58,8 @@ def test_isolated_backend_has_the_same_verdict(case_of, fake):
 @pytest.mark.parametrize(
     ("fake", "verdict", "part"),
     [
-        (placed.RefusesAll, "unsupported", "assigned to Acme"),
-        (placed.RefusesWhenRun, "pass", "this is no input"),
+        (fakes.refuses_all, "unsupported", "assigned to Acme"),
+        (fakes.refuses_when_run, "pass", "this is no input"),
     ],
     ids=["at load", "on the provider"],
 )
@@ -70,7 +70,7 @@ def test_rejection_before_placement_is_unsupported(whole_corpus, fake, verdict, 
 
 
 def test_malformed_placement_is_an_error(case_of):
-    verdict, _, message, _ = judged(load_backend(named(placed.TellsNonsense)), case_of(EXACT))
+    verdict, _, message, _ = judged(load_backend(named(fakes.tells_nonsense)), case_of(EXACT))
     assert (verdict, "placement" in message) == ("error", True)
 
 
@@ -80,7 +80,7 @@ def test_placement_attribute_of_another_type_is_ignored():
 
 def test_provider_without_nodes_fails_the_run(command, small_corpus, here):
     ended = command(
-        "run", "-b", named(placed.RunsNothing), "--no-isolation", "--data", small_corpus, "--results", "r.jsonl"
+        "run", "-b", named(fakes.runs_nothing), "--no-isolation", "--data", small_corpus, "--results", "r.jsonl"
     )
     verdicts = {result["verdict"] for result in results_by_key(here / "r.jsonl").values()}
     assert (ended.status, verdicts) == (1, {"unsupported"})
@@ -90,17 +90,17 @@ def test_provider_without_nodes_fails_the_run(command, small_corpus, here):
 @pytest.mark.parametrize("workers", [("--no-isolation",), ("-n", "2")], ids=["here", "in workers"])
 def test_results_have_provider_and_placement(process, here, small_corpus, workers):
     arguments = ("--data", small_corpus, "--results", "r.jsonl", "--html", "r.html")
-    ended = process("onnx-conformance", "run", "-b", named(placed.RunsAll), *arguments, *workers)
+    ended = process("onnx-conformance", "run", "-b", named(fakes.runs_all), *arguments, *workers)
     assert ended.status == 0, ended.err
     header = read_records(here / "r.jsonl")[0]
     placements = [result["placement"] for result in results_by_key(here / "r.jsonl").values()]
-    assert placements == [placed.RunsAll.placement] * len(SMALL)
+    assert placements == [fakes.runs_all.placement] * len(SMALL)
     assert (header["subjects"][0]["provider"], header["subjects"][0]["placement"]) == ("Acme", "reported")
     assert "Acme" in (here / "r.html").read_text()
 
 
 def test_subject_without_placement_report_is_marked(command, small_corpus, here):
-    subject = f"{named(placed.CannotTell)}[device=TPU]"
+    subject = f"{named(fakes.always_right)}[device=TPU]"
     ended = command("run", "-b", subject, "--case", ADAM, "--data", small_corpus, "--results", "r.jsonl")
     assert read_records(here / "r.jsonl")[0]["subjects"][0]["placement"] == "not reported"
     assert subject in ended.out

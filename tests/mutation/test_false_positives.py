@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fake_backends import AlwaysRight, AlwaysWrong
+from fake_subject import always_right, always_wrong
 
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from mutation import false_positives
@@ -36,7 +36,7 @@ def run_examples(variants=(), optimizers=(), examples=12):
 
 
 def test_wrong_variant_is_listed_with_its_examples():
-    result = run_examples([FakeVariant("odd", AlwaysWrong), FakeVariant("even", AlwaysRight)])
+    result = run_examples([FakeVariant("odd", always_wrong), FakeVariant("even", always_right)])
     assert list(result.found) == ["odd"]
     assert result.found["odd"][0].startswith("test_search_argmax_")
     assert not result.passes
@@ -49,7 +49,7 @@ def test_wrong_optimizer_is_listed(monkeypatch):
 
 
 def test_correct_implementations_have_no_false_positives():
-    result = run_examples([FakeVariant("even", AlwaysRight)], CORRECT_PASSES[:2])
+    result = run_examples([FakeVariant("even", always_right)], CORRECT_PASSES[:2])
     assert result.passes
     assert result.examples == 12
     assert next(result.lines()).endswith(" 0 false positives")

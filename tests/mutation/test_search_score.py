@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from fake_backends import AlwaysRight, AlwaysWrong
+from fake_subject import always_right, always_wrong
 
 from conformance.verdicts import Level
 from mutation.search_score import measure_search_score
@@ -20,10 +20,10 @@ def mutant(id, backend, level=Level.MUST):
     return SimpleNamespace(id=id, operator="ArgMax", level=level, backend=backend)
 
 
-WRONG = mutant("argmax.wrong", AlwaysWrong)
-RIGHT = mutant("argmax.right", AlwaysRight)
-ADMITTED = mutant("argmax.admitted", AlwaysRight, Level.SHOULD)
-LARGE = mutant("argmax.1048576_elements_at_most", AlwaysRight)
+WRONG = mutant("argmax.wrong", always_wrong)
+RIGHT = mutant("argmax.right", always_right)
+ADMITTED = mutant("argmax.admitted", always_right, Level.SHOULD)
+LARGE = mutant("argmax.1048576_elements_at_most", always_right)
 
 
 @pytest.fixture(scope="module")

@@ -287,7 +287,7 @@ def test_rerun_script_has_at_most_five_lines(kind: str) -> None:
     ("kind", "subject", "case", "shown"),
     [
         ("backend", "reference", ADAM, "pass None"),
-        ("backend", "fake_backends:AlwaysWrong", ADAM, "fail compare"),
+        ("backend", "fake_subject:always_wrong", ADAM, "fail compare"),
         ("optimizer", "identity", "test_softmax_argmax_axis_0_float", "pass None"),
     ],
 )
@@ -307,7 +307,7 @@ def test_rerun_script_runs_a_case_of_an_unpacked_archive(opened: Corpus, tmp_pat
     script = (
         RERUN_SCRIPTS["backend"]
         .replace(CASE_PLACEHOLDER, json.dumps(SHOULD))
-        .replace(SUBJECT_PLACEHOLDER, '"fake_backends:AlwaysWrong"')
+        .replace(SUBJECT_PLACEHOLDER, '"fake_subject:always_wrong"')
         .replace(OPTIONS_PLACEHOLDER, "{}")
     )
     assert "fail compare" in output_of(script, str(tmp_path / SHOULD))

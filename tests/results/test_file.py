@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 
-import fake_backends as fakes
+import fake_subject as fakes
 import pytest
-import raising_backends as raising
 from command_outputs import read_records
 from corpora import ADAM, EXACT, SMALL
 from recorded_runs import EXPECTED, make_result, record_run
@@ -30,7 +29,7 @@ from conformance.verdicts import Verdict
 def lines(tmp_path_factory, opened) -> list[str]:
     """Return the lines of a correct results file."""
     path = tmp_path_factory.mktemp("results") / "results.jsonl"
-    record_run(opened, path, {"acme": fakes.AlwaysWrong, "right": fakes.AlwaysRight}, {"acme": EXPECTED})
+    record_run(opened, path, {"acme": fakes.always_wrong, "right": fakes.always_right}, {"acme": EXPECTED})
     return path.read_text(encoding="utf-8").splitlines(keepends=True)
 
 
@@ -114,12 +113,14 @@ class TestRoundTrip:
 
     def test_message_of_any_text_is_preserved(self, tmp_path, opened):
         path = tmp_path / "results.jsonl"
-        record_run(opened, path, {"acme": raising.RaisesStrangeText})
+        record_run(opened, path, {"acme": fakes.raises_strange_text})
         message = next(iter(read_results(path).results.values())).message
         assert message.startswith("ValueError: one\u2028two\x85three\x0bfour\x00five")
         assert message.endswith("six\nseven<script>")
 
-    @pytest.mark.parametrize("fake", [fakes.ReturnsLists, fakes.WrongType, fakes.ReturnsNone, raising.SaysUnsupported])
+    @pytest.mark.parametrize(
+        "fake", [fakes.returns_lists, fakes.wrong_type, fakes.returns_none, fakes.says_unsupported]
+    )
     def test_failures_of_every_kind_are_read(self, tmp_path, opened, fake):
         path = tmp_path / "results.jsonl"
         record_run(opened, path, {"acme": fake})
@@ -127,9 +128,9 @@ class TestRoundTrip:
 
     def test_recorder_without_a_file_counts_results(self, opened):
         gate = PassCriterion(CriterionSettings(), ["acme"])
-        recorder = Recorder(opened, [Subject("acme", "1", fakes.AlwaysRight)], gate, None)
+        recorder = Recorder(opened, [Subject("acme", "1", fakes.always_right)], gate, None)
         recorder.begin(1, {}, "")
-        assert recorder.add(make_result("acme", fakes.AlwaysRight, opened, ADAM))
+        assert recorder.add(make_result("acme", fakes.always_right, opened, ADAM))
         recorder.end([])
         assert recorder.results == 1
 
@@ -263,8 +264,8 @@ class TestContradiction:
 class TestSeveralFiles:
     def test_files_of_different_subjects_are_combined(self, file, tmp_path, opened):
         paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
-        record_run(opened, paths[0], {"a": fakes.AlwaysRight})
-        record_run(opened, paths[1], {"b": fakes.AlwaysRight})
+        record_run(opened, paths[0], {"a": fakes.always_right})
+        record_run(opened, paths[1], {"b": fakes.always_right})
         assert len(read_results_of_one_corpus(paths)) == 2
 
     def test_files_of_different_corpora_are_rejected(self, file, lines):
@@ -287,5 +288,5 @@ class TestSeveralFiles:
 
 def test_lines_are_separated_by_newlines_only(tmp_path, opened):
     path = tmp_path / "results.jsonl"
-    record_run(opened, path, {"acme": raising.RaisesStrangeText})
+    record_run(opened, path, {"acme": fakes.raises_strange_text})
     assert [line["record"] for line in read_records(path)].count("result") == len(SMALL)

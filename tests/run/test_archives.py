@@ -7,7 +7,7 @@ import io
 import zipfile
 from typing import TYPE_CHECKING
 
-import fake_backends as fakes
+import fake_subject as fakes
 import pytest
 from command_outputs import read_records
 from corpora import ADAM, SMALL
@@ -49,7 +49,7 @@ def test_archive_of_a_case_is_deterministic(opened: Corpus) -> None:
 
 def test_failing_case_has_one_archive_after_its_first_defect(opened: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    record_run(opened, path, {"a": fakes.AlwaysWrong, "b": fakes.AlwaysWrong, "right": fakes.AlwaysRight})
+    record_run(opened, path, {"a": fakes.always_wrong, "b": fakes.always_wrong, "right": fakes.always_right})
     lines = read_records(path)
     archived = [line["case"] for line in lines if line["record"] == "archive"]
     assert sorted(archived) == sorted(SMALL)
@@ -60,13 +60,13 @@ def test_failing_case_has_one_archive_after_its_first_defect(opened: Corpus, tmp
 
 def test_passing_run_has_no_archive(opened: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    record_run(opened, path, {"right": fakes.AlwaysRight})
+    record_run(opened, path, {"right": fakes.always_right})
     assert not [line for line in read_records(path) if line["record"] == "archive"]
 
 
 def test_archives_are_read_back(opened: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    record_run(opened, path, {"acme": fakes.AlwaysWrong}, {"acme": EXPECTED})
+    record_run(opened, path, {"acme": fakes.always_wrong}, {"acme": EXPECTED})
     content = base64.b64decode(read_results(path).archives[ADAM])
     assert content == archive_case(opened, opened.cases[ADAM])
 

@@ -35,14 +35,14 @@ from conformance.verdicts import Level, Verdict
 
 pytestmark = pytest.mark.programs
 
-WRONG = "fake_backends:WrongOnArgMax"
+WRONG = "fake_subject:wrong_on_argmax"
 
 WAITS = """
 import time
 from pathlib import Path
-from fake_backends import WrongOnArgMax
+from fake_subject import wrong_on_argmax
 
-class Waits(WrongOnArgMax):
+class Waits(wrong_on_argmax):
     @classmethod
     def prepare(cls, model, device="CPU"):
         Path({folder!r}, "begun").touch()
@@ -100,7 +100,7 @@ def without_hosts(path):
 
 
 def test_dask_run_has_the_results_of_one_process_and_names_hosts(process, here, small_corpus, cluster):
-    told = ("run", "-b", WRONG, "-b", "raising_backends:RaisesStrangeText", "--data", small_corpus)
+    told = ("run", "-b", WRONG, "-b", "fake_subject:raises_strange_text", "--data", small_corpus)
     alone = process("onnx-conformance", *told, "--results", "one.jsonl", "-n", "1")
     ended = process("onnx-conformance", *told, "--results", "dask.jsonl", "--dask", cluster.scheduler_address)
     assert (ended.status, ended.err) == (alone.status, "")
@@ -139,8 +139,8 @@ def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, process
 
 @pytest.mark.parametrize("subject", ["only_here:Backend", "exec:./only_here.sh"])
 def test_dask_workers_without_subject_end_the_run(process, here, small_corpus, cluster, subject):
-    (here / "only_here.py").write_text("from fake_backends import AlwaysRight as Backend\n")
-    command = f"{sys.executable} {harness.__file__} fake_backends:AlwaysRight"
+    (here / "only_here.py").write_text("from fake_subject import always_right as Backend\n")
+    command = f"{sys.executable} {harness.__file__} fake_subject:always_right"
     (here / "only_here.sh").write_text(f"#!/bin/sh\nexec {command}\n")
     (here / "only_here.sh").chmod(0o755)
     told = ("run", "-b", subject, "--data", small_corpus, "--results", "out.jsonl")

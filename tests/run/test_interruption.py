@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc"),
 ]
 
-HANGS, RIGHT = "isolation_faults:hangs_while_told", "fake_backends:AlwaysRight"
+HANGS, RIGHT = "fake_subject:hangs_while_told", "fake_subject:always_right"
 
 FINISHED = 4
 """How many of the small corpus's cases come before those of Momentum, on which the subject hangs."""
@@ -169,7 +169,7 @@ def test_interruption_of_the_end_names_the_partial_file_and_how_to_continue(comm
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    told = ("run", "-b", "fake_backends:AlwaysWrong", "--data", small_corpus, "--results", "out.jsonl")
+    told = ("run", "-b", "fake_subject:always_wrong", "--data", small_corpus, "--results", "out.jsonl")
     with monkeypatch.context() as patched:
         patched.setattr("conformance.diagnosis.run.diagnose_run", interrupt)
         ended = command(*told, diagnose=True)
@@ -182,7 +182,7 @@ def test_interruption_of_the_end_names_the_partial_file_and_how_to_continue(comm
 
 
 def test_interrupted_run_prints_how_many_results_it_has(command, here, small_corpus):
-    told = ("-b", "fake_backends:Interrupted", "--no-isolation", "--data", small_corpus, "--results", "out.jsonl")
+    told = ("-b", "fake_subject:interrupted", "--no-isolation", "--data", small_corpus, "--results", "out.jsonl")
     ended = command("run", *told)
     results = read_results(here / "out.jsonl").footer.results
     assert (ended.status, f"{results} of {len(SMALL)}" in ended.err.splitlines()[0]) == (130, True)
@@ -219,7 +219,7 @@ class TestResume:
 
     def test_resume_continues_repeatedly_interrupted_run(self, run, here, cut_off):
         partial_path(cut_off).unlink()
-        told = ("-b", "fake_backends:Interrupted", "--no-isolation")
+        told = ("-b", "fake_subject:interrupted", "--no-isolation")
         run(*told, "--results", "out.jsonl")
         assert read_results(cut_off).footer.interrupted
         assert [run(*told, "--resume", "out.jsonl").status for _ in range(3)] == [130, 130, 0]
@@ -245,7 +245,7 @@ class TestResume:
     @pytest.mark.parametrize(
         ("options", "what"),
         [
-            (("-b", "fake_backends:HasAVersion"), "subjects"),
+            (("-b", "fake_subject:has_a_version"), "subjects"),
             (("-b", RIGHT, "-b", "reference"), "subjects"),
             (("-b", RIGHT, "-k", "adam"), "selection"),
             (("-b", RIGHT, "--fail-level", "should"), "selection"),

@@ -13,7 +13,7 @@ from repository import SUPPORT
 
 from conformance.results.file import read_results
 
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
+RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
 
 HOOKS = {
     "drops at the end": """
@@ -39,7 +39,7 @@ HOOKS = {
         """,
     "drops all": """
         def pytest_collection_modifyitems(items):
-            items[:] = [item for item in items if "AlwaysRight" not in item.nodeid]
+            items[:] = [item for item in items if "always_right" not in item.nodeid]
         """,
     "ignores the corpus": """
         def pytest_ignore_collect(collection_path):
@@ -91,7 +91,7 @@ WITHOUT_EFFECT = {"ignores the corpus", "does not run"}
 
 
 @pytest.mark.parametrize("name", HOOKS)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["no worker", "a worker"])
 def test_conftest_that_changes_the_judged_cases_fails_the_run(run_pytest, suite, name, workers):
     (suite / "conftest.py").write_text(module(name))
     ended = run_pytest(*workers)
@@ -139,13 +139,13 @@ DIES = """
 import os
 from multiprocessing import parent_process
 from pathlib import Path
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 
 class Prepared:
     def __init__(self, model):
         self.model = model
 
-class Dies(AlwaysRight):
+class Dies(always_right):
     @classmethod
     def prepare(cls, model, device="CPU"):
         if parent_process() and Path("deadly").exists() and {when}:

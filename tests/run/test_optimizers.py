@@ -87,21 +87,21 @@ def test_header_names_implemented_passes(run, here):
 
 @pytest.mark.parametrize(("claims", "status"), [((), 0), (("--implements", PASS), 1)])
 def test_implements_option_enables_structure_check(run, claims, status):
-    assert run("-o", "fake_optimizers:never_fires", *claims).status == status
+    assert run("-o", "fake_subject:never_fires", *claims).status == status
 
 
 def test_implements_option_skips_subjects_that_declare_passes(run):
-    assert run("-o", "identity", "-o", "fake_optimizers:fires", "--implements", PASS).status == 0
+    assert run("-o", "identity", "-o", "fake_subject:fires", "--implements", PASS).status == 0
 
 
 def test_failure_message_names_check_and_cause(run):
-    ended = run("-o", "fake_optimizers:drops_metadata", "--fail-level", "should")
+    ended = run("-o", "fake_subject:drops_metadata", "--fail-level", "should")
     assert ended.status == 1
-    message = results_of_here()["fake_optimizers:drops_metadata", DOCUMENTED]["message"]
+    message = results_of_here()["fake_subject:drops_metadata", DOCUMENTED]["message"]
     assert message == "preservation: metadata author of the model is gone"
 
 
-@pytest.mark.parametrize("name", ["fake_optimizers:drops_metadata", "fake_optimizers:names_nodes_of_the_caller"])
+@pytest.mark.parametrize("name", ["fake_subject:drops_metadata", "fake_subject:names_nodes_of_the_caller"])
 @pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
 def test_violation_of_should_check_fails_at_should(run, name, level, status):
     assert run("-o", name, "--fail-level", level).status == status
@@ -111,23 +111,23 @@ def test_violation_of_should_check_fails_at_should(run, name, level, status):
 
 @pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
 def test_violation_of_should_check_alone_passes_at_must(run, level, status):
-    assert run("-o", "fake_optimizers:drops_metadata", "--case", DOCUMENTED, "--fail-level", level).status == status
+    assert run("-o", "fake_subject:drops_metadata", "--case", DOCUMENTED, "--fail-level", level).status == status
 
 
 def test_violation_of_must_check_sets_level_must(run):
-    assert run("-o", "fake_optimizers:renames_the_input_of_the_caller").status == 1
+    assert run("-o", "fake_subject:renames_the_input_of_the_caller").status == 1
     failed = {result["level"] for result in results_of_here().values() if result["verdict"] == "fail"}
     assert failed == {"must"}
 
 
 def test_exception_is_error_of_phase_optimize(run):
-    run("-o", "fake_optimizers:raises")
-    result = results_of_here()["fake_optimizers:raises", FIRES]
+    run("-o", "fake_subject:raises")
+    result = results_of_here()["fake_subject:raises", FIRES]
     assert (result["verdict"], result["phase"]) == ("error", "optimize")
 
 
 def test_expectations_are_kept_for_graph_optimizers_too(run, here):
-    name = "fake_optimizers:drops_metadata"
+    name = "fake_subject:drops_metadata"
     (here / "e.toml").write_text(
         f'subject = "{name}"\n[[expect]]\ncases = "{DOCUMENTED}"\nverdict = "fail"\nreason = "known"\n'
     )
@@ -140,7 +140,7 @@ def test_run_with_two_workers_has_all_results(run):
 
 
 def test_html_report_has_optimizer_failure(run, here):
-    told = ("-o", "reference-pass", "-o", "fake_optimizers:drops_metadata", "--fail-level", "should")
+    told = ("-o", "reference-pass", "-o", "fake_subject:drops_metadata", "--fail-level", "should")
     assert run(*told, "--html", "r.html").status == 1
     assert "metadata author" in (here / "r.html").read_text()
 
@@ -163,7 +163,7 @@ def test_wrong_command_line_is_rejected(run, arguments, code):
 
 @pytest.mark.parametrize(("claims", "status"), [((), 0), ((f"--onnx-implements={PASS}",), 1)])
 def test_pytest_plugin_runs_graph_optimizers(process, here, corpus, claims, status):
-    name = "fake_optimizers:never_fires"
+    name = "fake_subject:never_fires"
     ended = process(
         "pytest", "-p", "no:hypothesispytest", "-rA", f"--onnx-optimizer={name}", f"--onnx-data={corpus}", *claims
     )

@@ -59,7 +59,7 @@ def test_full_temporary_folder_ends_the_run_and_keeps_results(command, small_cor
 
     with monkeypatch.context() as full:
         full.setattr(os, "open", fill_disk)
-        ended = command(*run, "--results", "out.jsonl")
+        ended = command(*run, "--results", "out.jsonl", isolate=True)
     assert (ended.status, ended.code) == (2, "storage.temporary-file")
     before = len(read_records(partial_path(here / "out.jsonl")))
     assert before > 1

@@ -13,7 +13,7 @@ from repository import SUPPORT
 
 from conformance.results.file import read_results
 
-RIGHT, WRONG, WRONG_ON_ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
+RIGHT, WRONG, WRONG_ON_ARGMAX = (f"fake_subject:{name}" for name in ("always_right", "always_wrong", "wrong_on_argmax"))
 OWN = "def test_own_item():\n    pass\n"
 
 
@@ -99,13 +99,13 @@ class TestWithBackend:
         assert "Traceback" not in out
 
     def test_unsupported_cases_are_skipped_with_their_reason(self, run):
-        ended = run("raising_backends:SupportsOnlyAdam")
+        ended = run("fake_subject:supports_only_adam")
         assert ended.status == 0
         assert counts(ended) == {"passed": 1 + 2, "skipped": len(SMALL) - 2}
         assert "unsupported: Unsupported: " in ended.out
 
     def test_session_without_passed_case_fails(self, run):
-        assert run("raising_backends:SaysUnsupported").status == 1
+        assert run("fake_subject:says_unsupported").status == 1
 
     def test_k_selects_among_them(self, run):
         ended = run(RIGHT, "-k", "argmax")
@@ -275,7 +275,7 @@ class TestSharedState:
         assert (len(found), found[-1]) == (1 + len(SMALL), 100)
 
     def test_reasons_of_failed_run_are_printed(self, run):
-        assert "onnx-conformance: " in run("raising_backends:SaysUnsupported").out
+        assert "onnx-conformance: " in run("fake_subject:says_unsupported").out
 
     def test_option_of_other_plugin_is_left_to_it(self, run_pytest, suite):
         (suite / "other.py").write_text(

@@ -49,7 +49,7 @@ def answer_of(process, seconds, steps):
 @pytest.fixture
 def backend():
     """Backend in a separate process. The name of a model decides what the backend does with the model."""
-    subject = isolated_subject("prefetch_backends:ByName")
+    subject = isolated_subject("fake_subject:by_graph_name")
     yield subject.target
     client_of(subject).stop()
 
@@ -127,7 +127,7 @@ class TestPrefetchedModel:
 
     @pytest.mark.parametrize(("name", "kind"), [("raises", Raised), ("is_killed", Crashed), ("hangs", TimedOut)])
     def test_prefetch_failure_is_raised_by_prepare(self, name, kind, named):
-        subject = isolated_subject("prefetch_backends:ByName", Limits(timeout=4.0 if name == "hangs" else 30.0))
+        subject = isolated_subject("fake_subject:by_graph_name", Limits(timeout=4.0 if name == "hangs" else 30.0))
         subject.target.prepare(named("is_fine"))
         model = named(name)
         subject.target.prefetch(model)
@@ -251,7 +251,7 @@ def test_unsupported_case_starts_prefetch_of_next_case(case_of):
 def test_prefetching_run_has_same_verdicts(command, small_corpus, here, where):
     isolation = () if where == "--isolated" else (where,)
     ended = command(
-        "run", "-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, *isolation, "--results", "r.jsonl"
+        "run", "-b", "fake_subject:wrong_on_argmax", "--data", small_corpus, *isolation, "--results", "r.jsonl"
     )
     assert ended.status == 1
     verdicts = [result["verdict"] for result in results_by_key(here / "r.jsonl").values()]

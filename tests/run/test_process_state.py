@@ -19,7 +19,7 @@ from refusals import assert_bad_input, assert_usage_error
 from conformance.processes.helper import remove_tree
 from conformance.results.file import read_results
 
-RIGHT = "fake_backends:AlwaysRight"
+RIGHT = "fake_subject:always_right"
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "onnx-conformance")
 
 
@@ -57,9 +57,9 @@ def test_worker_count_beyond_the_limit_is_rejected(command, small_corpus, number
 FORGER = """
 import os
 import shutil
-from fake_backends import AlwaysWrong
+from fake_subject import always_wrong
 
-class Forger(AlwaysWrong):
+class Forger(always_wrong):
     @classmethod
     def prepare(cls, model, device="CPU"):
         for descriptor in range(3, 64):
@@ -108,7 +108,7 @@ def make_deep_folders(root: Path, depth: int) -> None:
 
 HIDING = """
 import os, signal, sys
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 
 HIDDEN = '''
 import os, sys, time
@@ -121,7 +121,7 @@ os.closerange(0, 64)
 time.sleep(600)
 '''
 
-class Hiding(AlwaysRight):
+class Hiding(always_right):
     @classmethod
     def prepare(cls, model, device="CPU"):
         if not os.path.exists({mark!r}):
@@ -161,7 +161,7 @@ def test_child_without_environment_does_not_survive_its_killed_supervisor(proces
 
 @pytest.mark.programs
 def test_children_of_a_run_are_not_taken_for_leftovers(process, here, small_corpus):
-    told = ("--data", small_corpus, "--html", "out.html", "-b", "isolation_faults:kills_its_guard")
+    told = ("--data", small_corpus, "--html", "out.html", "-b", "fake_subject:kills_its_guard")
     assert process("onnx-conformance", "run", *told).status == 1
     assert (here / "out.html").exists()
 
@@ -198,7 +198,7 @@ def test_title_of_sixty_megabytes_is_refused(command, corpus_copy):
 
 def test_each_of_two_subjects_starts_once(command, small_corpus, here):
     (here / "given.py").write_text(
-        f"from fake_backends import AlwaysRight as One\nTwo = One\nwith open('{here}/starts', 'a') as file:\n"
+        f"from fake_subject import always_right as One\nTwo = One\nwith open('{here}/starts', 'a') as file:\n"
         "    file.write('started\\n')\n"
     )
     ended = command("run", "-b", "given:One", "-b", "given:Two", "--data", small_corpus)

@@ -17,7 +17,7 @@ from conformance.results.file import read_results
 from conformance.serialization.json_schema import schema_violation
 
 FIRST, LAST = "test_argmax_nan_several_first", "test_argmax_nan_several_last"
-NUMPY, ZERO = "onnx-reference", "fake_backends:ZeroOnArgMax"
+NUMPY, ZERO = "onnx-reference", "fake_subject:zero_on_argmax"
 HOUSE = """name = "house"
 title = "House rules"
 source = "the house"
@@ -133,7 +133,7 @@ def test_comparison_of_runs_names_their_profiles(run, here):
 
 def test_custom_profile_raises_level_of_a_check(command, here, whole_corpus):
     (here / "house.toml").write_text(HOUSE)
-    told = ("-o", "fake_optimizers:names_nodes_of_the_caller", "-k", "base_exp_opset", "--profile", "house.toml")
+    told = ("-o", "fake_subject:names_nodes_of_the_caller", "-k", "base_exp_opset", "--profile", "house.toml")
     ended = command("run", "--data", whole_corpus.path, *told, "--results", "r.jsonl", "--no-isolation")
     assert ended.status == 1
     failed = [result for result in results_by_key(here / "r.jsonl").values() if result["verdict"] == "fail"]

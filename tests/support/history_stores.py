@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from corpora import ADAM, EXACT, INDEX, rehash, write_part
-from fake_backends import AlwaysRight
+from fake_subject import always_right
 from msgspec import structs
 from onnx import TensorProto, numpy_helper
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TARGET = Target(SubjectKind.BACKEND, "onnxruntime")
 
 
-class OneStepOff(AlwaysRight):
+class OneStepOff(always_right):
     """Returns floating-point outputs that differ from the reference by one ULP."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:

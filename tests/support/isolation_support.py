@@ -30,7 +30,7 @@ def isolated_subject(text: str, limits: Limits | None = None, kind: SubjectKind 
 
 def faulty_harness(name: str) -> str:
     """Return the name of a subject for one of the faulty harnesses."""
-    return f"exec:{sys.executable} {SUPPORT / 'faulty_harnesses.py'} {name}"
+    return f"exec:{sys.executable} {SUPPORT / 'fake_harness.py'} {name}"
 
 
 def processes_in(directory: Path) -> list[int]:

@@ -9,6 +9,13 @@ from onnx import ModelProto, TensorProto, helper
 OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("acme", 1)]
 
 
+def double_identity(shape):
+    """Return a model with Identity of double."""
+    X, Y = (helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name in "XY")
+    graph = helper.make_graph([helper.make_node("Identity", ["X"], ["Y"])], "identity", [X], [Y])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
 def _model(nodes, outputs, functions=()):
     X = helper.make_tensor_value_info("X", TensorProto.FLOAT, [4])
     indices = [helper.make_tensor_value_info(name, TensorProto.INT64, [1]) for name in outputs]

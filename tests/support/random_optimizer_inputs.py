@@ -12,10 +12,10 @@ from reference_models import OPERANDS, error_in_bounds, float32, optimizer_input
 
 from conformance.reference.oracle import answers
 
-SETTINGS = 40
+SETTINGS = 20
 
 
-ELEMENTS = 3
+ELEMENTS = 6
 
 
 COUNTS = [-3, 0, 1, 2, 3, 10, 17, 100, 1000]
