@@ -184,6 +184,12 @@ JOBS = {
     "lint": ("Check style, formatting, spelling, layers, structure, wording and generated files.", LINT, *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),
     "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, f"{GENERATE} --replace"),
+    "test-mutation": (
+        "Measure which faults of a random sample of conformance/ the tests detect; `-- --mutants 300 --seed N`.",
+        (*TESTS, "coverage>=7.6"),
+        "python scripts/sample_mutants.py record",
+        "python scripts/sample_mutants.py run",
+    ),
     "rewrites": ("Compare two passes on random models; `-- --seed N`.", TESTS, COMPARE_PASSES),
     "fuzz": (
         "Corrupt the inputs of every reader and verb, and draw models; `-- --seconds 600`.",

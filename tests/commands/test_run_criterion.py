@@ -115,7 +115,7 @@ class TestCriterion:
         run("-b", BASE, "--results", "old.jsonl")
         told = ("-b", "fake_subject:zero_on_argmax", "--baseline", "old.jsonl", "--relative-to")
         assert run(*told, BASE).status == 0
-        ended = run(*told, "fake_subject:wrong_on_argmax")
+        ended = run(*told, "fake_subject:wrong_on_argmin")
         assert (ended.status, ended.code, BASE in ended.err) == (2, "results.subject-missing", True)
 
     def test_relative_to_a_tested_subject_is_refused(self, run):

@@ -46,7 +46,7 @@ def test_subject_without_support_fails(command):
     ("arguments", "data"),
     [
         ([], "usage.subject-missing"),
-        (["-b", "reference", "--operator", "relu"], "relu"),
+        (["-b", "reference", "--operator", "relu"], "usage.operator-not-declared"),
         (["-b", "reference", "-n", "0"], "--workers"),
         (["-b", "reference", "--seconds", "1", "--examples", "1"], "usage.options-conflict"),
         (["-b", "reference", "--output", "full"], "usage.output-not-empty"),

@@ -201,7 +201,7 @@ def test_each_of_two_subjects_starts_once(command, small_corpus, here):
         f"from fake_subject import always_right as One\nTwo = One\nwith open('{here}/starts', 'a') as file:\n"
         "    file.write('started\\n')\n"
     )
-    ended = command("run", "-b", "given:One", "-b", "given:Two", "--data", small_corpus)
+    ended = command("run", "-b", "given:One", "-b", "given:Two", "--data", small_corpus, isolate=True)
     assert (ended.status, (here / "starts").read_text().count("started")) == (0, 2)
 
 
