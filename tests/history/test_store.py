@@ -175,7 +175,7 @@ def test_damaged_results_are_refused_and_named(store, corpus, command, damage):
 
 
 def test_cases_file_with_other_records_is_refused(store, corpus, command):
-    results = add_release(store, corpus, "1.0", AlwaysRight).path
+    results = add_release(store, corpus, "1.0", always_right).path
     for path in (store.folder / "cases").glob("*.jsonl.gz"):
         path.write_bytes(results.read_bytes())
     ended = command("history", "show", "--store", store.folder, "--html", "page.html")
