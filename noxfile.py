@@ -307,11 +307,11 @@ def onnx_cases(session: nox.Session) -> None:
     session.run("python", "scripts/onnx_cases.py", *session.posargs)
 
 
-@nox.session(name="reference-sweep")
-def reference_sweep(session: nox.Session) -> None:
-    """Judge random nodes on ONNX Runtime with the reference; arguments: the number of nodes, the seed."""
+@nox.session
+def sweep(session: nox.Session) -> None:
+    """Judge random nodes of all declared operators with the reference; arguments: the number of nodes, the seed."""
     session.install("-e", ".[onnxruntime]", ONNX, *GROUPS["tests"])
-    session.run("python", "tests/support/reference_sweep.py", *session.posargs)
+    session.run("python", "scripts/sweep.py", *session.posargs)
 
 
 @nox.session(name="audit-truth")

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 IR_VERSION = 10
 """IR version of drawn models."""
 
+MAX_ELEMENTS = 20_000
+"""Maximum number of elements of an operand."""
+
 MAX_ATTEMPTS = 100
 """Number of nodes that are drawn until one is valid."""
 
@@ -268,8 +271,8 @@ class _Draft:
                 sizes += [self.expression(part.replace("...", str(number))) for number in range(1, self.rank + 1)]
             else:
                 sizes.append(self.expression(part))
-        if any(size < 0 for size in sizes):
-            raise InvalidNodeError(f"{self.operator}: a negative size")
+        if any(size < 0 for size in sizes) or prod(sizes) > MAX_ELEMENTS:
+            raise InvalidNodeError(f"{self.operator}: a negative size, or too many elements")
         return sizes
 
     def broadcast(self, base: str, name: str) -> list[int]:

@@ -43,6 +43,8 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
             results = _mark_nan(node, inputs, results)
     elif first.dtype.kind in "iu" and node.op_type in UNSPECIFIED_OVERFLOW and isinstance(first, np.ndarray):
         results = _mark_overflow(node, inputs, results)
+    if node.op_type == "Shrink" and first.dtype.kind in "iu" and isinstance(first, np.ndarray):
+        results = [_mark_shrunk(node, first)]
     if node.op_type == "TopK" and not node.attributes.get("sorted", 1):
         results = [_in_any_order(tensor, node.attributes.get("axis", -1)) for tensor in results]
     return results
@@ -185,6 +187,19 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
     value = exact if is_mean else result.astype(np.float64)
     error = np.where(overflows, np.inf, np.where(between, 1.0, 0.0) + np.abs(value) * is_mean * 2.0**-52)
     return [Enclosure(value, error, dtype, unspecified=overflows | between)]
+
+
+def _mark_shrunk(node: Node, X: Array) -> Tensor:
+    """Return the result of Shrink of integers; a fraction may be rounded in either direction, and may overflow."""
+    limit, bias = (float(node.attributes.get(name, default)) for name, default in (("lambd", 0.5), ("bias", 0.0)))
+    is_moved = np.abs(X.astype(np.float64)) > limit
+    wide, limits = X.astype(np.float64), np.iinfo(X.dtype)
+    wide = np.where(is_moved, np.where(wide > limit, wide - bias, wide + bias), 0.0)
+    if not bias:
+        return np.where(is_moved, X, 0).astype(X.dtype)
+    overflows, fractions = (wide < limits.min) | (wide > limits.max), wide % 1 != 0
+    error = np.where(fractions, 1.0, 0.0) + np.abs(wide) * 2.0**-52
+    return Enclosure(wide, np.where(overflows, np.inf, error), X.dtype, unspecified=overflows | fractions)
 
 
 def _is_operand(tensor: Tensor) -> bool:

@@ -19,6 +19,7 @@ from conformance.reference.enclosures.elementwise import (
 )
 from conformance.reference.enclosures.linear import integers, matmul, optional_tensor, tensor
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, multiply
+from conformance.reference.tolerances import UNSPECIFIED_NAN
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -61,7 +62,12 @@ def _activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Ac
         raise Unsupported(f"{node.op_type} with parameters of activations")
     limit = float(node.attributes.get("clip", 0.0))
     chosen = [ACTIVATIONS[name] for name in names]
-    return [partial(_clipped, limit, each) for each in chosen] if limit > 0 else chosen
+    if limit > 0:
+        return [partial(_clipped, limit, each) for each in chosen]
+    return [
+        partial(_open_at_nan, each) if name in UNSPECIFIED_NAN else each
+        for name, each in zip(names, chosen, strict=True)
+    ]
 
 
 def _names(node: Node, direction: int, defaults: Sequence[str]) -> list[str]:
@@ -69,8 +75,14 @@ def _names(node: Node, direction: int, defaults: Sequence[str]) -> list[str]:
     return names[len(defaults) * direction :][: len(defaults)]
 
 
+def _open_at_nan(activation: Activation, X: Enclosure) -> Enclosure:
+    """Return an activation that compares numbers; its result for NaN is open, as that of the operator of its name."""
+    return activation(X).leave_open(np.isnan(X.value))
+
+
 def _clipped(limit: float, activation: Activation, X: Enclosure) -> Enclosure:
-    return activation(X.apply(lambda x: np.clip(x, -limit, limit)))
+    """Return an activation of a clipped tensor; the page of Clip states no result for NaN."""
+    return _open_at_nan(lambda x: activation(x.apply(lambda y: np.clip(y, -limit, limit))), X)
 
 
 def _transposed(X: Enclosure) -> Enclosure:

@@ -1,0 +1,495 @@
+"""Judge random nodes of all declared operators on runtimes and on correct variants, and list each accusation by cause.
+
+Run `python scripts/sweep.py NODES [SEED] [OPERATOR ...]`. The nodes come from `conformance.declarations`. Each runs on
+ONNX Runtime with and without optimizations, on onnx's reference evaluator, and on variants that are correct:
+
+- in double, with results rounded once to the type;
+- with the terms of its sums in another order;
+- as the function of its schema;
+- with scale and bias folded into one factor and one summand;
+- with fused multiply-add.
+
+Rational arithmetic and mpmath compute the exact value of an element outside of its bound, without the reference. The
+element is a fault of the subject if the bound contains the exact value and the subject's value is further away.
+
+The exit status is 1 if an element outside of a bound of level `must` is no such fault, and `KNOWN_FAULTS` has no fault
+of the operator.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from conformance.declarations.drawing import draw_valid_node
+from conformance.declarations.tables import declarations
+from conformance.declarations.values import text_bits
+from conformance.models.arrays import dtype_of, type_name, type_number
+from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.nodes import attribute_values
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.declarations.drawing import DrawnNode
+
+    Array = np.ndarray[Any, Any]
+    Outputs = list[Array] | None
+
+mpmath.mp.prec = 400
+
+KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
+    "onnx-reference": {
+        "AffineGrid": "returns float for every type",
+        "AveragePool": "leaves NaN out of averages",
+        "BatchNormalization": "adds an epsilon of float to the variance of doubles",
+        "Conv": "multiplies the elements between the taps of a dilated kernel by 0",
+        "DeformConv": "interpolates in float",
+        "Det": "returns double for every type",
+        "GRU": "ignores the direction, `clip`, the activations and the lengths of sequences",
+        "Gelu": "computes erf of doubles in float",
+        "Gemm": "adds integers that overflow as floats",
+        "GlobalMaxPool": "returns another rank unless the tensor has two spatial dimensions",
+        "Hardmax": "ignores that versions before 13 flatten the tensor",
+        "HannWindow": "computes in the type of the result",
+        "HammingWindow": "computes in the type of the result",
+        "BlackmanWindow": "computes in the type of the result",
+        "LRN": "sums over as many channels as the batch has",
+        "LSTM": "ignores the direction, `clip`, `input_forget`, the activations and the lengths of sequences",
+        "LayerNormalization": "returns statistics of the type of the tensor, and computes them in float16",
+        "LpNormalization": "divides by the sum of the elements, without magnitudes",
+        "MaxPool": "returns indices of other elements",
+        "OneHot": "computes the values as a sum of differences",
+        "QuantizeLinear": "returns the smallest integer for a quotient above 2^31",
+        "RMSNormalization": "squares in float16",
+        "RNN": "ignores the direction, `clip`, the activations and the lengths of sequences",
+        "Resize": "multiplies infinities by weights of 0",
+        "RoiAlign": "takes the largest weighted element, and not the largest interpolated one",
+        "Shrink": "computes integers and doubles as floats",
+        "Softmax": "ignores that versions before 13 flatten the tensor",
+        "LogSoftmax": "ignores that versions before 13 flatten the tensor",
+        "Unique": "returns sorted elements also without `sorted`",
+    },
+    "onnxruntime": {
+        "LSTM": "loses NaN in its activations",
+        "GRU": "loses NaN in its activations",
+        "RNN": "loses NaN in its activations",
+        "ReduceLogSumExp": "loses NaN beside an infinity",
+        "Shrink": "computes integers and doubles as floats",
+    },
+    "variant as a function": {
+        "Celu": "the function of the schema returns a vector for a scalar",
+    },
+}
+"""Faults of subjects that no exact formula here settles, by the beginning of the subject's name and the operator."""
+
+BASES = {"variant in double": "onnx-reference", "variant in another order": "onnxruntime"}
+"""The subjects that compute variants, with their faults."""
+
+OF_ONE_TYPE = frozenset({"Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear", "EyeLike"})
+"""Operators whose result depends on the type of the operand, so that double is another node."""
+
+NARROWER = ("float", "float16", "bfloat16")
+
+
+def attributes_of(node: DrawnNode) -> dict[str, Any]:
+    """Return the attributes of a node by name."""
+    return attribute_values(node.proto.attribute)
+
+
+def run_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Array], *, is_optimized: bool) -> Outputs:
+    """Return the outputs of ONNX Runtime; None if it does not run the model."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    level = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_ALL if is_optimized else level.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+        return list(session.run(None, dict(feeds)))
+    except Exception:  # noqa: BLE001 - the runtime lacks the operator for the type
+        return None
+
+
+def run_evaluator(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Outputs:
+    """Return the outputs of onnx's reference evaluator; None if it does not run the model."""
+    try:
+        return [np.asarray(result) for result in ReferenceEvaluator(model).run(None, dict(feeds))]
+    except Exception:  # noqa: BLE001 - the evaluator lacks the operator for the type
+        return None
+
+
+def in_double(node: DrawnNode) -> Outputs:
+    """Return the outputs of the node computed in double and rounded once; None if it has no such form."""
+    narrow = [dtype_of(type_number(name)) for name in NARROWER]
+    if node.operator in OF_ONE_TYPE or not any(array.dtype in narrow for array in node.operands.values()):
+        return None
+    wide = {name: array.astype(np.float64) if array.dtype in narrow else array for name, array in node.operands.items()}
+    results = run_evaluator(with_operands(node, wide), wide)
+    if results is None:
+        return None
+    types = [dtype_of(value.type.tensor_type.elem_type) for value in node.model.graph.output]
+    return [result.astype(dtype) for result, dtype in zip(results, types, strict=True)]
+
+
+def with_operands(node: DrawnNode, operands: Mapping[str, Array]) -> onnx.ModelProto:
+    """Return the model of the node alone, with other operands as inputs, and outputs without types."""
+    inputs = [
+        helper.make_tensor_value_info(name, type_number(type_name(a.dtype)), a.shape) for name, a in operands.items()
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.proto.output]
+    graph = helper.make_graph([node.proto], "variant", inputs, outputs)
+    return helper.make_model(graph, opset_imports=node.model.opset_import, ir_version=node.model.ir_version)
+
+
+def in_other_order(node: DrawnNode, bits: int) -> Outputs:
+    """Return the outputs of a node whose sums have their terms in another order; None if it has no sum."""
+    names, X = list(node.operands), next(iter(node.operands.values()), None)
+    given, changed = attributes_of(node), dict(node.operands)
+
+    def permuted(name: str, axis: int) -> None:
+        array = changed[name]
+        order = np.random.default_rng(bits).permutation(array.shape[axis])
+        changed[name] = np.ascontiguousarray(np.take(array, order, axis=axis))
+
+    if X is None or not X.ndim:
+        return None
+    if node.operator.startswith("Reduce"):
+        axes = node.operands.get("axes", given.get("axes"))
+        if axes is None and given.get("noop_with_empty_axes"):
+            return None
+        permuted(names[0], 0 if axes is None else int(axes[0]))
+    elif node.operator == "MatMul" and min(array.ndim for array in changed.values()) > 1:
+        permuted(names[0], -1)
+        permuted(names[1], -2)
+    elif node.operator == "Conv" and given.get("group", 1) == 1:
+        permuted(names[0], 1)
+        permuted(names[1], 1)
+    elif node.operator in {"GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"}:
+        permuted(names[0], -1)
+    else:
+        return None
+    return run_onnxruntime(with_types(node, with_operands(node, changed)), changed, is_optimized=False)
+
+
+def with_types(node: DrawnNode, model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model with the declared outputs of the node."""
+    del model.graph.output[:]
+    model.graph.output.extend(node.model.graph.output)
+    return model
+
+
+def as_function(node: DrawnNode) -> Outputs:
+    """Return the outputs of the function of the node's schema; None if it has none, or it does not run."""
+    opset = node.model.opset_import[0].version
+    schema: Any = onnx.defs.get_schema(node.operator, opset, node.proto.domain)
+    if schema.has_context_dependent_function:
+        types = [value.type.SerializeToString() for value in with_operands(node, node.operands).graph.input]
+        versions = [each for each in schema.context_dependent_function_opset_versions if each <= opset]
+        if not versions or len(types) != len(node.proto.input):
+            return None
+        given = node.proto.SerializeToString()
+        text = schema.get_context_dependent_function_with_opset_version(max(versions), given, types)
+    elif schema.has_function and (versions := [each for each in schema.function_opset_versions if each <= opset]):
+        text = schema.get_function_with_opset_version(max(versions))
+    else:
+        return None
+    function = onnx.FunctionProto.FromString(text)
+    function.domain, function.name = "local", f"Own{node.operator}"
+    model = with_operands(node, node.operands)
+    call = model.graph.node[0]
+    call.domain, call.op_type = "local", function.name
+    defaults = [each.default_value for name, each in schema.attributes.items() if each.default_value.name]
+    own = {attribute.name for attribute in call.attribute}
+    call.attribute.extend(each for each in defaults if each.name in function.attribute and each.name not in own)
+    model.functions.append(function)
+    model.opset_import.append(helper.make_opsetid("local", 1))
+    return run_onnxruntime(with_types(node, model), node.operands, is_optimized=False)
+
+
+def with_folded_scale(node: DrawnNode) -> Outputs:
+    """Return a normalization as a product and a sum, in the type of the tensor; None for other operators."""
+    if node.operator not in {"BatchNormalization", "InstanceNormalization"}:
+        return None
+    X, scale, bias, *statistics = node.operands.values()
+    if X.dtype not in (np.float32, np.float64):
+        return None
+    epsilon = X.dtype.type(attributes_of(node).get("epsilon", np.float32(1e-5)))
+    axes = tuple(range(2, X.ndim))
+    mean, variance = statistics or (X.mean(axis=axes), X.var(axis=axes))
+    factor = scale / np.sqrt(variance + epsilon)
+    shape = (*factor.shape, *[1] * (X.ndim - 1 if factor.ndim == 1 else X.ndim - 2))
+    shape = shape if factor.ndim == 2 else (1, factor.shape[0], *[1] * (X.ndim - 2))
+    return [X * factor.reshape(shape) + (bias - mean * factor).reshape(shape)]
+
+
+def with_fused_multiply_add(node: DrawnNode) -> Outputs:
+    """Return a matrix product in float whose sums are rounded once for each term; None for other nodes."""
+    if node.operator != "MatMul":
+        return None
+    A, B = node.operands.values()
+    if A.dtype != np.float32 or min(A.ndim, B.ndim) < 2:
+        return None
+    total = np.zeros((*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), A.shape[-2], B.shape[-1]), np.float32)
+    for place in range(A.shape[-1]):
+        exact = A[..., :, place, None].astype(np.float64) * B[..., place, None, :].astype(np.float64)
+        total = (exact + total).astype(np.float32)  # the product of two floats is exact in double
+    return [total]
+
+
+def subjects(node: DrawnNode, bits: int) -> Iterator[tuple[str, Outputs]]:
+    """Yield the name of each subject and its outputs for a node."""
+    yield "onnxruntime", run_onnxruntime(node.model, node.inputs, is_optimized=True)
+    yield "onnxruntime without optimizations", run_onnxruntime(node.model, node.inputs, is_optimized=False)
+    yield "onnx-reference", run_evaluator(node.model, node.inputs)
+    yield "variant in double", in_double(node)
+    yield "variant in another order", in_other_order(node, bits)
+    yield "variant as a function", as_function(node)
+    yield "variant with folded scale", with_folded_scale(node)
+    yield "variant with fused multiply-add", with_fused_multiply_add(node)
+
+
+# Exact values
+
+
+def exact_value(node: DrawnNode, place: tuple[int, ...]) -> Any:
+    """Return the exact value of an element of the first output; None if no formula is known here."""
+    arrays = list(node.operands.values())
+    if node.operator in UNARY:
+        return UNARY[node.operator](mpmath.mpf(float(arrays[0][place])))
+    if node.operator in BINARY and arrays[0].dtype.kind in "fV":
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        first, second = (float(np.broadcast_to(array, shape)[place]) for array in arrays)
+        if np.isfinite([first, second]).all() and not (node.operator == "Div" and not second):
+            return _fraction(BINARY[node.operator](Fraction(first), Fraction(second)))
+    if node.operator == "MatMul" and min(array.ndim for array in arrays) > 1:
+        shape = np.broadcast_shapes(*(array.shape[:-2] for array in arrays))
+        row = np.broadcast_to(arrays[0], (*shape, *arrays[0].shape[-2:]))[place[:-1]]
+        column = np.broadcast_to(arrays[1], (*shape, *arrays[1].shape[-2:]))[(*place[:-2], slice(None), place[-1])]
+        return _sum_of_products(row, column)
+    if node.operator in SUMS and (terms := _reduced(node, place)) is not None:
+        return SUMS[node.operator](terms)
+    return None
+
+
+def _fraction(number: Fraction) -> Any:
+    return mpmath.mpf(number.numerator) / number.denominator
+
+
+def _sum_of_products(first: Array, second: Array) -> Any:
+    pairs = [(float(a), float(b)) for a, b in zip(first, second, strict=True)]
+    if not np.isfinite(pairs).all():
+        return None
+    return _fraction(sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction()))
+
+
+def _reduced(node: DrawnNode, place: tuple[int, ...]) -> list[Fraction] | None:
+    """Return the elements that a reduction takes for an element of its result; None if some are not finite."""
+    X, given = next(iter(node.operands.values())), attributes_of(node)
+    axes = node.operands.get("axes", given.get("axes"))
+    if axes is None and given.get("noop_with_empty_axes"):
+        return None
+    chosen = {int(axis) % X.ndim for axis in (range(X.ndim) if axes is None else axes)}
+    left = iter(place)
+    keeps = given.get("keepdims", 1)
+    index = []
+    for axis in range(X.ndim):
+        if axis not in chosen:
+            index.append(next(left))
+        else:
+            index.append(slice(None))  # type: ignore[arg-type]
+            if keeps:
+                next(left)
+    row = [float(element) for element in np.asarray(X[tuple(index)]).flat]
+    return [Fraction(element) for element in row] if np.isfinite(row).all() else None
+
+
+UNARY: Mapping[str, Callable[[Any], Any]] = {
+    "Exp": mpmath.exp,
+    "Sqrt": mpmath.sqrt,
+    "Log": mpmath.log,
+    "Tanh": mpmath.tanh,
+    "Erf": mpmath.erf,
+    "Sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "Softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
+    "Softsign": lambda x: x / (1 + abs(x)),
+    "Reciprocal": lambda x: 1 / x,
+    "Sin": mpmath.sin,
+    "Cos": mpmath.cos,
+    "Tan": mpmath.tan,
+    "Asin": mpmath.asin,
+    "Acos": mpmath.acos,
+    "Atan": mpmath.atan,
+    "Sinh": mpmath.sinh,
+    "Cosh": mpmath.cosh,
+    "Asinh": mpmath.asinh,
+    "Acosh": mpmath.acosh,
+    "Atanh": mpmath.atanh,
+    "Mish": lambda x: x * mpmath.tanh(mpmath.log1p(mpmath.exp(x))),
+    "HardSwish": lambda x: x * max(0, min(1, x / 6 + mpmath.mpf("0.5"))),
+}
+"""The formula of each operator of one operand."""
+
+BINARY: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "Add": lambda a, b: a + b,
+    "Sub": lambda a, b: a - b,
+    "Mul": lambda a, b: a * b,
+    "Div": lambda a, b: a / b,
+}
+
+SUMS: Mapping[str, Callable[[list[Fraction]], Any]] = {
+    "ReduceSum": lambda terms: _fraction(sum(terms, Fraction())),
+    "ReduceMean": lambda terms: _fraction(sum(terms, Fraction()) / len(terms)),
+    "ReduceL1": lambda terms: _fraction(sum(map(abs, terms), Fraction())),
+    "ReduceSumSquare": lambda terms: _fraction(sum((each * each for each in terms), Fraction())),
+    "ReduceL2": lambda terms: mpmath.sqrt(_fraction(sum((each * each for each in terms), Fraction()))),
+    "ReduceProd": lambda terms: _fraction(prod(terms, start=Fraction(1))),
+    "ReduceLogSum": lambda terms: mpmath.log(_fraction(sum(terms, Fraction()))),
+    "ReduceLogSumExp": lambda terms: mpmath.log(sum(mpmath.exp(_fraction(each)) for each in terms)),
+}
+"""The formula of each reduction."""
+
+OWN_ERROR = 2.0**-52
+"""Relative error of a value of the reference that is shown as a double."""
+
+
+def is_fault_of_subject(actual: float, value: float, error: float, exact: Any) -> bool:
+    """Return whether the bound contains the exact value, and the subject's value is further from it than the bound."""
+    if exact is None or isinstance(exact, mpmath.mpc):
+        return bool(isinstance(exact, mpmath.mpc) and np.isnan(value) and not np.isnan(actual))
+    if mpmath.isnan(exact):
+        return bool(np.isnan(value) and not np.isnan(actual))
+    if not mpmath.isfinite(exact) or not np.isfinite(actual):
+        return bool(exact == value and exact != actual) or (
+            bool(mpmath.isfinite(exact))
+            and bool(np.isfinite(value))
+            and abs(exact - value) <= error + abs(exact) * OWN_ERROR
+        )
+    return bool(abs(exact - value) <= error + abs(exact) * OWN_ERROR and abs(exact - mpmath.mpf(actual)) > error)
+
+
+# The sweep
+
+
+@dataclass
+class Sweep:
+    """The results of a sweep.
+
+    Attributes:
+        counts: the number of judged nodes and compared results, and of nodes that were not judged by reason.
+        causes: the accusations: the number by cause.
+        examples: the first accusation of each cause.
+        open: the causes of level `must` that are neither settled nor known.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
+
+    def judge(self, operator: str, seed: str) -> None:
+        """Draw a node and judge it on all subjects."""
+        node, own = draw_valid_node(operator, seed)
+        self.counts["nodes"] += 1
+        try:
+            expected = enclose(NodeScope.of(node.model), node.proto, node.operands)
+        except Unsupported as reason:
+            self.counts[f"not judged: {reason}"] += 1
+            return
+        self.counts["judged nodes"] += 1
+        for name, outputs in subjects(node, text_bits(own)):
+            if outputs is not None:
+                self.counts[f"results of {name}"] += 1
+                for number, (actual, tensor) in enumerate(zip(outputs, expected, strict=False)):
+                    self.compare(node, own, name, number, np.asarray(actual), tensor)
+
+    def compare(self, node: DrawnNode, seed: str, name: str, number: int, actual: Array, tensor: Any) -> None:
+        """Compare an output of a subject with its enclosure."""
+        if isinstance(tensor, Enclosure) and actual.dtype == np.uint8 and np.dtype(tensor.dtype).kind in "fV":
+            actual = actual.view(tensor.dtype)  # ONNX Runtime returns the bytes of types that NumPy lacks
+        if actual.dtype != tensor.dtype or actual.shape != tuple(tensor.shape):
+            shapes = f"{actual.dtype}{list(actual.shape)}, expected {tensor.dtype}{list(tensor.shape)}"
+            self.accuse(node, seed, name, f"must: output {number}: {shapes}", "another type or shape", is_settled=False)
+            return
+        bounds = {"must": tensor}
+        if name.startswith("onnxruntime") and isinstance(tensor, Enclosure) and tensor.should is not None:
+            bounds["should"] = (
+                tensor.should
+            )  # NumPy accumulates float16 in float16, which level `should` does not admit
+        for level, bound in bounds.items():
+            outside = ~admissible_mask(actual, bound)
+            if outside.any():
+                place = tuple(int(part) for part in np.argwhere(outside)[0]) if outside.ndim else ()
+                value = bound.value[place] if isinstance(bound, Enclosure) else bound[place]
+                error = float(bound.error[place]) if isinstance(bound, Enclosure) else 0.0
+                exact = exact_value(node, place) if number == 0 and actual.dtype.kind in "fV" else None
+                got = actual[place]
+                is_settled = exact is not None and is_fault_of_subject(float(got), float(value), error, exact)
+                line = f"{level}: output {number}{list(place)} is {got!r}, expected {value!r} ± {error:.3g}"
+                if exact is not None:
+                    line += f", exactly {mpmath.nstr(exact, 20)}"
+                kind = f"{level}, {_kind(got)} instead of {_kind(value)}"
+                self.accuse(node, seed, name, line, kind, is_settled=is_settled)
+                return
+
+    def accuse(self, node: DrawnNode, seed: str, name: str, line: str, kind: str, *, is_settled: bool) -> None:
+        """Count an accusation, and keep the first of each cause."""
+        known = KNOWN_FAULTS.get(BASES.get(name, name.partition(" without")[0]), {}).get(node.operator, "")
+        state = "settled" if is_settled else "known" if known else "open"
+        types = "/".join(dict.fromkeys(type_name(array.dtype) for array in node.operands.values()))
+        cause = f"{state}: {name}: {node.operator} of {types}: {kind}"
+        self.causes[cause] += 1
+        shapes = " ".join(f"{type_name(array.dtype)}{list(array.shape)}" for array in node.operands.values())
+        attributes = {key: value for key, value in attributes_of(node).items() if not isinstance(value, np.ndarray)}
+        opset = node.model.opset_import[0].version
+        self.examples.setdefault(cause, f"{line}; {shapes} {attributes} opset {opset}, seed {seed}")
+        if state == "open" and not kind.startswith("should"):
+            self.open.add(cause)
+
+    def lines(self) -> list[str]:
+        """Return the report: accusations by cause, and counts."""
+        found = [f"{number:6} {cause}\n       {self.examples[cause]}" for cause, number in sorted(self.causes.items())]
+        return [*found, *(f"{number:8} {text}" for text, number in self.counts.most_common())]
+
+
+def _kind(number: Any) -> str:
+    value = float(number)
+    return "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else "a number" if value else "zero"
+
+
+def sweep(count: int, seed: int, operators: Sequence[str] = ()) -> Sweep:
+    """Judge random nodes; the operators take turns."""
+    chosen, found = list(operators) or list(declarations()), Sweep()
+    for number in range(count):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found.judge(chosen[number % len(chosen)], f"{seed}/{number}")
+    return found
+
+
+def main() -> int:
+    """Sweep, and return 1 if an accusation of level `must` is open."""
+    count, seed, *operators = sys.argv[1:] + ["1"] * (2 - len(sys.argv[1:]))
+    started = time.monotonic()
+    found = sweep(int(count), int(seed), operators)
+    text = [*found.lines(), f"{time.monotonic() - started:.0f} s; {len(found.open)} causes of level must are open"]
+    sys.stdout.write("\n".join(text) + "\n")
+    return int(bool(found.open))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""scripts/sweep.py: results of runtimes and correct variants are within the bounds, or are faults of the runtime."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from repository import ROOT
+
+from conformance.declarations.drawing import draw_node
+from conformance.declarations.tables import declarations
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import the script."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import sweep
+
+    return sweep
+
+
+def test_sweep_of_all_operators_has_no_open_cause(script):
+    found = script.sweep(2 * len(declarations()), 7)
+    assert found.open == set(), [found.examples[cause] for cause in found.open]
+    assert found.counts["judged nodes"] > 1.8 * len(declarations())
+    assert found.counts["results of onnxruntime"] > found.counts["judged nodes"] * 0.7
+    for kind in ("in double", "in another order", "as a function", "with folded scale"):
+        assert found.counts[f"results of variant {kind}"] > 0
+
+
+def test_sweep_lists_a_wrong_runtime_as_open_and_settles_it_where_it_can(script, monkeypatch):
+    right = script.run_onnxruntime
+    monkeypatch.setattr(
+        script, "run_onnxruntime", lambda *given, **options: [each * 2 for each in right(*given, **options) or []]
+    )
+    found = script.sweep(20, 3, ["Exp", "Selu"])
+    states = {cause.partition(":")[0]: cause for cause in found.causes if "onnxruntime" in cause}
+    assert {"settled", "open"} <= {*states}
+    assert "Exp" in states["settled"]
+    assert "Selu" in states["open"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "chosen"),
+    [
+        ("MatMul", {"declaration": 0, "type T": 0, "dimensions left out of A": 0, "dimensions left out of B": 0}),
+        ("ReduceSumSquare", {"type T": 0, "values of X": 2}),
+        ("Div", {"type T": 0, "values of A": 2, "values of B": 2}),
+    ],
+)
+def test_exact_value_agrees_with_double_arithmetic(script, operator, chosen):
+    chosen = {"opset": 0, "attribute noop_with_empty_axes": 0, **chosen}
+    node = draw_node(operator, "2", chosen)
+    wide = script.in_double(node)
+    assert wide is not None
+    place = (0,) * wide[0].ndim
+    exact = script.exact_value(node, place)
+    assert float(exact) == pytest.approx(float(wide[0][place]), rel=1e-6)
+
+
+def test_variants_agree_with_onnxruntime(script):
+    node = draw_node("MatMul", "4", {"declaration": 0, "type T": 0, "values of A": 2, "values of B": 2})
+    (expected,) = script.run_onnxruntime(node.model, node.inputs, is_optimized=True)
+    for variant in (script.in_other_order(node, 1), script.with_fused_multiply_add(node)):
+        assert np.allclose(variant[0], expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("actual", "value", "error", "exact", "expected"),
+    [
+        (2.0, 1.0, 0.5, mpmath.mpf(1), True),
+        (2.0, 1.0, 0.5, mpmath.mpf(2), False),
+        (2.0, 1.0, 0.5, None, False),
+        (2.0, float("nan"), 0.0, mpmath.nan, True),
+        (2.0, 1.0, 0.0, mpmath.nan, False),
+    ],
+)
+def test_is_fault_of_subject_needs_an_exact_value_within_the_bound(script, actual, value, error, exact, expected):
+    assert script.is_fault_of_subject(actual, value, error, exact) is expected
