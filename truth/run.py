@@ -4,6 +4,7 @@ python -m truth.run chains --subjects onnxruntime,plain --seeds 0..100
 python -m truth.run nodes --modes realistic,default,probes
 python -m truth.run planted --modes realistic,default,probes
 python -m truth.run blame --seeds 0..50
+python -m truth.run blamed
 
 Each audit or blame is one line of OUTPUT/results.jsonl. The command continues where it ended: a line that exists is not
 computed again, and a model during which the process ended is recorded as a crash.
@@ -180,6 +181,10 @@ def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
             for pair in arguments.pairs.split(","):
                 yield f"blame {seed} {pair}", lambda s=seed, p=pair: blame_chain(s, *p.split(":"))
 
+    if arguments.what == "blamed":
+        for index, planted in enumerate(PLANTED):
+            yield f"blamed {index} {planted.name} realistic", lambda i=index: blame_planted(i)
+
 
 def audit_chain(seed: int, subject: str) -> dict[str, Any]:
     """Audit a random chain on a runtime or a variant."""
@@ -217,19 +222,34 @@ def blame_chain(seed: int, first: str, second: str) -> dict[str, Any]:
     """Compare two subjects on a random chain with `blame`."""
     chain = draw_chain(seed)
     model, feeds = chain.build()
+    return {"chain": chain.name, **blame(model, feeds, subject_name(first), subject_name(second))}
+
+
+def blame_planted(index: int) -> dict[str, Any]:
+    """Compare a correct variant with the same variant with a planted fault."""
+    planted = PLANTED[index]
+    model, feeds = planted.build()
+    fault = FAULTS[planted.fault]
+    second = f"truth.subject:Backend[fault={planted.fault},variant={planted.variant}]"
+    record = blame(model, feeds, subject_name(planted.variant), second)
+    return {"faulty": list(fault.pair or [fault.operator]), **record}
+
+
+def blame(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]], first: str, second: str) -> dict[str, Any]:
+    """Return the record of a comparison of two subjects."""
     with tempfile.TemporaryDirectory() as name:
         path, inputs = write_model(Path(name), model, feeds)
-        pair = ("-b", subject_name(first), "-b", subject_name(second))
+        pair = ("-b", first, "-b", second)
         start = time.monotonic()
         status, text = call(["blame", str(path), *pair, "--inputs", str(inputs), "--seconds", "5", "--no-isolation"])
         seconds = round(time.monotonic() - start, 2)
-        return {"chain": chain.name, "status": status, "seconds": seconds, "text": text.replace(name, "")}
+        return {"status": status, "seconds": seconds, "text": text.replace(name, "")}
 
 
 def main() -> None:
     """Run the jobs that have no record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["chains", "nodes", "planted", "blame"])
+    parser.add_argument("what", choices=["chains", "nodes", "planted", "blame", "blamed"])
     parser.add_argument("--output", default="dist/truth", type=Path)
     parser.add_argument("--seeds", default="0..2000")
     parser.add_argument("--subjects", default=",".join((*RUNTIMES, *VARIANTS)))
