@@ -73,11 +73,16 @@ class Builder:
         """Add an initializer of positive numbers."""
         return self.constant(self.random.random(shape) + 0.2)
 
-    def input(self, *shape: int, scale: float = 1.0) -> str:
-        """Add an input of normally distributed numbers."""
+    def input(self, *shape: int, scale: float = 1.0, kind: str = "normal") -> str:
+        """Add an input of normally distributed numbers, of multiples of 0.5, or of numbers with outliers and zeros."""
         name = f"x{len(self.inputs)}"
         self.inputs.append(helper.make_tensor_value_info(name, self.type, shape))
-        self.data[name] = (self.random.normal(size=shape) * scale).astype(self.dtype)
+        values = self.random.normal(size=shape) * scale
+        if kind == "halves":
+            values = np.rint(values * 2) / 2
+        if kind == "outliers":
+            values *= self.random.choice([-0.0, 1, 1, 1e-3, 40], shape)
+        self.data[name] = values.astype(self.dtype)
         self.shapes[name] = shape
         return name
 
@@ -621,6 +626,73 @@ def scan(b: Builder, x: str) -> str:
     return str(y)
 
 
+def reduced(operator: str) -> Block:
+    """Return a block that adds a reduction over the last axis."""
+
+    def block(b: Builder, x: str) -> str:
+        y = b.op(operator, x, b.constant([-1], "i8"), shape=(*b.shapes[x][:-1], 1))
+        return str(b.op("Add", x, b.op("Tanh", y)))
+
+    return block
+
+
+def powered(b: Builder, x: str) -> str:
+    """Add Pow with a random exponent."""
+    return str(
+        b.op("Pow", b.op("Add", b.op("Abs", x), b.constant(0.1)), b.constant(b.random.choice([0.5, 1.5, 2, 3, -1])))
+    )
+
+
+def contracted(b: Builder, x: str) -> str:
+    """Add Einsum with a constant matrix."""
+    n, letters = b.shapes[x][-1], "abcd"[: len(b.shapes[x])]
+    equation = f"{letters},{letters[-1]}z->{letters[:-1]}z"
+    return str(b.op("Einsum", x, b.weight(n, 9), equation=equation, shape=(*b.shapes[x][:-1], 9)))
+
+
+def split_and_swapped(b: Builder, x: str) -> str:
+    """Add Split into two parts, and Concat in the other order."""
+    n = b.shapes[x][-1]
+    if n < 2:
+        return x
+    first, second = b.op("Split", x, b.constant([n // 2, n - n // 2], "i8"), outputs=2, axis=-1)
+    return str(b.op("Concat", second, b.op("Exp", b.op("Tanh", first)), axis=-1, shape=b.shapes[x]))
+
+
+def long_tail(b: Builder, x: str) -> str:
+    """Add a product with 768 terms and a layer normalization, as in a transformer."""
+    wide = b.op("Gelu", b.op("Add", product(b, x, 768, b.shapes[x][-1]), b.weight(768)))
+    y = b.op("Add", product(b, wide, 24, 768), b.weight(24))
+    return str(b.op("LayerNormalization", y, b.weight(24), b.weight(24)))
+
+
+def depthwise(b: Builder, x: str) -> str:
+    """Add a depthwise convolution, a pointwise convolution, and HardSwish."""
+    n, c, h, w = b.shapes[x]
+    y = b.op("Conv", x, b.weight(c, 1, 5, 5), group=c, pads=[2, 2, 2, 2])
+    y = b.op("BatchNormalization", y, b.weight(c), b.weight(c), b.weight(c), b.positive(c))
+    y = b.op("Conv", b.op("HardSwish", y), b.weight(7, c, 1, 1), shape=(n, 7, h, w))
+    return str(b.op("BatchNormalization", y, b.weight(7), b.weight(7), b.weight(7), b.positive(7)))
+
+
+def local_response(b: Builder, x: str) -> str:
+    """Add LRN."""
+    return str(b.op("LRN", x, size=int(b.random.choice([2, 3, 5])), alpha=0.05))
+
+
+def cubic(b: Builder, x: str) -> str:
+    """Add a cubic Resize, and MaxPool back to the size."""
+    n, c, h, w = b.shapes[x]
+    y = b.op("Resize", x, "", b.constant([1, 1, 2, 2], "f4"), shape=(n, c, 2 * h, 2 * w), mode="cubic")
+    return str(b.op("MaxPool", y, shape=(n, c, h, w), kernel_shape=[2, 2], strides=[2, 2]))
+
+
+def lp_pool(b: Builder, x: str) -> str:
+    """Add LpPool and a global pool."""
+    y = b.op("LpPool", x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], p=2)
+    return str(b.op("Sub", y, b.op("GlobalMaxPool", x, shape=(*b.shapes[x][:2], 1, 1))))
+
+
 ANY: dict[str, Block] = {
     **{name: activation(*made) for name, made in ACTIVATIONS.items()},
     "scaled": scalar_block("Mul", 0.3, 1.7),
@@ -689,6 +761,24 @@ IMAGE: dict[str, Block] = {
     "padded": padded,
     "image_residual": image_residual,
 }
+MORE_ANY: dict[str, Block] = {
+    **{o.lower(): activation(o, {}) for o in ("Atan", "Asinh", "Sinh", "Cos", "Exp", "Floor", "Round", "Sign", "Relu")},
+    "powered": powered,
+}
+MORE_ROWS: dict[str, Block] = {
+    **MORE_ANY,
+    **{o.lower(): reduced(o) for o in ("ReduceL1", "ReduceLogSumExp", "ReduceMax", "ReduceSumSquare", "ReduceMin")},
+    "contracted": contracted,
+    "split_and_swapped": split_and_swapped,
+    "long_tail": long_tail,
+}
+MORE_IMAGE: dict[str, Block] = {
+    **MORE_ANY,
+    "depthwise": depthwise,
+    "local_response": local_response,
+    "cubic": cubic,
+    "lp_pool": lp_pool,
+}
 SPECIAL: dict[str, Block] = {
     "gemm_scaled": gemm_scaled,
     "gemm_plain": gemm_plain,
@@ -701,15 +791,24 @@ SPECIAL: dict[str, Block] = {
 """Blocks that only planted faults use."""
 
 INPUTS = {"rows": (4, 16), "sequence": (2, 6, 8), "time": (5, 2, 6), "image": (1, 3, 7, 8)}
+LARGE_INPUTS = {"rows": (9, 96), "sequence": (2, 11, 32), "time": (9, 3, 20), "image": (2, 8, 13, 11)}
 
 
 def build(
-    family: str, names: Sequence[str], dtype: str, seed: int, scale: float = 1.0
+    family: str,
+    names: Sequence[str],
+    dtype: str,
+    seed: int,
+    scale: float = 1.0,
+    *,
+    is_large: bool = False,
+    kind: str = "normal",
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """Return a chain of blocks, and data for its inputs."""
     b = Builder(DTYPES[dtype], seed)
-    x = b.input(*INPUTS[family], scale=scale)
-    blocks = {**SPECIAL, **IMAGE, **SEQUENCE}
+    x = b.input(*(LARGE_INPUTS if is_large else INPUTS)[family], scale=scale, kind=kind)
+    more = MORE_IMAGE if family == "image" else MORE_ROWS
+    blocks = {**SPECIAL, **more, **IMAGE, **SEQUENCE}
     for name in names:
         x = blocks[name](b, x)
     return b.model(x), b.data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .blocks import IMAGE, ROWS, SEQUENCE, build
+from .blocks import IMAGE, MORE_IMAGE, MORE_ROWS, ROWS, SEQUENCE, build
 
 if TYPE_CHECKING:
     import onnx
@@ -23,6 +23,9 @@ CORES = {
 }
 """Blocks of which each chain has at least one."""
 
+WIDER_FROM = 1500
+"""Chains from this seed on also have larger inputs, other data and more kinds of blocks."""
+
 TYPES = ("float", "float", "double", "float16", "float16", "bfloat16")
 
 
@@ -35,6 +38,8 @@ class Chain:
     dtype: str
     blocks: tuple[str, ...]
     scale: float
+    is_large: bool = False
+    kind: str = "normal"
 
     @property
     def name(self) -> str:
@@ -43,14 +48,18 @@ class Chain:
 
     def build(self) -> tuple[onnx.ModelProto, dict[str, NDArray[Any]]]:
         """Return the model and its data."""
-        return build(self.family, self.blocks, self.dtype, self.seed, self.scale)
+        return build(
+            self.family, self.blocks, self.dtype, self.seed, self.scale, is_large=self.is_large, kind=self.kind
+        )
 
 
 def draw_chain(seed: int) -> Chain:
     """Return the chain of a seed."""
     random = np.random.default_rng([seed, 77])
     family = str(random.choice(list(FAMILIES), p=[0.4, 0.2, 0.12, 0.28]))
-    names = sorted(set(FAMILIES[family]) - RARE)
+    is_wider = seed >= WIDER_FROM
+    more = (MORE_IMAGE if family == "image" else MORE_ROWS) if is_wider else {}
+    names = sorted({*FAMILIES[family], *more} - RARE)
     blocks = [str(random.choice(names)) for _ in range(random.integers(1, 6))]
     blocks.insert(int(random.integers(len(blocks) + 1)), str(random.choice(CORES[family])))
     if family == "time":  # attention needs the batch first
@@ -58,4 +67,7 @@ def draw_chain(seed: int) -> Chain:
     dtype = str(random.choice(TYPES))
     if dtype == "double" and not {"lstm", "gru", "rnn"}.isdisjoint(blocks):  # no kernels in ONNX Runtime
         dtype = "float"
-    return Chain(seed, family, dtype, tuple(blocks), float(random.choice([0.5, 1.0, 3.0])))
+    scale = float(random.choice([0.5, 1.0, 3.0]))
+    is_large = is_wider and bool(random.random() < 0.4)
+    kind = str(random.choice(["normal", "halves", "outliers"])) if is_wider else "normal"
+    return Chain(seed, family, dtype, tuple(blocks), scale, is_large, kind)
