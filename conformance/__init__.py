@@ -1,7 +1,7 @@
 """Conformance suite for ONNX's training optimizers, ArgMax, and the graph optimizer pass around ArgMax.
 
 Authors of cases and adapters import the public names from this package: `from conformance import Case`. The page
-`docs/explanation/package-layout.md` lists the subpackages and the layers that they form.
+`docs/contributing/package-layout.md` lists the subpackages and the layers that they form.
 """
 
 from __future__ import annotations

@@ -49,9 +49,14 @@ CONTENTS = {
         "docs/how-to/use-several-workers",
     ),
     "Extend the suite": (
-        "docs/how-to/add-a-case",
-        "docs/how-to/add-a-runtime",
-        "docs/how-to/add-an-operator",
+        "docs/contributing/add-a-case",
+        "docs/contributing/add-a-runtime",
+        "docs/contributing/add-an-operator",
+        "docs/contributing/package-layout",
+        "docs/contributing/the-way-of-a-case",
+        "docs/contributing/how-search-draws",
+        "docs/contributing/check-the-bounds",
+        "docs/contributing/terms",
     ),
     "Reference": (
         "docs/reference/command-line",
@@ -72,8 +77,6 @@ CONTENTS = {
         "docs/explanation/hazards",
         "docs/explanation/search",
         "docs/explanation/census",
-        "docs/explanation/package-layout",
-        "docs/explanation/the-way-of-a-case",
     ),
     "Results of released runtimes": (
         "reports/scoreboard/README",

@@ -1,4 +1,4 @@
-"""docs/how-to/add-a-runtime.md: followed in a copy of the repository, it makes a runtime that the suite runs."""
+"""docs/contributing/add-a-runtime.md: followed in a copy of the repository, it makes a runtime that the suite runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from documentation import (
     table_paths,
 )
 
-PATH = DOCS / "how-to" / "add-a-runtime.md"
+PATH = DOCS / "contributing" / "add-a-runtime.md"
 PAGE = read_page(PATH)
 OWN_PACKAGE = "acme/adapter.py"
 COPIED = (
@@ -74,7 +74,7 @@ def test_table_lists_the_files_of_the_page():
 def test_table_lists_every_file_that_names_an_existing_runtime():
     folders = ("conformance", "docs", "expectations", "reports", "scripts", "tests", "generators", "mutation", "oracle")
     files = files_with_word("nxrt", *folders, "pyproject.toml", "noxfile.py", "README.md", "CHANGELOG.md", "action.yml")
-    named = {path.replace("nxrt", "acme") for path in files} - {"docs/how-to/add-a-runtime.md"}
+    named = {path.replace("nxrt", "acme") for path in files} - {"docs/contributing/add-a-runtime.md"}
     listed = table_paths(PATH)
     known = {"reports/findings/not-monotone.md", "tests/docs/test_add_a_runtime.py"}  # a census; this test
     assert {path for path in named - listed - known if not path.startswith(tuple(listed))} == set()

@@ -1,4 +1,4 @@
-"""docs/how-to/add-an-operator.md: followed in a copy of the package, it makes an optimizer that the suite supports."""
+"""docs/contributing/add-an-operator.md, followed in a copy of the package, makes a supported optimizer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from documentation import (
 )
 from repository import ROOT
 
-PATH = DOCS / "how-to" / "add-an-operator.md"
+PATH = DOCS / "contributing" / "add-an-operator.md"
 PAGE = read_page(PATH)
 COPIED = ("conformance", "generators", "data/manifest.json")
 

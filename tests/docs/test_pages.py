@@ -129,5 +129,5 @@ def test_package_layout_has_the_layers_of_the_import_contract():
         for module in layer.split("|")
         if module.strip() != "__main__"
     }
-    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", read("docs/explanation/package-layout.md"), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", read("docs/contributing/package-layout.md"), re.MULTILINE)
     assert {name: int(layer) for layer, cell in rows for name in re.findall(r"`(\w+)`", cell)} == expected
