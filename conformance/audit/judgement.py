@@ -311,11 +311,14 @@ class Judgement:
 
 
 def _declared_shape(value: onnx.ValueInfoProto) -> list[int | None] | None:
-    """Return the shape that a model declares, with None for a size that it leaves open; None for no shape."""
+    """Return the shape that a model declares, with None for a size that it leaves open; None for no shape.
+
+    Some exporters write -1 for an open size.
+    """
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
         return None
-    return [size.dim_value if size.HasField("dim_value") else None for size in tensor.shape.dim]
+    return [size.dim_value if size.HasField("dim_value") and size.dim_value >= 0 else None for size in tensor.shape.dim]
 
 
 def judge_nodes(

@@ -204,12 +204,15 @@ class Reducer:
         return case
 
     def find_part(self, case: FedModel) -> FedModel | None:
-        """Return a part of at most `WINDOW_NODES` consecutive nodes that holds; None if there is none."""
+        """Return a part of at most `WINDOW_NODES` consecutive nodes that holds; None if there is none.
+
+        Single nodes come last: composed bounds can hide a fault of one of them.
+        """
         nodes = live_nodes(case.model)
         if len(nodes) <= 1:
             return None
         values = known_values(self.backend, case)
-        for size in (WINDOW_NODES, 4):
+        for size in (WINDOW_NODES, 4, 1):
             if len(nodes) <= size // 2:
                 continue
             for start in range(0, max(1, len(nodes) - size // 2), max(1, size // 2)):

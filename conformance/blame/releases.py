@@ -39,7 +39,7 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from conformance.blame.comparison import OpenSubjects
@@ -358,8 +358,8 @@ MAX_NEIGHBOURS = 3
 """Largest number of pairs of releases that are worth comparing."""
 
 
-def releases_worth_comparing(folder: Path, named: SubjectName) -> list[dict[str, Any]]:
-    """Return the neighbouring releases of a subject between which the history has the most changed verdicts.
+def releases_worth_comparing(folder: Path, named: SubjectName, operators: Collection[str]) -> list[dict[str, Any]]:
+    """Return the neighbouring releases of a subject between which most verdicts of cases of some operators change.
 
     Each item has the `subject` without its release, the `older` and the `newer` release, and the number of `changed`
     verdicts. The list is empty if the history is missing or has no results of the subject.
@@ -375,14 +375,15 @@ def releases_worth_comparing(folder: Path, named: SubjectName) -> list[dict[str,
     newest_digest = releases[-1].digest if releases else ""
     releases = [each for each in releases if each.digest == newest_digest]
     query = (
-        "SELECT COUNT(*) FROM results AS a JOIN results AS b ON a.case_id = b.case_id WHERE a.verdict != b.verdict"
+        "SELECT a.case_id FROM results AS a JOIN results AS b ON a.case_id = b.case_id WHERE a.verdict != b.verdict"
         " AND a.file = (SELECT id FROM files WHERE path = ?) AND b.file = (SELECT id FROM files WHERE path = ?)"
     )
-    found = []
+    words = {operator.lower() for operator in operators}
+    found: list[dict[str, Any]] = []
     with open_index(store) as index:
         for older, newer in pairwise(releases):
             paths = [str(each.path.relative_to(folder)) for each in (older, newer)]
-            (changed,) = index.execute(query, paths).fetchone()
+            changed = sum(not words.isdisjoint(id.split("_")) for (id,) in index.execute(query, paths))
             names = {"subject": target.text, "older": older.release, "newer": newer.release}
             found += [{**names, "changed": changed}] if changed else []
     return sorted(found, key=lambda each: -each["changed"])[:MAX_NEIGHBOURS]

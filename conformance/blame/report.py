@@ -80,16 +80,19 @@ def _difference_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator
             yield f"{output['name']}: the {output['kind']} differs"
             continue
         text = f"{output['name']}: {output['differing']} of {output['elements']} elements differ"
-        if output["ulps"] is None:
-            yield f"{text}, by at most {_number(output['largest'])}"
-        else:
-            yield (
-                f"{text}, by at most {_number(output['largest'])} ({_number(output['ulps'])} ULP), "
-                f"in the mean {_number(output['mean'])}"
-            )
+        yield f"{text}, {_size_text(output)}"
         for element in output["worst"][:3]:
             first, second = map(_number, element["values"])
             yield f"  {output['name']}{element['index']}: A {first}, B {second}"
+
+
+def _size_text(output: Mapping[str, Any]) -> str:
+    """Return the size of the difference of an output, in ULP or in quantization steps."""
+    sizes = [f"{_number(output['ulps'])} ULP"] if output["ulps"] is not None else []
+    sizes += [f"{output['steps']:.3g} quantization steps"] if output.get("steps") else []
+    listed = f" ({', '.join(sizes)})" if sizes else ""
+    size = f"by at most {_number(output['largest'])}{listed}"
+    return size if output["ulps"] is None else f"{size}, in the mean {_number(output['mean'])}"
 
 
 def _pass_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
@@ -119,6 +122,15 @@ def _verdict_lines(data: Mapping[str, Any], document: Mapping[str, Any]) -> Iter
         if share is not None and float(share) > 1:
             times = "" if float(share) == math.inf else f" ({float(share):.2g} times the bound)"
             yield f"{label} is outside of its bound of level should{times}."
+    unoptimized = data.get("unoptimized", {"ways": ()})
+    for label, outputs in zip("AB", unoptimized["ways"], strict=False):
+        if not outputs:
+            yield f"{label} is identical to the result of {unoptimized['subject']}."
+        for output in outputs:
+            yield (
+                f"{label} differs from the result of {unoptimized['subject']}: {output['name']} in "
+                f"{output['differing']} of {output['elements']} elements, {_size_text(output)}."
+            )
     for each in data.get("releases", ()):
         releases = f"{each['subject']} {each['older']} and {each['newer']}"
         yield f"Worth comparing: {releases}, between which {each['changed']} verdicts of the corpus change."

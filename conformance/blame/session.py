@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import onnx
+from onnx import TensorProto
 
 from conformance.blame.comparison import Comparison, run_model, with_option
 from conformance.blame.difference import Difference, find_difference
@@ -33,7 +34,7 @@ from conformance.serialization.decoding import Count, MalformedError
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from conformance.blame.comparison import Computation, OpenSubjects
     from conformance.graphs.inputs import InputSet
@@ -104,7 +105,8 @@ class Session:
         subjects: starts the subjects.
         on_step: is called with the name and the data of each step that ends.
         progress: is called with a text for the user.
-        find_releases: returns the releases of a subject that are worth comparing, see `releases_worth_comparing`.
+        find_releases: returns the releases of a subject that are worth comparing for some operators, see
+            `releases_worth_comparing`.
         document: the data of all steps; data of an earlier session to continue it.
         reduced: the reduced case, after its step.
     """
@@ -114,7 +116,7 @@ class Session:
     on_step: Callable[[str, Mapping[str, Any]], None] = lambda *_: None
     progress: Callable[[str], None] = lambda _: None
     document: dict[str, Any] = field(default_factory=dict)
-    find_releases: Callable[[SubjectName], list[dict[str, Any]]] = lambda _: []
+    find_releases: Callable[[SubjectName, Collection[str]], list[dict[str, Any]]] = lambda *_: []
     reduced: FedModel | None = None
     answers: tuple[Computation, Computation] | None = None
     _passes: Passes | None = None
@@ -142,16 +144,38 @@ class Session:
         else:
             self._step("passes", self._bisect)
             verdict = self._reduce_and_judge()
-        self._step("verdict", lambda: verdict_data(verdict) | self._releases(verdict), again=True)
+        more = self._releases(verdict) | self._compare_with_unoptimized(verdict)
+        self._step("verdict", lambda: verdict_data(verdict) | more, again=True)
         return verdict
 
-    def _releases(self, verdict: BlameVerdict) -> dict[str, Any]:
-        """Return the releases worth comparing of all subjects, if the two ways differ."""
-        if verdict.outcome in {BlameOutcome.NO_DIFFERENCE, BlameOutcome.NOT_DETERMINISTIC}:
+    def _compare_with_unoptimized(self, verdict: BlameVerdict) -> dict[str, Any]:
+        """Return how both ways differ from the result without optimizations, if the reference cannot judge them.
+
+        The result is that of ONNX Runtime without optimizations if a way is ONNX Runtime, and otherwise that of onnx's
+        reference evaluator.
+        """
+        if verdict.outcome is not BlameOutcome.NOT_JUDGED or self.reduced is None or self.answers is None:
             return {}
+        ways = [self.request.first, self.request.second]
+        runtime = next((way for way in ways if way.name == ONNXRUNTIME and not way.is_command), None)
+        plain = SubjectName.parse("onnx-reference", SubjectKind.BACKEND)
+        plain = plain if runtime is None else with_option(runtime, "optimization", "disabled")
+        with self.subjects.open(plain) as (subject,):
+            found = run_model(subject.target, self.reduced.model, self.reduced.inputs)
+        if found.failure or any(answer.failure for answer in self.answers):
+            return {}
+        names = [value.name for value in self.reduced.model.graph.output]
+        differences = [difference_data(find_difference(names, answer, found)) for answer in self.answers]
+        return {"unoptimized": {"subject": plain.text, "ways": [each["outputs"] for each in differences]}}
+
+    def _releases(self, verdict: BlameVerdict) -> dict[str, Any]:
+        """Return the releases worth comparing of all subjects, for the operators of the reduced model."""
+        if not self.document["steps"].get("reduction") or not verdict.outcome.fails:
+            return {}
+        operators = {node["operator"] for node in self.document["steps"]["reduction"]["nodes"]}
         ways = [self.request.first, self.request.second, self.request.optimizer]
         named = {each.name: each for each in ways if each is not None}
-        found = [release for each in named.values() for release in self.find_releases(each)]
+        found = [release for each in named.values() for release in self.find_releases(each, operators)]
         return {"releases": found} if found else {}
 
     def _begin(self) -> None:
@@ -255,7 +279,12 @@ class Session:
         return int(self.document["steps"]["controls"]["data_set"])
 
     def _difference(self) -> dict[str, Any]:
-        return difference_data(self._wanted())
+        data = difference_data(self._wanted())
+        for output in data["outputs"]:
+            scale = quantization_step(self.request.model.prepared, output["name"])
+            if scale and isinstance(output["largest"], float):
+                output["steps"] = output["largest"] / scale
+        return data
 
     def _wanted(self) -> Difference:
         """Return the difference of the whole model."""
@@ -352,16 +381,25 @@ class Session:
         there is none, the difference has the sum of many roundings, and the smallest of them is kept.
         """
         whole = self._inlined_case(comparison)
-        wanted, _ = observe(comparison, whole)
-        first = start if start is not None and wanted.is_same(observe(comparison, start)[0]) else whole
-        case = self._reduce_while(comparison, first, lambda case: wanted.is_same(observe(comparison, case)[0]))
+        wanted, answers = observe(comparison, whole)
+        of_whole = judge(comparison, whole, wanted, answers).outcome
+
+        def has_difference(case: FedModel) -> bool:
+            """Return whether a smaller model has the same difference; a rounding is another one than a fault."""
+            found, answers = observe(comparison, case)
+            if not wanted.is_same(found) or of_whole is BlameOutcome.NOT_JUDGED or any(wanted.failures):
+                return wanted.is_same(found)
+            return judge(comparison, case, found, answers).outcome.is_open == of_whole.is_open
+
+        first = start if start is not None and has_difference(start) else whole
+        case = self._reduce_while(comparison, first, has_difference)
         outcome = judged_outcome(comparison, case)
         if outcome.is_open and not any(wanted.failures):
             found = self._find_wrong_part(comparison, whole)
             if found is not None:
                 case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case))
             elif outcome is BlameOutcome.BOTH_ADMISSIBLE:
-                case = self._reduce_while(comparison, case, lambda case: wanted.is_alike(observe(comparison, case)[0]))
+                case = self._reduce_while(comparison, case, lambda case: is_alike_and_open(comparison, case, wanted))
         self.reduced = case
         return self._reduction_data(case, is_complete=not self._ended_early)
 
@@ -483,6 +521,31 @@ def judged_outcome(comparison: Comparison, case: FedModel) -> BlameOutcome:
     return judge(comparison, case, difference, answers).outcome
 
 
+def quantization_step(model: onnx.ModelProto, output: str) -> float:
+    """Return the distance of two neighbouring values of a quantized output; 0 if the output is not quantized.
+
+    An output is quantized if it has a type of at most 8 bits, or if a DequantizeLinear with one scale computes it.
+    """
+    types = {value.name: value.type.tensor_type.elem_type for value in model.graph.output}
+    if TensorProto.DataType.Name(types.get(output, 0)) in _QUANTIZED:
+        return 1.0
+    node = next((each for each in model.graph.node if output in each.output), None)
+    if node is None or not is_operator(node, "DequantizeLinear"):
+        return 0.0
+    scale = next((tensor for tensor in model.graph.initializer if tensor.name == node.input[1]), None)
+    array = None if scale is None or scale.data_location == TensorProto.EXTERNAL else array_of(scale)
+    return float(array.item()) if array is not None and array.size == 1 else 0.0
+
+
+_QUANTIZED = {f"{sign}INT{bits}" for sign in ("", "U") for bits in (2, 4, 8)}
+
+
+def is_alike_and_open(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a case have a difference of the same kind, and nobody is wrong."""
+    difference, answers = observe(comparison, case)
+    return wanted.is_alike(difference) and judge(comparison, case, difference, answers).outcome.is_open
+
+
 def is_wrong(comparison: Comparison, case: FedModel) -> bool:
     """Return whether the outputs of a case differ, and somebody is wrong."""
     difference, answers = observe(comparison, case)
@@ -589,6 +652,7 @@ class _OutputDifference(_Strict):
     mean: _Plain
     ulps: _Plain
     worst: list[_WorstElement]
+    steps: float = 0.0
 
 
 class _DifferenceStep(_Strict):
@@ -638,6 +702,13 @@ class _ChangedReleases(_Strict):
     changed: Count
 
 
+class _Unoptimized(_Strict):
+    """How the outputs of both ways differ from those of a subject without optimizations."""
+
+    subject: str
+    ways: Annotated[list[list[_OutputDifference]], msgspec.Meta(min_length=2, max_length=2)]
+
+
 class _VerdictStep(_Strict):
     """The step `verdict`."""
 
@@ -651,6 +722,7 @@ class _VerdictStep(_Strict):
     loose: Count = 0
     unspecified: Count = 0
     releases: list[_ChangedReleases] = []
+    unoptimized: _Unoptimized | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Steps(_Strict):

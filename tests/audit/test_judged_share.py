@@ -66,14 +66,13 @@ def write(
         value.CopyFrom(helper.make_tensor_value_info(name, type, None))
     tensors = [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()]
     graph = helper.make_graph(list(nodes), "g", given, made, tensors)
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
-    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
     return LoadedModel.read(path)
 
 
 def without_reference(name: str) -> onnx.NodeProto:
-    """Return a node of an operator that the reference lacks."""
-    return helper.make_node("Binarizer", [name], ["Y"], domain="ai.onnx.ml")
+    """Return a node that the reference cannot judge: an inverse transform of half of a spectrum."""
+    return helper.make_node("DFT", [name], ["Y"], inverse=1, onesided=1)
 
 
 def audit(model: LoadedModel, inputs: Mapping[str, Any], backend: Any = None) -> SubjectAudit:
@@ -86,23 +85,23 @@ def zeros(outputs: list[Any]) -> list[Any]:
 
 
 def test_operator_without_reference_alone_is_not_enough(tmp_path: Path) -> None:
-    inputs = {"X": np.ones((2, 3, 3), np.float32)}
+    inputs = {"X": np.ones((2, 3, 2), np.float32)}
     model = write(tmp_path / "m.onnx", [without_reference("X")], inputs, {"Y": TensorProto.FLOAT})
     found = JudgedShare.of([audit(model, inputs)])
-    assert (found.nodes, found.all_nodes, found.unjudged) == (0, 1, {"ai.onnx.ml.Binarizer": 1})
+    assert (found.nodes, found.all_nodes, found.unjudged) == (0, 1, {"DFT": 1})
     assert not found.is_enough(0.0)
 
 
 def test_share_is_that_of_the_arithmetic_if_it_is_smaller(tmp_path: Path) -> None:
-    inputs = {"X": np.ones((1, 8, 8), np.float32)}
+    inputs = {"X": np.ones((1, 2, 2), np.float32)}
     nodes = [
         helper.make_node("Identity", ["X"], ["A"]),
         helper.make_node("MatMul", ["A", "A"], ["B"]),
         without_reference("B"),
     ]
     found = JudgedShare.of([audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)])
-    assert (found.operations, found.all_operations) == (64 + 512, 64 + 512 + 64)
-    assert (found.elements, found.all_elements) == (128, 192)
+    assert (found.operations, found.all_operations) == (4 + 8, 4 + 8 + 4)
+    assert (found.elements, found.all_elements) == (8, 10)
     assert found.share == 2 / 3
     assert found.is_enough(0.66)
     assert not found.is_enough(0.67)
@@ -244,7 +243,7 @@ def test_json_has_the_judged_share_and_both_levels(tmp_path: Path) -> None:
 
 
 def test_page_begins_with_the_outcome_and_the_judged_share(tmp_path: Path) -> None:
-    inputs = {"X": np.ones((1, 3, 3), np.float32)}
+    inputs = {"X": np.ones((1, 3, 2), np.float32)}
     nodes = [helper.make_node("Neg", ["X"], ["A"]), without_reference("A")]
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
     result = audit(model, inputs)
@@ -260,6 +259,12 @@ def test_page_begins_with_the_outcome_and_the_judged_share(tmp_path: Path) -> No
             helper.make_node("Clip", ["X", "L"], ["Y"]),
             {"X": np.ones(2, np.float32), "L": np.array(np.nan, np.float32)},
             TensorProto.FLOAT,
+            2,
+        ),
+        (
+            helper.make_node("Div", ["X", "B"], ["Y"]),
+            {"X": np.array([5, 3, -7], np.int32), "B": np.array([0, 1, 0], np.int32)},
+            TensorProto.INT32,
             2,
         ),
         (
@@ -283,13 +288,13 @@ def test_result_that_no_page_states_is_unspecified(
 
 
 def test_command_fails_below_the_required_share(command: Any, tmp_path: Path) -> None:
-    inputs = {"X": np.ones((1, 3, 3), np.float32)}
+    inputs = {"X": np.ones((1, 3, 2), np.float32)}
     nodes = [helper.make_node("Neg", ["X"], ["A"]), without_reference("A")]
     write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
     words = ["audit", tmp_path / "m.onnx", "-b", "onnx-reference", "--no-isolation"]
     enough, too_little = command(*words), command(*words, "--require-judged", "0.6")
     assert (enough.status, too_little.status) == (0, 1)
-    assert too_little.out.splitlines()[-1].startswith("FAILED: 1 of 2 nodes judged (9 of 18 elements; 50 %")
+    assert too_little.out.splitlines()[-1].startswith("FAILED: 1 of 2 nodes judged (6 of 10 elements; 50 %")
 
 
 WHILE_BELOW = """<ir_version: 8, opset_import: ["" : 16]>
@@ -360,3 +365,13 @@ def test_scale_that_is_wider_than_its_tensor_is_an_invalid_model(tmp_path: Path)
 )
 def test_audit_without_judged_element_is_not_enough(coverage, is_enough):
     assert coverage.is_enough(0.0) == is_enough
+
+
+def test_output_of_another_type_has_the_reason_in_json(tmp_path: Path) -> None:
+    inputs = {"X": np.ones((2, 3), np.float32)}
+    nodes = [helper.make_node("Neg", ["X"], ["A"]), helper.make_node("Abs", ["A"], ["Y"])]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
+    result = audit(model, inputs, Changed(lambda outputs: [each.astype(np.float64) for each in outputs]))
+    wrong = [node for node in as_json(model, [result], [], 0)["audits"][0]["nodes"] if node["verdict"] == "wrong"]
+    assert wrong
+    assert all("float64" in (node["reason"] or "") for node in wrong)

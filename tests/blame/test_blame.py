@@ -19,7 +19,7 @@ from refusals import assert_bad_input, assert_raises
 from conformance.blame.comparison import OpenSubjects
 from conformance.blame.passes import minimize
 from conformance.blame.report import folder_files, issue_text, paragraph, render_page, step_lines
-from conformance.blame.session import Request, Session, decode_document, read_case
+from conformance.blame.session import Request, Session, decode_document, quantization_step, read_case
 from conformance.blame.verdict import BlameOutcome
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
@@ -563,3 +563,37 @@ def test_requests_with_equal_string_inputs_have_equal_heads(tmp_path: Path) -> N
     assert inputs[0][0] is not inputs[1][0]
     heads = [session_for(model, "correct", X=each).request.head() for each in inputs]
     assert heads[0] == heads[1]
+
+
+def test_operator_without_reference_is_compared_with_the_result_without_optimizations(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Tanh", ["X"], ["a"]),
+        helper.make_node("DFT", ["a"], ["Y"], inverse=1, onesided=1),
+    ]
+    model = write(tmp_path / "m.onnx", nodes, (3, 4, 2), tensor("Y", (3, 6, 1)))
+    session = session_for(model, "correct", "wrong_transform", X=numbers((3, 4, 2)))
+    assert session.run().outcome is BlameOutcome.NOT_JUDGED
+    step = session.document["steps"]["verdict"]
+    first, second = step["unoptimized"]["ways"]
+    assert (step["unoptimized"]["subject"], first) == ("onnx-reference", [])
+    assert [output["ulps"] > 1000 for output in second] == [True]
+    assert operators(session) == ["DFT"]
+    assert len(list(step_lines("verdict", step, session.document))) == 4
+    decoded = decode_document(json.dumps(session.document).encode())["steps"]["verdict"]
+    assert decoded["unoptimized"]["ways"][0] == []
+
+
+def test_reduction_keeps_to_the_rounding_of_a_model_on_which_nobody_is_wrong(tmp_path: Path) -> None:
+    weights = [numpy_helper.from_array(np.array([2], np.float32), "two")]
+    model = write(tmp_path / "m.onnx", [helper.make_node("Pow", ["X", "two"], ["Y"])], weights=weights)
+    assert session_for(model, "correct", "wrong_power_of_zero").run().outcome is BlameOutcome.BOTH_ADMISSIBLE
+
+
+@pytest.mark.parametrize(("type", "steps"), [(TensorProto.UINT8, 1.0), (TensorProto.FLOAT, 0.25), (None, 0.0)])
+def test_quantization_step_is_that_of_the_type_or_of_the_scale(tmp_path: Path, type: int | None, steps: float) -> None:
+    quantize = helper.make_node("QuantizeLinear", ["X", "s", "z"], ["q" if type == TensorProto.FLOAT else "Y"])
+    nodes = [quantize] if type else [helper.make_node("Neg", ["X"], ["Y"])]
+    nodes += [helper.make_node("DequantizeLinear", ["q", "s", "z"], ["Y"])] if type == TensorProto.FLOAT else []
+    weights = [numpy_helper.from_array(np.float32(0.25), "s"), numpy_helper.from_array(np.uint8(3), "z")]
+    model = write(tmp_path / "m.onnx", nodes, output=tensor("Y", (3, 4), type or TensorProto.FLOAT), weights=weights)
+    assert quantization_step(model.prepared, "Y") == steps

@@ -675,6 +675,43 @@ class correct:
         return results
 
 
+class scaled_correct(correct):
+    """Changes the outputs of onnx's evaluator."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        prepared = super().prepare(model)
+
+        class Other:
+            def run(self, inputs: Sequence[Any]) -> list[Any]:
+                return [cls.alter(model, output) for output in prepared.run(inputs)]
+
+        return Other()
+
+    @staticmethod
+    def alter(model: onnx.ModelProto, output: Any) -> Any:
+        return output
+
+
+class wrong_transform(scaled_correct):
+    """Returns every output of a model with a DFT one and a half times as large."""
+
+    @staticmethod
+    def alter(model: onnx.ModelProto, output: Any) -> Any:
+        return output * output.dtype.type(1.5 if has_operator(model, "DFT") else 1)
+
+
+class wrong_power_of_zero(scaled_correct):
+    """Rounds a square in another direction, and adds 1 for every other exponent."""
+
+    @staticmethod
+    def alter(model: onnx.ModelProto, output: Any) -> Any:
+        from onnx.numpy_helper import to_array
+
+        is_square = any(2 in to_array(tensor) for tensor in model.graph.initializer)
+        return np.nextafter(output, np.inf, dtype=output.dtype) + (not is_square)
+
+
 class wrong_abs(correct):
     """Computes Abs as Neg."""
 

@@ -209,10 +209,8 @@ _MONOTONE_SELECTIONS: Mapping[str, Callable[[Node, Sequence[Tensor]], list[Tenso
 
 
 def _divide_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
-    """Return quotients of integers, rounded toward zero; a division by zero has no defined result."""
-    A, B = arrays
-    if (B == 0).any():
-        raise Unsupported("Div of integers divides by zero")
+    """Return quotients of integers, rounded toward zero; after a division by zero, any number."""
+    A, B = arrays[0], np.where(arrays[1] == 0, 1, arrays[1]).astype(arrays[1].dtype)
     if A.dtype.kind == "f":
         return [np.trunc(A / B)]
     quotient = A // B
@@ -221,17 +219,16 @@ def _divide_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
 
 
 def _power_of_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
-    """Return powers of integers in the type of the base; a negative exponent has no defined rounding."""
-    A, B = arrays
-    if (B < 0).any():
-        raise Unsupported("Pow of integers with a negative exponent")
+    """Return powers of integers in the type of the base; for a negative exponent, any number."""
+    A, B = arrays[0], np.maximum(arrays[1], 0)
     return [np.asarray(np.power(A, B), dtype=A.dtype)]
 
 
 def _modulo(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return remainders; of integers after a division by zero, any number."""
     A, B = arrays
-    if (B == 0).any():
-        raise Unsupported("Mod of integers divides by zero")
+    if A.dtype.kind in "iu":
+        B = np.where(B == 0, 1, B).astype(B.dtype)
     return [np.asarray(np.fmod(A, B) if node.attributes.get("fmod", 0) else np.mod(A, B), A.dtype)]
 
 

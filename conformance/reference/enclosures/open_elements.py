@@ -20,7 +20,7 @@ from conformance.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFL
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node
@@ -41,10 +41,13 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
     if is_computed(first.dtype):
         if node.op_type in UNSPECIFIED_NAN and any(_has_nan(tensor) for tensor in inputs):
             results = _mark_nan(node, inputs, results)
-    elif first.dtype.kind in "iu" and node.op_type in UNSPECIFIED_OVERFLOW and isinstance(first, np.ndarray):
-        results = _mark_overflow(node, inputs, results)
-    if node.op_type == "Shrink" and first.dtype.kind in "iu" and isinstance(first, np.ndarray):
-        results = [_mark_shrunk(node, first)]
+    elif first.dtype.kind in "iu" and isinstance(first, np.ndarray):
+        if node.op_type in UNSPECIFIED_OVERFLOW:
+            results = _mark_overflow(node, inputs, results)
+        if node.op_type in _UNDEFINED:
+            results = _mark_undefined(node, inputs, results)
+        if node.op_type == "Shrink":
+            results = [_mark_shrunk(node, first)]
     if node.op_type == "TopK" and not node.attributes.get("sorted", 1):
         results = [_in_any_order(tensor, node.attributes.get("axis", -1)) for tensor in results]
     return results
@@ -200,6 +203,21 @@ def _mark_shrunk(node: Node, X: Array) -> Tensor:
     overflows, fractions = (wide < limits.min) | (wide > limits.max), wide % 1 != 0
     error = np.where(fractions, 1.0, 0.0) + np.abs(wide) * 2.0**-52
     return Enclosure(wide, np.where(overflows, np.inf, error), X.dtype, unspecified=overflows | fractions)
+
+
+_UNDEFINED: Mapping[str, Callable[[Array], Array]] = {
+    **dict.fromkeys(("Div", "Mod"), lambda divisor: divisor == 0),
+    "Pow": lambda exponent: exponent < 0,
+}
+"""The second operands for which an operator of integers has no result on its page."""
+
+
+def _mark_undefined(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    result = _as_enclosure(results[0])
+    mask = np.broadcast_to(_UNDEFINED[node.op_type](_elements(inputs[1])), result.shape)
+    if not mask.any():
+        return results
+    return [result.leave_open(mask if result.unspecified is None else mask | result.unspecified)]
 
 
 def _is_operand(tensor: Tensor) -> bool:
