@@ -15,6 +15,7 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from conformance.audit.probes import ProbedNode
     from conformance.audit.session import SubjectAudit
     from conformance.graphs.reading import LoadedModel
 
@@ -99,6 +100,19 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield from _command_lines(audit, node)
     if len(audit.wrong_nodes) > MAX_LISTED_NODES:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
+    if audit.probes:
+        yield f"  on hard data: {probes_text(audit.probes)}"
+    for probed in audit.wrong_probes[:MAX_LISTED_NODES]:
+        yield f"  WRONG ON HARD DATA {wrong_text(probed.node)}"
+
+
+def probes_text(probes: Sequence[ProbedNode]) -> str:
+    """Return how many distinct nodes were judged on hard data, and how many are wrong."""
+    verdicts = Counter(each.node.verdict for each in probes)
+    judged = len(probes) - verdicts[NodeVerdict.NOT_JUDGED]
+    text = f"{judged} of {len(probes)} distinct nodes judged, {verdicts[NodeVerdict.WRONG]} wrong"
+    unspecified = verdicts[NodeVerdict.UNSPECIFIED]
+    return f"{text}, {unspecified} unspecified" if unspecified else text
 
 
 def _error_lines(audit: SubjectAudit) -> Iterator[str]:
@@ -348,6 +362,9 @@ def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
         "command": audit.command or None,
         "has_traced_errors": audit.has_traced_errors,
         "nodes": [_node_json(audit, node) for node in audit.nodes],
+        "probes": [
+            {**_node_json(audit, each.node), "nodes": each.nodes, "probes": each.probes} for each in audit.probes
+        ],
     }
 
 

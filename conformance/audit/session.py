@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
+from conformance.audit.probes import ProbedNode, probe_nodes
 from conformance.audit.propagation import trace_errors
 from conformance.errors import UsageError
 from conformance.graphs.cutting import cut, part_of
@@ -85,6 +86,7 @@ class SubjectAudit:
         nodes: the judged nodes, in the model's order.
         edges: pairs of numbers of nodes; the second node takes a result of the first.
         cases: wrong nodes as cases, if they are asked for.
+        probes: the distinct nodes that ran alone on hard values.
         has_traced_errors: whether the exact values of the whole model were computed.
         command: the command line of the audit, to which `--node` can be added; empty if it is not known.
     """
@@ -103,6 +105,7 @@ class SubjectAudit:
     cases: list[Case] = field(default_factory=list)
     has_traced_errors: bool = False
     command: str = ""
+    probes: list[ProbedNode] = field(default_factory=list)
 
     @property
     def wrong_nodes(self) -> list[JudgedNode]:
@@ -117,14 +120,20 @@ class SubjectAudit:
         return sorted(below, key=lambda node: (-node.should_share, node.number))
 
     @property
+    def wrong_probes(self) -> list[ProbedNode]:
+        """The distinct nodes with a wrong output on hard values."""
+        return [each for each in self.probes if each.node.verdict is NodeVerdict.WRONG]
+
+    @property
     def has_faults(self) -> bool:
         """Whether the subject failed, returned different outputs for the same inputs, or has a wrong node."""
         is_stable = self.is_repeatable and self.repeats_when_prepared_again
-        return bool(self.failure) or not is_stable or bool(self.wrong_nodes)
+        return bool(self.failure) or not is_stable or bool(self.wrong_nodes) or bool(self.wrong_probes)
 
     def has_faults_at(self, level: Level) -> bool:
         """Return whether the audit has faults, if outputs must keep the bounds of a level."""
-        return self.has_faults or (level is not Level.MUST and bool(self.nodes_below_should))
+        below = self.nodes_below_should or any(each.node.should_worst is not None for each in self.probes)
+        return self.has_faults or (level is not Level.MUST and bool(below))
 
 
 def audit_subject(
@@ -136,6 +145,7 @@ def audit_subject(
     all_elements: bool = False,
     makes_cases: bool = False,
     workers: AuditWorkers | None = None,
+    probes: int = 0,
 ) -> SubjectAudit:
     """Run a model on a subject, and judge its nodes on the values that the subject computed.
 
@@ -147,6 +157,7 @@ def audit_subject(
         all_elements: whether every element of a large output is judged, and not a sample.
         makes_cases: whether wrong nodes become cases.
         workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
+        probes: the number of sets of hard values on which each distinct small node runs alone.
 
     Raises:
         ConformanceError: the folder cannot be used, or the workers cannot continue.
@@ -176,11 +187,13 @@ def audit_subject(
     confirmation = _Confirmation(judged, recorded, subject, data_set, all_elements)
     confirmed = _confirm_wrong_nodes(audit.nodes, confirmation)
     audit.has_traced_errors = trace_errors(judged, recorded, audit.nodes)
+    audit.probes = probe_nodes(judged, recorded, subject, probes, progress)
     if makes_cases:
         constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
+        wrong = [(node, confirmed.get(node.number, recorded.values)) for node in audit.wrong_nodes]
+        wrong += [(each.node, each.values) for each in audit.wrong_probes]
         made = (
-            case_of_wrong_node(model.path.stem, node, judged, confirmed.get(node.number, recorded.values), constants)
-            for node in audit.wrong_nodes[:MAX_CASES]
+            case_of_wrong_node(model.path.stem, node, judged, values, constants) for node, values in wrong[:MAX_CASES]
         )
         audit.cases = [case for case in made if case is not None]
     audit.remark, audit.model_runs = recorded.remark, recorded.runs

@@ -80,6 +80,16 @@ def audit(
             "values that the subject computed.",
         ),
     ] = None,
+    probes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=1000,
+            help="Run each distinct small node also alone on N sets of hard values, such as ties, NaN and infinities "
+            "(default: 5).",
+        ),
+    ] = None,
     workers: Workers = None,
     dask: Dask = None,
     resume: Annotated[
@@ -101,7 +111,8 @@ def audit(
     from contextlib import ExitStack
     from functools import partial
 
-    from conformance.audit.report import JudgedShare, text_lines
+    from conformance.audit.probes import DEFAULT_PROBES
+    from conformance.audit.report import text_lines
     from conformance.audit.session import audit_nodes_alone, audit_subject
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output
@@ -149,6 +160,7 @@ def audit(
                     all_elements=all_elements,
                     makes_cases=output is not None,
                     workers=pool,
+                    probes=DEFAULT_PROBES if probes is None else probes,
                 )
                 given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
                 if not node:
@@ -161,9 +173,17 @@ def audit(
     passes = _passes(audits, Level(fail_level), require_judged)
     _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
     _announce_files([json, html, output if _write_cases(output, audits) else None], err=takes_output)
-    echo(f"{'PASSED' if passes else 'FAILED'}: {JudgedShare.of(audits).text}", err=takes_output)
+    echo(f"{'PASSED' if passes else 'FAILED'}: {_summary(audits)}", err=takes_output)
     if not passes:
         raise typer.Exit(ExitStatus.FAILS)
+
+
+def _summary(audits: Sequence[SubjectAudit]) -> str:
+    """Return how much was judged on the user's data, and on hard data."""
+    from conformance.audit.report import JudgedShare, probes_text
+
+    probes = [each for audit in audits for each in audit.probes]
+    return JudgedShare.of(audits).text + (f"; on hard data {probes_text(probes)}" if probes else "")
 
 
 def _shape_options(shapes: Sequence[str] | None) -> Iterator[str]:

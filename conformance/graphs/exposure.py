@@ -94,9 +94,18 @@ def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, t
     Raises:
         SubjectRefused: the subject failed.
     """
+    return run_each(backend, model, [inputs] * times)
+
+
+def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array]]) -> list[list[Any]]:
+    """Prepare a model and run it with the inputs of each run, and return the outputs of each run.
+
+    Raises:
+        SubjectRefused: the subject failed.
+    """
     try:
         prepared = backend.prepare(model, "CPU")
-        results = [list(prepared.run([array.copy() for array in inputs])) for _ in range(times)]
+        results = [list(prepared.run([array.copy() for array in inputs])) for inputs in runs]
     except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
         raise SubjectRefused(format_exception(error)) from None
     expected = model.graph.output

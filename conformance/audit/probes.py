@@ -1,0 +1,240 @@
+"""Probes: each distinct node of a model runs alone on hard values, and is judged.
+
+The values of a user seldom have ties, NaN, infinities, zeros of both signs, subnormal numbers or large numbers. The
+hard values come from the declaration of the operator. Constants, and operands that are indices, shapes or axes, keep
+the values of the model. Nodes are distinct if the operator, an attribute, or the type or the shape of an operand
+differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
+from conformance.declarations.tables import declarations
+from conformance.declarations.values import INTEGER_MODES, MODES, element_bits, elements
+from conformance.graphs.cutting import cut, part_of
+from conformance.graphs.exposure import Exposure, SubjectRefused, run_each
+from conformance.models.arrays import type_name
+from conformance.models.graphs import names_taken_by, subgraphs_of
+from conformance.models.inputs import required_input_names
+from conformance.models.types import MAIN_DOMAINS, normal_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import onnx
+
+    from conformance.declarations.tables import Declaration
+    from conformance.graphs.exposure import RecordedValues
+    from conformance.models.arrays import Array
+    from conformance.subjects.loading import Subject
+
+DEFAULT_PROBES = 5
+"""Number of probes of a node, unless the user chooses another one."""
+
+MAX_PROBED_ELEMENTS = 2**14
+"""Maximum number of elements of the operands and results of a node that is probed."""
+
+SPARSENESS = 64
+"""One element in so many is hard in a probe that keeps the other elements, so that most sums keep their numbers."""
+
+PROBE_MODES = ("hard without NaN", "halves", "hard", "only hard", "wide", "large")
+"""The modes of the elements of the first probes; further probes repeat them with other elements."""
+
+
+@dataclass(frozen=True)
+class ProbedNode:
+    """The judgement of a distinct node on hard values.
+
+    Attributes:
+        node: the judgement of the worst probe; its number and its name are those of the first such node.
+        nodes: the number of nodes of the model that are equal to it.
+        probes: the number of probes that were judged.
+        values: the values of the worst probe by name, if the node is wrong.
+    """
+
+    node: JudgedNode
+    nodes: int
+    probes: int
+    values: Mapping[str, Array] = field(default_factory=dict)
+
+
+def probe_nodes(
+    model: onnx.ModelProto,
+    recorded: RecordedValues,
+    subject: Subject,
+    count: int,
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[ProbedNode]:
+    """Run each distinct small node of a model alone on hard values, and judge it.
+
+    Args:
+        model: the model.
+        recorded: the values that the subject computed.
+        subject: the backend.
+        count: the number of probes of each node.
+        progress: is called with a text for the user.
+    """
+    groups: dict[Any, list[int]] = {}
+    for number, node in enumerate(model.graph.node) if count else ():
+        if _is_small(node, recorded) and _free_operands(model, node, recorded):
+            groups.setdefault(_configuration(node, recorded), []).append(number)
+    found = []
+    for place, numbers in enumerate(groups.values()):
+        progress(f"{place} of {len(groups)} distinct nodes probed")
+        probed = _probe(model, recorded, subject, numbers, count)
+        if probed is not None:
+            found.append(probed)
+    return found
+
+
+def _is_small(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
+    """Return whether a node has no subgraph, and known operands and results that are small tensors."""
+    names = [*names_taken_by(node), *filter(None, node.output)]
+    if any(name not in recorded.values for name in names) or any(True for _ in subgraphs_of(node)):
+        return False
+    arrays: list[Any] = [recorded.values[name] for name in names]
+    return all(isinstance(array, np.ndarray) for array in arrays) and (
+        sum(array.size for array in arrays) <= MAX_PROBED_ELEMENTS
+    )
+
+
+def _configuration(node: onnx.NodeProto, recorded: RecordedValues) -> tuple[Any, ...]:
+    """Return what distinguishes nodes: operator, attributes, and type, shape and source of each operand."""
+    attributes = sorted(attribute.SerializeToString(deterministic=True) for attribute in node.attribute)
+    operands = [
+        (recorded.values[name].dtype.str, recorded.values[name].shape, _is_constant(name, recorded)) if name else None
+        for name in node.input
+    ]
+    return node.domain, node.op_type, tuple(attributes), tuple(operands), len(node.output)
+
+
+def _is_constant(name: str, recorded: RecordedValues) -> bool:
+    return recorded.ways.get(name, Exposure.CONSTANT) is Exposure.CONSTANT
+
+
+def _declarations(model: onnx.ModelProto, node: onnx.NodeProto) -> list[Declaration]:
+    """Return the declarations of a node's operator that fit the model's opset."""
+    opset = next((each.version for each in model.opset_import if not normal_domain(each.domain)), 0)
+    if node.domain not in MAIN_DOMAINS:
+        return []
+    every = declarations().get(node.op_type, ())
+    fitting = [each for each in every if min(each.opsets_of(node.op_type)) <= opset]
+    return [each for each in fitting if len(each.inputs) >= len(node.input)] or fitting
+
+
+def _free_operands(model: onnx.ModelProto, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str]:
+    """Return the kind of elements of each operand that may have any elements, by name."""
+    found: dict[str, str] = {}
+    fitting = _declarations(model, node)
+    for place, name in enumerate(node.input):
+        if not name or name in found or _is_constant(name, recorded):
+            continue
+        kinds = [
+            kind
+            for declaration in fitting
+            for kind in declaration.value_kinds(declaration.operands()[min(place, len(declaration.inputs) - 1)].name)
+        ]
+        texts = [kind for kind in kinds if isinstance(kind, str)]
+        if texts and (place == 0 or len(texts) == len(kinds)) and _has_modes(recorded.values[name]):
+            found[name] = texts[0]
+    return found
+
+
+def _has_modes(array: Array) -> bool:
+    """Return whether elements of a type are drawn: numbers of the usual types."""
+    try:
+        return type_name(array.dtype) not in {"string", "complex64", "complex128"} and array.dtype.kind != "O"
+    except (KeyError, ValueError):
+        return False
+
+
+def probe_values(operator: str, name: str, array: Array, kind: str, number: int, hard: Sequence[float]) -> Array:
+    """Return the elements of an operand in a probe.
+
+    Args:
+        operator: the operator.
+        name: the name of the operand.
+        array: the elements that the model has.
+        kind: the kind of its elements.
+        number: the number of the probe.
+        hard: numbers that are hard for the operator.
+    """
+    text, mode = f"{operator}/{name}/{number}", PROBE_MODES[number % len(PROBE_MODES)]
+    if array.dtype.kind in "biu" or kind == "scale":
+        index = INTEGER_MODES.index("with limits") if array.dtype.kind in "iu" and kind != "small" else 0
+        return elements(text, array.dtype, array.shape, kind, index, hard)
+    if kind == "small":
+        return elements(text, array.dtype, array.shape, kind, number % 3, hard)
+    drawn = elements(text, array.dtype, array.shape, kind, MODES.index(mode), hard)
+    if mode != "hard without NaN":
+        return drawn
+    only = elements(text, array.dtype, array.shape, kind, MODES.index("only hard"), hard)
+    bits = element_bits(f"{text}/sparse", array.shape)
+    chosen = (bits % np.uint64(SPARSENESS) == 0) | (bits == bits.min(initial=bits.max(initial=0)))
+    return np.where(chosen & ~np.isnan(only.astype(np.float64)), only, array)
+
+
+def _probe(
+    model: onnx.ModelProto, recorded: RecordedValues, subject: Subject, numbers: Sequence[int], count: int
+) -> ProbedNode | None:
+    """Run the first of some equal nodes on hard values; None if it cannot be a model of its own."""
+    number, node = numbers[0], model.graph.node[numbers[0]]
+    single = cut(model, [number], recorded.values)
+    if single is None:
+        return None
+    kinds = _free_operands(model, node, recorded)
+    hard = [value for declaration in _declarations(model, node) for value in declaration.hard]
+    order = {name: place for place, name in enumerate(names_taken_by(node))}
+    probes = [
+        {
+            name: probe_values(node.op_type, f"X{order[name]}", array, kinds[name], probe, hard)
+            if name in kinds
+            else array
+            for name, array in single.inputs.items()
+        }
+        for probe in range(count)
+    ]
+    names = required_input_names(single.model.graph)
+    recorded.runs += 1
+    try:
+        results = run_each(subject.target, single.model, [[given[name] for name in names] for given in probes])
+    except SubjectRefused as refusal:
+        reason = f"the subject does not run the node alone on hard values: {refusal}"
+        return ProbedNode(_unjudged(number, node, reason), len(numbers), 0)
+    judged = [
+        (_judge(model, recorded, number, {**given, **_named(single.model, outputs)}), given)
+        for given, outputs in zip(probes, results, strict=True)
+    ]
+    worst, given = max(judged, key=lambda each: _rank(each[0]))
+    known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
+    done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
+    return ProbedNode(replace(worst, number=number), len(numbers), done, known)
+
+
+def _named(model: onnx.ModelProto, outputs: Sequence[Array]) -> dict[str, Array]:
+    return {value.name: array for value, array in zip(model.graph.output, outputs, strict=True)}
+
+
+def _judge(model: onnx.ModelProto, recorded: RecordedValues, number: int, values: Mapping[str, Array]) -> JudgedNode:
+    """Judge a node on other values of its operands and results."""
+    own = {name: array for name, array in recorded.values.items() if name in model.graph.node[number].input}
+    alone = replace(recorded, values={**own, **values})
+    (judged,) = judge_nodes(part_of(model, "probe", [number]), alone)
+    return judged
+
+
+def _unjudged(number: int, node: onnx.NodeProto, reason: str) -> JudgedNode:
+    name = node.name or node.output[0]
+    return JudgedNode(number, name, node.op_type, node.domain, NodeVerdict.NOT_JUDGED, reason)
+
+
+def _rank(node: JudgedNode) -> tuple[int, float]:
+    """Return a sort key: a wrong node is worst, then one below level `should`, then one with unspecified elements."""
+    order = (NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT, NodeVerdict.UNSPECIFIED, NodeVerdict.WRONG)
+    share = node.share if np.isfinite(node.share) else 1e300
+    return order.index(node.verdict) * 2 + (node.should_worst is not None), share

@@ -1,0 +1,150 @@
+"""Each distinct small node runs alone on hard values, apart from the judgement on the user's data."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from conformance.audit.judgement import NodeVerdict
+from conformance.audit.probes import PROBE_MODES, probe_values
+from conformance.audit.session import SubjectAudit, audit_subject
+from conformance.corpus.corpus import read_manifest
+from conformance.graphs.inputs import make_inputs, parse_shapes
+from conformance.graphs.reading import LoadedModel
+from conformance.subjects.loading import Subject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class AwayFromZero:
+    """A backend that rounds ties away from zero, which random inputs do not show."""
+
+    refuses_infinities = False
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        evaluator, names = ReferenceEvaluator(model), [node.op_type for node in model.graph.node]
+
+        class Prepared:
+            def run(self, inputs: list[Any]) -> list[Any]:
+                if cls.refuses_infinities and any(np.isinf(each).any() for each in inputs if each.dtype.kind == "f"):
+                    raise RuntimeError("no infinities")
+                with np.errstate(all="ignore"):
+                    results = evaluator.run(None, dict(zip(evaluator.input_names, inputs, strict=True)))
+                    if names == ["Round"]:
+                        X = inputs[0]
+                        results = [np.where(np.abs(X) < 100, np.trunc(X + np.copysign(np.float32(0.5), X)), X)]
+                return [np.asarray(each) for each in results]
+
+        return Prepared()
+
+
+class RefusesInfinities(AwayFromZero):
+    """The same backend, which raises an exception for an infinity."""
+
+    refuses_infinities = True
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with two equal nodes, a weight, and indices."""
+    nodes = [
+        helper.make_node("Mul", ["x", "w"], ["a"]),
+        helper.make_node("Round", ["a"], ["b"]),
+        helper.make_node("Round", ["x"], ["c"]),
+        helper.make_node("Gather", ["b", "i"], ["d"], axis=1),
+        helper.make_node("ArgMax", ["c"], ["e"], axis=1),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 40]),
+        helper.make_tensor_value_info("i", TensorProto.INT64, [3]),
+    ]
+    outputs = [
+        helper.make_tensor_value_info("d", TensorProto.FLOAT, [2, 3]),
+        helper.make_tensor_value_info("e", TensorProto.INT64, [2, 1]),
+    ]
+    weights = [numpy_helper.from_array(np.linspace(1, 2, 40, dtype=np.float32), "w")]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
+    file = tmp_path_factory.mktemp("probes") / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def audit(path: Path, backend: Any, probes: int = 5, **options: Any) -> SubjectAudit:
+    model = LoadedModel.read(path)
+    data = make_inputs(model.original.graph, parse_shapes(()), 0)
+    return audit_subject(model, Subject("test", "1", backend), data, probes=probes, **options)
+
+
+def test_probes_find_a_fault_that_the_users_data_do_not_show(path: Path) -> None:
+    found = audit(path, AwayFromZero)
+    assert found.wrong_nodes == []
+    (wrong,) = found.wrong_probes
+    assert (wrong.node.op_type, wrong.node.number, wrong.nodes, wrong.probes) == ("Round", 1, 2, 5)
+    assert wrong.node.worst is not None
+    assert abs(wrong.node.worst.value - wrong.node.worst.expected) == 1
+    assert found.has_faults
+
+
+def test_probes_judge_each_distinct_node_once_and_leave_open_what_the_page_leaves_open(path: Path) -> None:
+    found = audit(path, AwayFromZero)
+    verdicts = {each.node.op_type: each.node.verdict for each in found.probes}
+    assert len(verdicts) == len(found.probes)
+    assert {*verdicts} == {"Mul", "Round", "Gather", "ArgMax"}
+    assert verdicts["ArgMax"] is NodeVerdict.UNSPECIFIED
+    assert verdicts["Mul"] is verdicts["Gather"] is NodeVerdict.CORRECT
+
+
+def test_probes_of_a_refusing_subject_are_not_judged(path: Path) -> None:
+    found = audit(path, RefusesInfinities)
+    reasons = {each.node.op_type: each.node.reason for each in found.probes if not each.probes}
+    assert "no infinities" in reasons["Mul"]
+    assert found.wrong_probes == []
+    assert not found.has_faults
+
+
+def test_wrong_probe_becomes_a_case(path: Path) -> None:
+    found = audit(path, AwayFromZero, makes_cases=True)
+    assert [case.id for case in found.cases] == ["test_audit_model_1_round"]
+
+
+def test_probe_values_keep_most_elements_of_a_sparse_probe_and_types_and_shapes() -> None:
+    X = np.linspace(-1, 1, 2000, dtype=np.float32).reshape(2, 1000)
+    for number in range(len(PROBE_MODES)):
+        drawn = probe_values("Exp", "X", X, "number", number, [88.7])
+        assert (drawn.dtype, drawn.shape) == (X.dtype, X.shape)
+    sparse = probe_values("Exp", "X", X, "number", 0, [88.7])
+    assert 0.9 < (sparse == X).mean() < 1
+    assert not np.isnan(sparse).any()
+    bits = probe_values("Not", "X", np.zeros(50, bool), "number", 0, [])
+    assert {*bits.tolist()} == {True, False}
+
+
+def test_audit_command_keeps_hard_data_apart_from_the_users_data(command: Any, path: Path, tmp_path: Path) -> None:
+    backend = f"{__name__}:AwayFromZero"
+    options = (
+        "--no-isolation",
+        "--json",
+        tmp_path / "a.json",
+        "--html",
+        tmp_path / "a.html",
+        "--output",
+        tmp_path / "o",
+    )
+    ended = command("audit", path, "-b", backend, *options)
+    assert ended.status == 1
+    document = json.loads((tmp_path / "a.json").read_text())["audits"][0]
+    assert {node["verdict"] for node in document["nodes"]} == {"correct"}
+    assert [each["nodes"] for each in document["probes"] if each["verdict"] == "wrong"] == [2]
+    assert "On hard data" in (tmp_path / "a.html").read_text()
+    assert [*read_manifest(tmp_path / "o").cases] == ["test_audit_model_1_round"]
+    ended = command("audit", path, "-b", backend, "--no-isolation", "--probes", 0, "--json", tmp_path / "b.json")
+    assert ended.status == 0
+    assert json.loads((tmp_path / "b.json").read_text())["audits"][0]["probes"] == []
