@@ -319,7 +319,7 @@ def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
         source += f", composed over {1 + len(node.together)} nodes"
     function = FUNCTIONS.get(node.op_type.lower())
     if function is not None:
-        source += f", {function.ulps(is_strict=level is Level.SHOULD):g} ULP of the function"
+        source += f", {function.ulps(node.type, is_strict=level is Level.SHOULD):g} ULP of the function"
     if node.op_type in FORMS:
         forms = [form.formula for form in FORMS[node.op_type] if level is Level.MUST or form.level is Level.SHOULD]
         source += f", for the forms {' and '.join(forms)}"

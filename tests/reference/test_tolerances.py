@@ -489,3 +489,51 @@ def test_sum_of_random_fractions_is_within_both_bounds() -> None:
         for column in RANDOM.permutation(count):
             total = total + X[:, column]
         assert passes(total, tensor, Level.SHOULD)
+
+
+# Functions and constants of a type
+
+
+@pytest.mark.parametrize(
+    ("op_type", "function", "ulps"), [("Tanh", mpmath.tanh, 2), ("Erf", mpmath.erf, 4), ("Exp", mpmath.exp, 2)]
+)
+def test_functions_of_float16_have_the_limits_of_half_precision(
+    op_type: str, function: Callable[[float], Any], ulps: int
+) -> None:
+    X = np.linspace(-3, 3, 100).astype(H)
+    (tensor,) = enclose(op_type, X)
+    exact = np.array([float(function(float(x))) for x in X])
+    near, far = (np.nextafter(exact.astype(H), H(INF)), exact.astype(H) + 2 * (ulps + 1) * np.spacing(exact.astype(H)))
+    assert passes(exact.astype(H), tensor, Level.SHOULD)
+    assert passes(near.astype(H), tensor)
+    visible = np.abs(exact) > 2.0**-8
+    assert not admissible_mask(far.astype(H), tensor)[visible].any()
+
+
+def test_gelu_in_double_has_no_constant_in_float() -> None:
+    X = RANDOM.normal(0, 1, 50)
+    (tensor,) = enclose("Gelu", X)
+    wanted = np.array([float(x * (1 + mpmath.erf(x / mpmath.sqrt(2))) / 2) for x in X])
+    narrow = np.array([x * (1 + mpmath.erf(x * float(F(0.5**0.5)))) / 2 for x in X], D)
+    assert passes(wanted, tensor)
+    assert admissible_mask(narrow, tensor).mean() < 0.1
+
+
+def test_integers_divided_by_zero_are_open_and_others_are_not() -> None:
+    A, B = np.int32([7, -7, 7]), np.int32([2, 2, 0])
+    for op_type, wanted in (("Div", [3, -3]), ("Mod", [1, 1])):
+        (tensor,) = enclose(op_type, A, B)
+        assert unspecified(tensor) == [False, False, True]
+        assert tensor.value[:2].tolist() == wanted
+
+
+def test_softmax_does_not_count_the_error_of_the_largest_element() -> None:
+    X = Enclosure(np.array([[0.0, 1.0]]), np.full((1, 2), 1e-4), np.dtype(F))
+    (tensor,) = enclose("Softmax", X)
+    assert (tensor.error < 2.1e-4 * tensor.value).all()
+
+
+def test_thresholded_relu_of_nan_is_zero_for_the_oracle_too() -> None:
+    from one_node_models import reference_output
+
+    assert reference_output("ThresholdedRelu", F([NAN, -INF, 2.0])).tolist() == [0.0, 0.0, 2.0]

@@ -66,7 +66,7 @@ def tanh(X: Enclosure) -> Enclosure:
 
 def sigmoid(X: Enclosure) -> Enclosure:
     """Return 1 / (1 + Exp(-X)). The form with Tanh has an absolute error far below 0."""
-    ulps = FUNCTIONS["exp"].ulps(is_strict=is_strict())
+    ulps = X.ulps_of("exp")
     with np.errstate(all="ignore"):
         return admit(
             "Sigmoid",
@@ -110,7 +110,7 @@ def gelu(X: Enclosure, *, approximate: str = "none") -> Enclosure:
     if approximate == "tanh":
         cubic = X + 0.044715 * (X * X * X)
         return 0.5 * (X * (1.0 + tanh(math.sqrt(2 / math.pi) * cubic)))
-    return 0.5 * (X * (1.0 + _erf(math.sqrt(0.5) * X)))
+    return 0.5 * (X * (1.0 + _erf(X.constant(math.sqrt(0.5), may_be_float=False) * X)))
 
 
 def _erf(X: Enclosure) -> Enclosure:
@@ -256,7 +256,7 @@ def _power(X: Enclosure, exponent: Array, power: Enclosure) -> Enclosure:
     with np.errstate(all="ignore"):
         log_of_power = np.abs(exponent * np.log(np.abs(X.value)))
     log_of_power = np.where(np.isfinite(log_of_power), log_of_power, 0.0)
-    ulps = FUNCTIONS["pow"].ulps(is_strict=is_strict())
+    ulps = power.ulps_of("pow")
     roundings = np.maximum(2 * ulps, np.maximum(np.abs(exponent), 4 * log_of_power))
     return power.with_roundings(roundings, np.broadcast_to(X.error == 0, power.shape))
 

@@ -27,8 +27,15 @@ if TYPE_CHECKING:
 
 def softmax(X: Enclosure, axes: Sequence[int]) -> Enclosure:
     """Return Exp(X) / ReduceSum(Exp(X)) along some axes, with the largest element subtracted first."""
-    E = exp(X - X.extreme(axes, largest=True, keepdims=True))
+    E = exp(X - _shift(X, axes))
     return _beside_infinity(X, E / E.sum(axes, keepdims=True), axes)
+
+
+def _shift(X: Enclosure, axes: Sequence[int]) -> Enclosure:
+    """Return the largest elements along some axes. They cancel in Softmax, and so do their errors."""
+    largest = X.extreme(axes, largest=True, keepdims=True)
+    is_finite = np.isfinite(largest.value) & np.isfinite(largest.error)
+    return replace(largest, error=np.where(is_finite, 0.0, largest.error))
 
 
 def _beside_infinity(X: Enclosure, Y: Enclosure, axes: Sequence[int]) -> Enclosure:

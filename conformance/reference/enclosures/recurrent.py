@@ -33,17 +33,19 @@ if TYPE_CHECKING:
     Step = Callable[[Enclosure, tuple[Enclosure, ...]], tuple[Enclosure, ...]]
     """A function of the input of one step (batch_size, input_size) and the state, which returns the new state."""
 
-ACTIVATIONS: Mapping[str, Activation] = {
-    "Sigmoid": sigmoid,
-    "Tanh": tanh,
-    "Relu": relu,
-    "Softsign": softsign,
-    "Softplus": softplus_of_page,
-    "HardSigmoid": lambda X: hard_sigmoid(X, float(np.float32(0.2)), 0.5),
-    "LeakyRelu": lambda X: leaky_relu(X, float(np.float32(0.01))),
-    "Elu": lambda X: elu(X, 1.0),
+ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ...]]] = {
+    "Sigmoid": (sigmoid, ()),
+    "Tanh": (tanh, ()),
+    "Relu": (relu, ()),
+    "Softsign": (softsign, ()),
+    "Softplus": (softplus_of_page, ()),
+    "LeakyRelu": (leaky_relu, (float(np.float32(0.01)),)),
+    "Elu": (elu, (1.0,)),
+    "HardSigmoid": (hard_sigmoid, (float(np.float32(0.2)), 0.5)),
+    "ScaledTanh": (lambda X, alpha, beta: alpha * tanh(beta * X), (None, None)),
+    "Affine": (lambda X, alpha, beta: add(multiply(X.constant(alpha), X), X.constant(beta)), (None, None)),
 }
-"""The activations with the defaults of the operators of the same names."""
+"""The activations, and the defaults of the numbers alpha and beta that they take, which are those of the operators."""
 
 DIRECTIONS: Mapping[str, tuple[int, ...]] = {"forward": (1,), "reverse": (-1,), "bidirectional": (1, -1)}
 """The order in which the steps of each direction are taken: 1 from the first, -1 from the last."""
@@ -53,26 +55,39 @@ def _activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Ac
     """Return the activations of one direction, whose operands `clip` limits.
 
     Raises:
-        Unsupported: an activation is unknown, or has parameters: the page does not state which one takes them.
+        Unsupported: an activation is unknown, or the numbers of activations have two readings.
     """
-    names = _names(node, direction, defaults)
+    chosen, limit = _unlimited_activations(node, direction, defaults), float(node.attributes.get("clip", 0.0))
+    return [partial(_clipped, limit, each) for each in chosen] if limit > 0 else chosen
+
+
+def _unlimited_activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Activation]:
+    names: list[str] = node.attributes.get("activations", list(defaults) * 2)
     if any(name not in ACTIVATIONS for name in names):
-        raise Unsupported(f"{node.op_type} with the activations {', '.join(names)}")
-    if "activation_alpha" in node.attributes or "activation_beta" in node.attributes:
-        raise Unsupported(f"{node.op_type} with parameters of activations")
-    limit = float(node.attributes.get("clip", 0.0))
-    chosen = [ACTIVATIONS[name] for name in names]
-    if limit > 0:
-        return [partial(_clipped, limit, each) for each in chosen]
+        raise Unsupported(f"{node.op_type} with the activations {names}")
+    numbers = [list(ACTIVATIONS[name][1]) for name in names]
+    for place, attribute in enumerate(("activation_alpha", "activation_beta")):
+        given = list(node.attributes.get(attribute, []))
+        takers = [each for each in numbers if len(each) > place]
+        # the values are consumed by the activations that take one, or there is one for each activation
+        if len(given) not in (0, len(takers), len(names)):
+            raise Unsupported(f"{node.op_type} with {len(given)} values of {attribute} for {len(takers)} activations")
+        for each, value in zip(numbers if len(given) == len(names) else takers, given, strict=False):
+            if len(each) > place:
+                each[place] = float(value)
+    known = [[number for number in each if number is not None] for each in numbers]
+    if known != numbers:
+        raise Unsupported(f"{node.op_type} with an activation without its numbers")
+    here = slice(len(defaults) * direction, len(defaults) * (direction + 1))
+    chosen = [partial(_with_numbers, ACTIVATIONS[name][0], each) for name, each in zip(names, known, strict=True)]
     return [
         partial(_open_at_nan, each) if name in UNSPECIFIED_NAN else each
-        for name, each in zip(names, chosen, strict=True)
+        for name, each in zip(names[here], chosen[here], strict=True)
     ]
 
 
-def _names(node: Node, direction: int, defaults: Sequence[str]) -> list[str]:
-    names: list[str] = node.attributes.get("activations", list(defaults) * 2)
-    return names[len(defaults) * direction :][: len(defaults)]
+def _with_numbers(function: Callable[..., Enclosure], numbers: Sequence[float], X: Enclosure) -> Enclosure:
+    return function(X, *numbers)
 
 
 def _open_at_nan(activation: Activation, X: Enclosure) -> Enclosure:
@@ -105,7 +120,7 @@ def _lstm_step(node: Node, direction: int, weights: _Weights, peepholes: Enclosu
     is_coupled, limit = bool(node.attributes.get("input_forget", 0)), float(node.attributes.get("clip", 0.0))
     cell_of_page = h
     if limit > 0:
-        h = ACTIVATIONS[_names(node, direction, ("Sigmoid", "Tanh", "Tanh"))[2]]
+        h = _unlimited_activations(node, direction, ("Sigmoid", "Tanh", "Tanh"))[2]
     P = [None] * 3 if peepholes is None else _split(peepholes, 3)
 
     def gate(sums: Enclosure, peephole: Enclosure | None, C: Enclosure) -> Enclosure:

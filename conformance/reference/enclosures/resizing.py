@@ -166,34 +166,44 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> En
     With `antialias`, a kernel is as wide as the scale requires. Places outside of the tensor have the elements of its
     border, or no weight with `exclude_outside`.
     """
-    stretch = min(scale, 1.0) if node.attributes.get("antialias", 0) else 1.0
-    reach = int(np.ceil((2 if node.attributes["mode"] == "cubic" else 1) / stretch))
-    places = np.floor(x).astype(int)[:, np.newaxis] + np.arange(1 - reach, reach + 1)
-    distances = np.abs(x[:, np.newaxis] - places) * stretch
-    if node.attributes["mode"] == "cubic":
-        weights = cubic_weights(distances, float(node.attributes.get("cubic_coeff_a", -0.75)))
-    else:
-        weights = np.maximum(0.0, 1 - distances)
-    if node.attributes.get("exclude_outside", 0):
-        weights = np.where((places >= 0) & (places < X.shape[axis]), weights, 0.0)
-    # the slope of a kernel is below 2, and its weights are computed in float
-    error = 16 * (np.abs(x)[:, np.newaxis] + 1) * 2.0**-24 * (distances < 2.01)
-    clipped = np.clip(places, 0, X.shape[axis] - 1)
+    given, size = node.attributes, X.shape[axis]
+    stretch = min(scale, 1.0) if given.get("antialias", 0) else 1.0
+    reach = int(np.ceil((2 if given["mode"] == "cubic" else 1) / stretch))
 
-    total = weights.sum(axis=1, keepdims=True)
-    matrices = []
-    for part in (weights / total, np.abs(weights / total), error / np.abs(total)):
-        matrix = np.zeros((x.size, X.shape[axis]))
-        np.add.at(matrix, (np.arange(x.size)[:, np.newaxis], clipped), part)
-        matrices.append(matrix)
-    W, magnitudes, errors = matrices
+    def weigh(x: Array) -> Array:
+        """Return the weights of all elements along the axis for coordinates."""
+        places = np.floor(x).astype(int)[:, np.newaxis] + np.arange(-reach, reach + 2)
+        distances = np.abs(x[:, np.newaxis] - places) * stretch
+        if given["mode"] == "cubic":
+            weights = cubic_weights(distances, float(given.get("cubic_coeff_a", -0.75)))
+        else:
+            weights = np.maximum(0.0, 1 - distances)
+        if given.get("exclude_outside", 0):
+            weights = np.where((places >= 0) & (places < size), weights, 0.0)
+        matrix = np.zeros((2, x.size, size))
+        clipped = np.clip(places, 0, size - 1)
+        for part, each in zip(matrix, (weights, np.abs(weights)), strict=True):
+            np.add.at(part, (np.arange(x.size)[:, np.newaxis], clipped), each)
+        return np.asarray(matrix / weights.sum(axis=1, keepdims=True))
 
     def combine(matrix: Array, values: Array) -> Array:
         return np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis)
 
+    # a coordinate has a few roundings in float, and a weight as many as its polynomial
+    shift = COORDINATE_ROUNDINGS * 2.0**-24 * (np.abs(x) + 1)
+    W, magnitudes = weigh(x)
     with np.errstate(all="ignore"):
-        spread = combine(magnitudes, X.error) + combine(errors, X.magnitude)
-        return X.from_terms(combine(W, X.value), combine(magnitudes, X.magnitude), spread, 2 * reach + 2)
+        value, total = combine(W, X.value), combine(magnitudes, X.magnitude)
+        moved = [np.abs(combine(weigh(x + sign * shift)[0] - W, X.value)) for sign in (-1, 1)]
+        spread = combine(magnitudes, X.error) + 1.5 * np.maximum(*moved) + WEIGHT_ROUNDINGS * 2.0**-24 * total
+        return X.from_terms(value, total, spread, 2 * reach + 2)
+
+
+COORDINATE_ROUNDINGS = 4
+"""Roundings of a coordinate, relative to the coordinate plus 1."""
+
+WEIGHT_ROUNDINGS = 8
+"""Roundings of a weight of the triangle or of the cubic kernel, relative to the weights."""
 
 
 def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Array]) -> Enclosure:

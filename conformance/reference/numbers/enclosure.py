@@ -174,14 +174,15 @@ class Enclosure:
         error = np.where(np.isnan(exact.value), 0.0, np.where(np.isinf(exact.value), np.inf, half))
         return cls(exact.value, error, exact.dtype)
 
-    def constant(self, number: float) -> Enclosure:
+    def constant(self, number: float, *, may_be_float: bool = True) -> Enclosure:
         """Return a number of the formula, to combine with this tensor: itself, or rounded to the type.
 
-        At level `must` it may also be rounded to float, as functions of schemas and many kernels have it.
+        At level `must` it may also be rounded to float, as functions of schemas and many kernels have it, unless the
+        function body of the schema computes the number in the type.
         """
         value = np.array(float(number))
         with np.errstate(all="ignore"):
-            types = (self.dtype,) if is_strict() else (self.dtype, np.dtype(np.float32))
+            types = (self.dtype,) if is_strict() or not may_be_float else (self.dtype, np.dtype(np.float32))
             rounded = (float(value.astype(dtype)) for dtype in types)
             error = max(0.0 if other == value else abs(other - float(value)) for other in rounded)
         return Enclosure(value, np.array(error), self.dtype)
@@ -283,7 +284,11 @@ class Enclosure:
 
     def named(self, name: str, function: Callable[[Array], Array]) -> Enclosure:
         """Return the results of a monotone function with the admissible error of `tolerances.FUNCTIONS[name]`."""
-        return self.apply(function, FUNCTIONS[name].ulps(is_strict=is_strict()))
+        return self.apply(function, self.ulps_of(name))
+
+    def ulps_of(self, name: str) -> float:
+        """Return the admissible error of a function in ULP of its result in the type of the tensor."""
+        return FUNCTIONS[name].ulps(format_of(self.dtype).name, is_strict=is_strict())
 
     def with_roundings(self, roundings: Array, has_exact_operands: Array) -> Enclosure:
         """Return the tensor as the result of a function with a number of roundings for each element."""

@@ -231,7 +231,7 @@ ELEMENTWISE: Mapping[str, Evaluation] = {
     "Round": ElementwiseFormula(round_half_even),
     "Sign": ElementwiseFormula(lambda X: np.where(X > 0, 1, np.where(X < 0, -1, X))),
     "LeakyRelu": ElementwiseFormula(lambda X, alpha: np.where(X < 0, alpha * X, X), 3, {"alpha": 0.01}),
-    "ThresholdedRelu": ElementwiseFormula(lambda X, alpha: np.where(alpha < X, X, 0 * X), 0, {"alpha": 1.0}),
+    "ThresholdedRelu": ElementwiseFormula(lambda X, alpha: np.where(alpha < X, X, 0), 0, {"alpha": 1.0}),
     "Elu": ElementwiseFormula(_elu, MANY_ROUNDINGS, {"alpha": 1.0}),
     "Selu": ElementwiseFormula(
         _selu, MANY_ROUNDINGS, {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}

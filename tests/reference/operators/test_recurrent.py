@@ -74,6 +74,24 @@ def test_lstm_that_ignores_the_clip_is_outside(arrays: list[Any]) -> None:
     assert not admissible_mask(ignored.astype(np.float32), Y.moved(lambda y: y[:, 0, 0])).all()
 
 
-def test_activations_with_parameters_are_not_judged(arrays: list[Any]) -> None:
-    with pytest.raises(Unsupported):
-        enclose_lstm(arrays, activations=["HardSigmoid", "Tanh", "Tanh"], activation_alpha=[0.3])
+@pytest.mark.parametrize("alphas", [[0.3], [0.3, 9.0, 9.0]])
+def test_activations_take_their_numbers_in_order(arrays: list[Any], alphas: list[float]) -> None:
+    X, W, R, B = (
+        array.astype(float)[..., 0, :] if k == 0 else array[0].astype(float) for k, array in enumerate(arrays)
+    )
+    H = C = np.zeros(HIDDEN)
+    Y = enclose_lstm(arrays, activations=["HardSigmoid", "Tanh", "Tanh"], activation_alpha=alphas)[0]
+    for step, x in enumerate(X):
+        sums = W @ x + R @ H + B[: 4 * HIDDEN] + B[4 * HIDDEN :]
+        i, o, f, c = np.split(sums, 4)
+        gate_i, gate_o, gate_f = (np.clip(float(np.float32(0.3)) * part + 0.5, 0, 1) for part in (i, o, f))
+        C = gate_f * C + gate_i * np.tanh(c)
+        H = gate_o * np.tanh(C)
+        assert admissible_mask(H.astype(np.float32), Y.moved(lambda y, t=step: y[t, 0, 0])).all()
+
+
+def test_activations_with_too_few_numbers_are_not_judged(arrays: list[Any]) -> None:
+    names = ["HardSigmoid", "LeakyRelu", "Elu"]
+    for given in ({"activation_alpha": [0.3, 0.2]}, {"activations": ["Affine", "Tanh", "Tanh"]}):
+        with pytest.raises(Unsupported):
+            enclose_lstm(arrays, **{"activations": names} | given)
