@@ -127,12 +127,13 @@ def _error_lines(audit: SubjectAudit) -> Iterator[str]:
     width = max(len("largest errors"), *(len(name) for name, _ in rows))
     yield f"  {'largest errors':{width}}  of the node  since the inputs"
     for name, node in rows:
-        yield f"  {name:{width}}  {node.introduced:11.2g}  {node.accumulated:16.2g}  {origin_text(audit, node)}"
+        own = "-" if node.verdict is NodeVerdict.NOT_JUDGED else f"{node.introduced:.2g}"
+        yield f"  {name:{width}}  {own:>11}  {node.accumulated:16.2g}  {origin_text(audit, node)}".rstrip()
 
 
 def origin_text(audit: SubjectAudit, node: JudgedNode) -> str:
     """Return where the error of a node comes from; an empty text if that is not known."""
-    if node.origin is None or not node.accumulated:
+    if node.origin is None or not node.accumulated or node.verdict is NodeVerdict.NOT_JUDGED:
         return ""
     if node.origin == node.number:
         return "introduced here"

@@ -342,12 +342,15 @@ class _SegmentJudgement:
 def _decisive_judgement(judgements: Iterable[_SegmentJudgement | None]) -> _SegmentJudgement | None:
     """Return the judgement that counts: the mildest one, and of these that of the smallest segment.
 
-    Segments before one that cannot be judged do not count. The result is None if the last cannot be judged.
+    Segments before one whose values the subject does not return in one run do not count. The result is None if that is
+    the last segment. A segment that the reference cannot compute explains nothing, and is skipped.
     """
     mildest: _SegmentJudgement | None = None
     for judgement in judgements:
         if judgement is None:
             mildest = None
+        elif judgement.node.verdict is NodeVerdict.NOT_JUDGED and not judgement.node.elements:
+            continue
         elif mildest is None or _fault_rank(judgement.node) < _fault_rank(mildest.node):
             mildest = judgement
         if mildest is not None and not _fault_rank(mildest.node):
@@ -481,8 +484,9 @@ class _Confirmation:
         """Yield the judgements of a node, each with more operands that the runtime may have passed to it.
 
         First the node is judged alone, then together with more and more nodes before it. In a wider segment, nodes of
-        float16 and bfloat16 are computed in float, and then also with constants that are folded. A judgement is None if
-        the subject does not return the values around the segment in one run.
+        float16 and bfloat16 are computed in float. For the bounds of level `should`, constants of a narrow type may
+        also be folded; those of level `must` contain this. A judgement is None if the subject does not return the
+        values around the segment in one run.
 
         Args:
             number: the number of the node.
@@ -506,7 +510,7 @@ class _Confirmation:
                 yield self._judge(numbers, {}, hidden)
             if exposed is not None and self._has_narrow_segment(numbers, hidden):
                 yield self._judge(numbers, exposed, hidden, keeps_float=True)
-                if folded := self._folded_constants(numbers):
+                if not is_wrong and (folded := self._folded_constants(numbers)):
                     yield self._judge(numbers, exposed, hidden, keeps_float=True, folded=folded)
             fused = self._exposed_operands(number, names) if is_fused else ()
             operands = {*grouped, *fused, *(rounded if is_wrong else ())} - results

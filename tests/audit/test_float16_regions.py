@@ -328,3 +328,18 @@ def test_hard_swish_of_four_nodes_may_be_computed_in_one_kernel(tmp_path: Path, 
     x[0, :8] = F(-3) + np.arange(1, 9, dtype=F) * F(0.003)
     result = audit_subject(model, Subject("fuses", "1", backend), InputSet("given", (x,)))
     assert [node.name for node in result.wrong_nodes] == ([] if limit == 6 else ["y"])
+
+
+def test_fault_after_a_node_that_a_region_cannot_judge_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference has no bounds for a power of an inexact negative number."""
+    monkeypatch.setitem(KERNELS, "Pow", np.power)
+    names = [("MatMul", "x", "w", "m"), ("Pow", "m", "two", "p"), ("Add", "p", "m", "a"), ("Mul", "a", "s", "y")]
+    nodes = [helper.make_node(op_type, [*inputs], [output], name=output) for op_type, *inputs, output in names]
+    random = np.random.default_rng(4)
+    constants = {"w": random.standard_normal((16, 16)), "two": np.full((1,), 2), "s": np.full((1,), 0.8)}
+    halves = {name: array.astype(H) for name, array in constants.items()}
+    model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT16, nodes, halves)
+    assert not audit(model, KeepsFloat()).wrong_nodes
+    assert [node.name for node in audit(model, KeepsFloat({"y": lambda a, _: 0 * a})).wrong_nodes] == ["y"]
