@@ -15,7 +15,7 @@ with different answers, between which all releases are unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from packaging.version import Version
 
 from conformance.blame.comparison import Failure, run_model
 from conformance.blame.difference import find_difference
-from conformance.blame.verdict import BlameOutcome, enclose_outputs, judge, output_share
+from conformance.blame.verdict import BlameOutcome, enclose_outputs, is_judged, judge, output_share
 from conformance.environments.registry import list_environments
 from conformance.environments.requirements import find_requirements
 from conformance.errors import ConformanceError, UsageError
@@ -72,11 +72,13 @@ class ReleaseAnswer:
         answer: the answer.
         text: the failure, or the reason why the answer is unknown, in one line.
         packages: packages of the environment, as `name==version`.
+        runs: whether the release computes the outputs, although they are not judged.
     """
 
     answer: FaultPresence
     text: str = ""
     packages: tuple[str, ...] = ()
+    runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,15 +107,25 @@ class ReleaseSearch:
         observe: tests one release.
         hints: releases that are tested first if the ends have equal answers.
         observations: the answers so far, by release.
+        settle: returns an answer as it is after the fault is known.
     """
 
     releases: Sequence[str]
     observe: Callable[[str], ReleaseAnswer]
     hints: Sequence[str] = ()
     observations: dict[str, ReleaseAnswer] = field(default_factory=dict)
+    settle: Callable[[ReleaseAnswer], ReleaseAnswer] = lambda answer: answer
 
     def run(self) -> list[Change]:
         """Return the changes that were found, the oldest first; empty if all known answers are equal."""
+        changes = self._search()
+        settled = {release: self.settle(found) for release, found in self.observations.items()}
+        if settled == self.observations:
+            return changes
+        self.observations = settled
+        return self.run()
+
+    def _search(self) -> list[Change]:
         last = len(self.releases) - 1
         high = self._find_known(range(last, -1, -1))
         if high is None:
@@ -159,7 +171,7 @@ class ReleaseSearch:
     def _answer(self, number: int) -> FaultPresence:
         release = self.releases[number]
         if release not in self.observations:
-            self.observations[release] = self.observe(release)
+            self.observations[release] = self.settle(self.observe(release))
         return self.observations[release].answer
 
     def _bisect(self, low: int, high: int) -> Change:
@@ -205,11 +217,16 @@ class Fault:
 
     Attributes:
         cause: the cause of the failure, without numbers.
-        outputs: the outputs that are wrong, or the checks that are violated.
+        outputs: the outputs that are wrong, or the checks that are violated; empty if the release computes none.
     """
 
     cause: str
     outputs: frozenset[str]
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the release has the fault that it computes no outputs."""
+        return bool(self.cause) and not self.outputs
 
 
 @dataclass
@@ -239,6 +256,8 @@ class Question:
             return ReleaseAnswer(FaultPresence.UNKNOWN, error.problem.strip().partition("\n")[0])
         if found is None:
             return ReleaseAnswer(FaultPresence.UNKNOWN, text, packages)
+        if found is NOT_JUDGED:
+            return ReleaseAnswer(FaultPresence.UNKNOWN, text, packages, runs=True)
         if not found.cause:
             return ReleaseAnswer(FaultPresence.LACKS, text, packages)
         if self.fault is None:
@@ -247,16 +266,26 @@ class Question:
             return ReleaseAnswer(FaultPresence.HAS, text, packages)
         return ReleaseAnswer(FaultPresence.UNKNOWN, f"fails in another way: {text}", packages)
 
+    def settle(self, answer: ReleaseAnswer) -> ReleaseAnswer:
+        """Return an answer with the fault known: a release whose outputs are not judged lacks the fault of a crash."""
+        if answer.runs and answer.answer is FaultPresence.UNKNOWN and self.fault is not None and self.fault.is_failure:
+            return replace(answer, answer=FaultPresence.LACKS)
+        return answer
+
     def _test(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
         """Run a release; return its fault, a text, and the packages of its environment.
 
-        The fault has no cause if the release does not fail. It is None if the release does not show whether it fails.
+        The fault has no cause if the release does not fail, and is `NOT_JUDGED` if nobody judged its outputs. It is
+        None if the release does not show whether it fails.
         """
         raise NotImplementedError
 
 
 NO_FAULT = Fault("", frozenset())
 """Stands for a release that does not fail."""
+
+NOT_JUDGED = Fault("", frozenset({"not judged"}))
+"""Stands for a release that computes outputs, of which it is not known whether they are right."""
 
 
 @dataclass
@@ -429,7 +458,8 @@ class ModelQuestion(Question):
     """Asks for the fault that a model shows: an output outside of its bound, or a failure.
 
     With one subject, the outputs are compared with the reference. With another subject or with a graph optimizer, both
-    answers are compared, and a difference counts if the reference does not admit it, or cannot judge it.
+    answers are compared. A difference counts if the reference does not admit it. A failure counts without the
+    reference.
 
     Attributes:
         request: the model, its inputs and the subjects; the subject with releases is `named`.
@@ -455,14 +485,15 @@ class ModelQuestion(Question):
                 if found.failure:
                     return Fault(found.message.partition(":")[0], frozenset()), found.message, subject.packages
                 expected = enclose_outputs(case)
-                shares = [output_share(a, b) for a, b in zip(found.outputs, expected.values(), strict=True)]
-                judged += sum(share is not None for share in shares)
+                pairs = list(zip(found.outputs, expected.values(), strict=True))
+                shares = [output_share(*pair) for pair in pairs]
+                judged += sum(is_judged(*pair) for pair in pairs)
                 wrong |= {name for name, share in zip(expected, shares, strict=True) if share is not None and share > 1}
         if wrong:
             text = f"{', '.join(sorted(wrong))} outside of the bound"
             return Fault("an output is outside of its bound", frozenset(wrong)), text, subject.packages
         if not judged:
-            return None, "the reference cannot compute the outputs", subject.packages
+            return NOT_JUDGED, "the reference cannot compute the outputs", subject.packages
         return NO_FAULT, "all outputs are within their bounds", subject.packages
 
     def _test_difference(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
@@ -480,6 +511,8 @@ class ModelQuestion(Question):
                 names = [value.name for value in case.model.graph.output]
                 difference = find_difference(names, *answers)
                 verdict = judge(comparison, case, difference, answers)
+                if verdict.outcome is BlameOutcome.NOT_JUDGED and not any(difference.failures):
+                    return NOT_JUDGED, f"{verdict.outcome}: {verdict.reason}", packages
                 if difference and verdict.outcome not in _ADMITTED:
                     outputs = frozenset(each.name for each in difference.outputs)
                     cause = " ".join((str(verdict.outcome), *difference.kind))

@@ -212,6 +212,14 @@ def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) 
     return float(find_distances(actual, expected, has_signed_zeros=has_signed_zeros).shares.max(initial=0.0))
 
 
+def is_judged(actual: Any, expected: Any) -> bool:
+    """Return whether an output is outside of its bounds, or has an element that a wrong value would make wrong."""
+    share = output_share(actual, expected)
+    if share is None or share > 1 or not isinstance(expected, Enclosure) or not actual.size:
+        return share is not None
+    return bool(find_distances(actual, expected).is_judged.any())
+
+
 def _are_apart(first: Any, second: Any) -> bool | None:
     """Return whether two enclosures have no common value; None if this cannot be judged."""
     if isinstance(first, str) or isinstance(second, str):

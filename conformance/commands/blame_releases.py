@@ -175,7 +175,9 @@ def _search(
         candidates |= _index_releases(named, options.range)
     releases_in_range(named, options.range, candidates)
     known = {*candidates, *stored_releases(options.store, named)}  # some may have no environment; they are unknown
-    search = ReleaseSearch(releases_in_range(named, options.range, known), question.observe, hints)
+    search = ReleaseSearch(
+        releases_in_range(named, options.range, known), question.observe, hints, settle=question.settle
+    )
     changes = search.run()
     for line in report_lines(named, search, changes):
         options.echo(line)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from fake_subject import correct, wrong_abs
+from fake_subject import correct, wrong_abs, wrong_transform
 from onnx import TensorProto, helper
 from refusals import assert_raises
 
@@ -166,6 +166,9 @@ class FakeReleases:
     1.0 is right, 1.1 refuses the operator, and from 1.2 on the sign is wrong.
     """
 
+    def __init__(self, backends=None):
+        self._backends = backends
+
     @contextmanager
     def open(self, *names):
         yield [
@@ -178,8 +181,9 @@ class FakeReleases:
         with self.open(first, second) as (one, other):
             yield Comparison(one, other)
 
-    @staticmethod
-    def _backend(release):
+    def _backend(self, release):
+        if self._backends is not None:
+            return self._backends.get(release, correct)
         return {"1.0": correct, "1.1": Refuses}.get(release, wrong_abs if release else correct)
 
 
@@ -189,6 +193,43 @@ class Refuses(correct):
     @classmethod
     def change(cls, model):
         raise Unsupported("no Abs")
+
+
+class Crashes(correct):
+    """Fails for every model."""
+
+    @classmethod
+    def change(cls, model):
+        raise ValueError("bad kernel")
+
+
+@pytest.mark.parametrize(
+    ("backends", "changes"),
+    [
+        ([Crashes, Crashes, correct, correct], [Change("1.1", "1.2", (), is_introduction=False)]),
+        ([correct, correct, correct, Crashes], [Change("1.2", "1.3", (), is_introduction=True)]),
+        ([correct, correct, wrong_transform, wrong_transform], []),
+    ],
+)
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_crash_is_dated_although_the_reference_cannot_judge(tmp_path, backends, changes, is_alone):
+    graph = helper.make_graph(
+        [helper.make_node("DFT", ["X"], ["Y"], inverse=1, onesided=1)],
+        "g",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, [1, 3, 2])],
+        [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [1, 4, 1])],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    data_set = InputSet("given", (np.ones((1, 3, 2), np.float32),))
+    request = Request(LoadedModel.read(tmp_path / "m.onnx"), [data_set], NAMED, NAMED)
+    releases = ["1.0", "1.1", "1.2", "1.3"]
+    fake = FakeReleases(dict(zip(releases, backends, strict=True)))
+    question = ModelQuestion(NAMED, fake, request=request, is_alone=is_alone)
+    search = ReleaseSearch(releases, question.observe, settle=question.settle)
+    assert search.run() == changes
+    if not changes:
+        known = {found.answer for found in search.observations.values()}
+        assert FaultPresence.HAS not in known
 
 
 @pytest.mark.parametrize("is_alone", [True, False])
