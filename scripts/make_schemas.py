@@ -19,7 +19,7 @@ from protocol_messages import ANSWERS, COMMANDS, MESSAGES, ElementType, Placemen
 from conformance.census.file import CENSUS_RECORDS
 from conformance.corpus.case_json import CaseDocument
 from conformance.report.summary import Summary
-from conformance.results.records import RESULTS_RECORDS
+from conformance.results.records import ResultsRecord
 from conformance.serialization.decoding import document_type, strict_type
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/{name}"
 
 DOCUMENTS: dict[str, tuple[str, Any]] = {
-    "case": ("The case.json of a case", document_type(CaseDocument)),
+    "case": ("The case.json of a case", CaseDocument),
     "census": ("One record (one line) of a census file", document_type(CENSUS_RECORDS, "record")),
     "manifest": ("The manifest.json of a corpus", document_type(ManifestDocument)),
     "released": ("The released.json of a corpus", document_type(ReleasedDocument)),
-    "results": ("One record (one line) of a results file", document_type(RESULTS_RECORDS, "record")),
-    "summary": ("A summary of runs of one corpus, for programs", document_type(Summary)),
+    "results": ("One record (one line) of a results file", ResultsRecord),
+    "summary": ("A summary of runs of one corpus, for programs", Summary),
 }
 """Title and type of the documents, by the name of the schema."""
 

@@ -62,7 +62,7 @@ def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
 
     for id, case in chosen.items():
         document = read_case_json(corpus, case)
-        yield f"{id}  {document['level']}  {document['title']}"
+        yield f"{id}  {document.level}  {document.title}"
 
 
 def _coverage(corpus: Corpus) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _coverage(corpus: Corpus) -> Iterator[str]:
             "checkout-required", "--coverage needs the folder generators/.", "Run the command in a checkout."
         )
     lines: Iterator[str] = declarations.coverage_lines(
-        read_case_json(corpus, case)["tags"] for case in corpus.cases.values()
+        read_case_json(corpus, case).tags for case in corpus.cases.values()
     )
     return lines
 
@@ -89,7 +89,7 @@ def _clauses(corpus: Corpus) -> Iterator[str]:
 
     tested: Counter[str] = Counter()
     for case in corpus.cases.values():
-        tested.update(read_case_json(corpus, case)["clauses"])
+        tested.update(read_case_json(corpus, case).clauses)
     for clause in clauses().values():
         yield f"{tested[clause.id]:4d}  {clause.id}  {clause.text}"
     untested = [id for id in clauses() if not tested[id]]

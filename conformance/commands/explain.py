@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from conformance.commands.options import Backend, CaseId, Data, FromResults, ProfileName, add_options, echo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import onnx
 
+    from conformance.corpus.case_json import CaseDocument, ExpectedOutput
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet
+    from conformance.models.summaries import TensorPreview
     from conformance.subjects.loading import Subject
 
 
@@ -41,7 +43,7 @@ def explain(
     corpus = open_corpus(data or bundled_corpus_path())
     found = find_case(corpus, case)
     document = read_case_json(corpus, found)
-    if unknown := [clause for clause in document["clauses"] if clause not in clauses()]:
+    if unknown := [clause for clause in document.clauses if clause not in clauses()]:
         raise UnknownName(
             "no-such-clause",
             f"{case} tests the clause {unknown[0]}, which onnx-conformance {__version__} does not define.",
@@ -191,48 +193,44 @@ def _initializer(name: str, tensor: onnx.TensorProto) -> str:
         return f"{name}: not readable"
 
 
-def _lines(id: str, path: str, document: Mapping[str, Any], initializers: Iterable[str]) -> Iterator[str]:
+def _lines(id: str, path: str, document: CaseDocument, initializers: Iterable[str]) -> Iterator[str]:
     from conformance.clauses import clauses
     from conformance.models.spec_text import locator_lines
-    from conformance.verdicts import Level
 
-    level = Level(document["level"])
-    yield f"{id}: {document['title']}"
-    yield f"level {level}: {level.meaning}"
+    yield f"{id}: {document.title}"
+    yield f"level {document.level}: {document.level.meaning}"
     yield f"files {path}"
-    for clause in document["clauses"]:
+    for clause in document.clauses:
         yield f"clause {clause} ({clauses()[clause].source})"
         yield f"    {clauses()[clause].text}"
         for passage in clauses()[clause].passages:
             yield from (f"    {line}" for line in locator_lines(passage))
     yield from initializers
-    for node in document["model"]["nodes"]:
-        yield f"node {', '.join(node['outputs'])} = {node['domain']}.{node['op_type']}({', '.join(node['inputs'])})"
-        yield from (f"    {name} = {value}" for name, value in node["attributes"].items())
-    if "rewrite" in document:
-        check = document["rewrite"].get("check", "no single check")
-        effect = document["rewrite"]["effect"].replace("_", " ")
-        yield f"pass {effect}; tested condition: {check}"
-    for number, data_set in enumerate(document["data_sets"]):
+    for node in document.model.nodes:
+        yield f"node {', '.join(node.outputs)} = {node.domain}.{node.op_type}({', '.join(node.inputs)})"
+        yield from (f"    {name} = {value}" for name, value in node.attributes.items())
+    if (rewrite := document.rewrite) is not None:
+        yield f"pass {rewrite.effect.replace('_', ' ')}; tested condition: {rewrite.check or 'no single check'}"
+    for number, data_set in enumerate(document.data_sets):
         yield f"data set {number}"
-        yield from (f"    in  {_tensor(tensor)}" for tensor in data_set["inputs"])
-        for tensor in data_set["outputs"]:
+        yield from (f"    in  {_tensor(tensor)}" for tensor in data_set.inputs)
+        for tensor in data_set.outputs:
             yield f"    out {_tensor(tensor)}"
             yield f"        {_check(tensor)}"
-        if not data_set["outputs"]:
+        if not data_set.outputs:
             yield "    out none: the model is invalid and must be rejected, at load or at run"
 
 
-def _tensor(tensor: Mapping[str, Any]) -> str:
-    more = f", … {tensor['elided']} more" if tensor["elided"] else ""
-    return f"{tensor['name']}: {tensor['type']}{tensor['shape']} = {', '.join(tensor['values'])}{more}"
+def _tensor(tensor: TensorPreview) -> str:
+    more = f", … {tensor.elided} more" if tensor.elided else ""
+    return f"{tensor.name}: {tensor.type}{tensor.shape} = {', '.join(tensor.values)}{more}"
 
 
-def _check(tensor: Mapping[str, Any]) -> str:
-    match tensor["check"]:
+def _check(tensor: ExpectedOutput) -> str:
+    match tensor.check:
         case "bound":
-            return f"each within {', '.join(tensor.get('bounds', ['a bound that is not printed']))}"
+            return f"each within {', '.join(tensor.bounds or ['a bound that is not printed'])}"
         case "index":
-            return f"acceptable: {'; '.join(tensor.get('accept', ['not printed']))}"
+            return f"acceptable: {'; '.join(tensor.accept or ['not printed'])}"
         case _:
             return "bit for bit"

@@ -258,7 +258,7 @@ def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[Target], bool
     for fault in known_faults():
         if thing in {fault.title, fault.anchor, fault.location, fault.location.rpartition("/")[2]}:
             return partial(_is_subject_of, fault), fault.cases.__contains__
-    cases = {record["case"] for record in history_cases(stored[0].path, stored[0].digest)}
+    cases = {record.case for record in history_cases(stored[0].path, stored[0].digest)}
     if thing in cases:
         return (lambda _: True), (lambda case: case == thing)
     raise UnknownName(

@@ -107,7 +107,7 @@ def diff(
         write_text_atomically(markdown, to_markdown(found))
     taken = any(is_standard_output(path) for path in (json, markdown) if path)
     print_lines(to_text(found), err=taken)
-    raise typer.Exit(1 if found["regressions"] else 0)
+    raise typer.Exit(1 if found.regressions else 0)
 
 
 @add_options

@@ -7,79 +7,77 @@ the tested case; see `judging.backend`.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta
+from msgspec import Meta, to_builtins
 
 from conformance.corpus.case import PassEffect
 from conformance.corpus.corpus import damaged_corpus_error, find_case
 from conformance.corpus.loading import load_case
 from conformance.errors import UnknownName
 from conformance.models.summaries import ModelSummary, TensorPreview
-from conformance.serialization.decoding import JsonDecoder, MalformedError, NonEmpty
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import MalformedError, NonEmpty, StoredRecord
 from conformance.serialization.json_schema import schema_violation
-from conformance.verdicts import Level
+from conformance.verdicts import CheckKind, Level
 
 if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import LoadedCase
 
 
-LevelName = Annotated[str, Level]
-
-CheckName = Annotated[str, Literal["exact", "bound", "index"]]
-"""How an output is checked: equal bits, distance from the expected value, or acceptable indices."""
+UniqueTexts = Annotated[list[str], Meta(extra_json_schema={"uniqueItems": True})]
 
 
-class ExpectedOutput(TensorPreview):
+class ExpectedOutput(TensorPreview, kw_only=True):
     """Preview of an expected output: its first elements with bounds or acceptable indices, and its check."""
 
-    check: CheckName
-    bounds: NotRequired[list[str]]
-    accept: NotRequired[list[str]]
+    check: CheckKind
+    bounds: list[str] | None = None
+    accept: list[str] | None = None
 
 
-class DataSetPreview(TypedDict):
+class DataSetPreview(StoredRecord):
     """Preview of one data set of a case: inputs, expected outputs, and the hazard that the data set exposes."""
 
     inputs: list[TensorPreview]
     outputs: list[ExpectedOutput]
-    hazard: NotRequired[NonEmpty]
+    hazard: NonEmpty = ""
 
 
-class RewriteDocument(TypedDict):
+class RewriteDocument(StoredRecord):
     """The required effect of the pass on the model of a case.
 
     `once` has the paths of the values whose producers one run removes; `fixed_point` the same for runs to a fixed
     point. `check` is the graph optimizer check that the case tests.
     """
 
-    effect: Annotated[str, PassEffect]
+    effect: PassEffect
     once: list[str]
     fixed_point: list[str]
-    check: NotRequired[NonEmpty]
+    check: NonEmpty = ""
 
 
-class CaseDocument(TypedDict):
+class CaseDocument(StoredRecord):
     """The content of case.json."""
 
     title: NonEmpty
-    level: LevelName
+    level: Level
     generator: NonEmpty
-    clauses: Annotated[list[str], Meta(extra_json_schema={"uniqueItems": True})]
-    tags: Annotated[list[str], Meta(extra_json_schema={"uniqueItems": True})]
+    clauses: UniqueTexts
+    tags: UniqueTexts
     model: ModelSummary
     data_sets: list[DataSetPreview]
-    rewrite: NotRequired[RewriteDocument]
+    rewrite: RewriteDocument | None = None
 
 
 MAX_CASE_JSON_BYTES = 2**23
 """Largest size of a case.json: its record must fit in a line of a results file."""
 
-_decode_case = JsonDecoder(CaseDocument)
+_decode_case = JsonReader(CaseDocument)
 
 
-def read_case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:
+def read_case_json(corpus: Corpus, case: CorpusCase) -> CaseDocument:
     """Return the case.json of a case.
 
     Raises:
@@ -90,8 +88,8 @@ def read_case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:
     try:
         if len(content) > MAX_CASE_JSON_BYTES:
             raise MalformedError(f"it is larger than {MAX_CASE_JSON_BYTES} bytes")  # noqa: TRY301 - one message for both
-        document: dict[str, Any] = _decode_case(content)
-        problem = schema_violation("case", document)
+        document = _decode_case(content)
+        problem = schema_violation("case", to_builtins(document))
     except MalformedError as error:
         problem = str(error)
     if problem:
@@ -102,13 +100,13 @@ def read_case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:
 COMPANION_FILE = "companion.json"
 
 
-class CompanionDocument(TypedDict):
+class CompanionDocument(StoredRecord):
     """The content of companion.json: the id of the companion case."""
 
     case: str
 
 
-_decode_companion = JsonDecoder(CompanionDocument)
+_decode_companion = JsonReader(CompanionDocument)
 
 
 def verify_companions(corpus: Corpus) -> None:
@@ -124,7 +122,7 @@ def verify_companions(corpus: Corpus) -> None:
 
 def companion_bytes(id: str) -> bytes:
     """Return the content of the file companion.json for the companion case `id`."""
-    return (json.dumps(CompanionDocument(case=id)) + "\n").encode()
+    return (json.dumps({"case": id}) + "\n").encode()
 
 
 def load_companion(case: LoadedCase) -> LoadedCase | None:
@@ -137,7 +135,7 @@ def load_companion(case: LoadedCase) -> LoadedCase | None:
         return None
     file = f"{case.entry.path}/{COMPANION_FILE}"
     try:
-        other = find_case(case.corpus, _decode_companion(case.corpus.read(case.entry, COMPANION_FILE))["case"])
+        other = find_case(case.corpus, _decode_companion(case.corpus.read(case.entry, COMPANION_FILE)).case)
     except MalformedError as error:
         raise damaged_corpus_error("malformed", case.corpus.path, f"{file} is malformed: {error}") from None
     except UnknownName:

@@ -89,7 +89,7 @@ class DiagnosisJob:
         @cache
         def topics(id: str) -> CaseTopics:
             document = read_case_json(self.corpus, self.corpus.cases[id])
-            return CaseTopics(tuple(document["clauses"]), tuple(document["tags"]))
+            return CaseTopics(tuple(document.clauses), tuple(document.tags))
 
         cases = {id: load_case_in_memory(self.corpus, self.corpus.cases[id]) for id in question.findings}
         found = diagnose(question.subject, question.family, question.findings, cases, topics)

@@ -149,7 +149,7 @@ def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) ->
     ratios: dict[tuple[str, str, str], tuple[float, str]] = {}
     counts: dict[tuple[str, str, str], int] = defaultdict(int)
     for subject, id in sorted(run.rows):
-        if id not in produced or cases[id]["level"] == Level.SILENT:
+        if id not in produced or cases[id].level == Level.SILENT:
             continue
         result = run.results[subject, id]
         for evidence in result.outputs:
@@ -183,14 +183,14 @@ def direct_outputs(case: CaseRecord) -> dict[str, tuple[str, str]]:
 
     Outputs of other operators than those in `bounds.toml` are left out, and outputs that are not floating-point.
     """
-    nodes = case["model"]["nodes"]
-    computed = {name for node in nodes for name in node["outputs"]}
-    types = {value["name"]: value["type"] for value in case["model"]["outputs"]}
+    nodes = case.model.nodes
+    computed = {name for node in nodes for name in node.outputs}
+    types = {value.name: value.type for value in case.model.outputs}
     return {
-        name: (node["op_type"], types[name])
+        name: (node.op_type, types[name])
         for node in nodes
-        if node["op_type"] in _bounds() and node["op_type"] != "ArgMax" and computed.isdisjoint(node["inputs"])
-        for name in node["outputs"]
+        if node.op_type in _bounds() and node.op_type != "ArgMax" and computed.isdisjoint(node.inputs)
+        for name in node.outputs
         if name in types
     }
 
@@ -199,15 +199,15 @@ def _inputs_at(
     corpus: Corpus, case: CaseRecord, number: int, operator: str, index: Sequence[int]
 ) -> tuple[str | None, str | None]:
     """Return the inputs of an element of an output, as decimal numbers and as bits."""
-    entry = corpus.cases[case["case"]]
+    entry = corpus.cases[case.case]
     decimals, bits = [], []
-    for place, preview in enumerate(case["data_sets"][number]["inputs"]):
+    for place, preview in enumerate(case.data_sets[number].inputs):
         file = f"test_data_set_{number}/input_{place}.pb"
         if file not in entry.files:
             continue
         if operator in _WHOLE_ROW_OPERATORS:
-            decimals.append(f"{preview['name']}={' '.join(preview['values'])}" + (" …" if preview["elided"] else ""))
-            bits.append(f"{preview['name']}={' '.join(preview.get('hex', ()))}")
+            decimals.append(f"{preview.name}={' '.join(preview.values)}" + (" …" if preview.elided else ""))
+            bits.append(f"{preview.name}={' '.join(preview.hex or ())}")
             continue
         try:
             array = array_of(onnx.TensorProto.FromString(corpus.read(entry, file)))
@@ -218,6 +218,6 @@ def _inputs_at(
         ):
             continue
         element = array.reshape(-1)[0] if array.size == 1 else array[tuple(index)]
-        decimals.append(f"{preview['name']}={shortest_decimal(element)}")
-        bits.append(f"{preview['name']}={hex_bits(element)}")
+        decimals.append(f"{preview.name}={shortest_decimal(element)}")
+        bits.append(f"{preview.name}={hex_bits(element)}")
     return "; ".join(decimals) or None, "; ".join(bits) or None

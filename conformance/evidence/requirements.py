@@ -105,16 +105,16 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def is_tested_by(self, case: CaseRecord) -> bool:
         """Return whether a case tests the requirement, which has a selector."""
         return (
-            (not self.clauses or not set(self.clauses).isdisjoint(case["clauses"]))
-            and (not self.tags or not set(self.tags).isdisjoint(case["tags"]))
+            (not self.clauses or not set(self.clauses).isdisjoint(case.clauses))
+            and (not self.tags or not set(self.tags).isdisjoint(case.tags))
             and (not self.types or any(has_type(case, type) for type in self.types))
-            and (not self.cases or any(fnmatch.fnmatchcase(case["case"], pattern) for pattern in self.cases))
+            and (not self.cases or any(fnmatch.fnmatchcase(case.case, pattern) for pattern in self.cases))
             and (not self.output_of or not computed_operators(case).isdisjoint(self.output_of))
         )
 
     def tested_clauses(self, case: CaseRecord) -> list[str]:
         """Return the clauses by which a case tests the requirement; all its clauses if the requirement names none."""
-        return sorted(set(case["clauses"]) & set(self.clauses) if self.clauses else set(case["clauses"]))
+        return sorted(set(case.clauses) & set(self.clauses) if self.clauses else set(case.clauses))
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -212,18 +212,14 @@ class RequirementMap:
 
 def has_type(case: CaseRecord, type: str) -> bool:
     """Return whether a case is about an element type."""
-    return not {type, f"type={type}", f"types={type}"}.isdisjoint(case["tags"])
+    return not {type, f"type={type}", f"types={type}"}.isdisjoint(case.tags)
 
 
 def computed_operators(case: CaseRecord) -> set[str]:
     """Return the operators that compute an output of the graph directly from values that no other node computes."""
-    nodes, outputs = case["model"]["nodes"], {value["name"] for value in case["model"]["outputs"]}
-    computed = {name for node in nodes for name in node["outputs"]}
-    return {
-        node["op_type"]
-        for node in nodes
-        if computed.isdisjoint(node["inputs"]) and not outputs.isdisjoint(node["outputs"])
-    }
+    nodes, outputs = case.model.nodes, {value.name for value in case.model.outputs}
+    computed = {name for node in nodes for name in node.outputs}
+    return {node.op_type for node in nodes if computed.isdisjoint(node.inputs) and not outputs.isdisjoint(node.outputs)}
 
 
 def bundled_map() -> RequirementMap:
@@ -302,7 +298,7 @@ def _contradictions_of(found: RequirementMap) -> Iterator[str]:
 def _check_selectors(found: RequirementMap, cases: Iterable[CaseRecord]) -> None:
     """Check that each tag, type, pattern and operator is that of at least one case."""
     every = list(cases)
-    tags = {tag for case in every for tag in case["tags"]}
+    tags = {tag for case in every for tag in case.tags}
     outputs = {name for case in every for name in computed_operators(case)}
     for one in found.requirements:
         _check_names(found.file, "tag of cases", one.tags, tags)
@@ -311,8 +307,8 @@ def _check_selectors(found: RequirementMap, cases: Iterable[CaseRecord]) -> None
             if tags.isdisjoint({type, f"type={type}", f"types={type}"}):
                 _check_names(found.file, "element type", [type], tags)
         for pattern in one.cases:
-            if not any(fnmatch.fnmatchcase(case["case"], pattern) for case in every):
-                _check_names(found.file, "case", [pattern], {case["case"] for case in every})
+            if not any(fnmatch.fnmatchcase(case.case, pattern) for case in every):
+                _check_names(found.file, "case", [pattern], {case.case for case in every})
 
 
 def _check_names(file: str, kind: str, names: Iterable[str], known: Collection[str]) -> None:

@@ -34,10 +34,10 @@ def cases_outside(corpus: Corpus, cases: Iterable[CaseRecord]) -> dict[str, list
     """Return the ids of the cases that each restriction leaves out; a case can be left out by several restrictions."""
     outside: dict[str, list[str]] = {id: [] for id in RESTRICTION_IDS}
     for case in cases:
-        model = onnx.load_model_from_string(corpus.read(corpus.cases[case["case"]], "model.onnx"))
+        model = onnx.load_model_from_string(corpus.read(corpus.cases[case.case], "model.onnx"))
         for id, is_outside in _CHECKS.items():
             if is_outside(case, model):
-                outside[id].append(case["case"])
+                outside[id].append(case.case)
     return outside
 
 
@@ -56,7 +56,7 @@ def cell_name(cell: object) -> str:
 
 
 def _has_undocumented_operator(case: CaseRecord, model: onnx.ModelProto) -> bool:
-    is_other = bool(case["clauses"]) and all(clause.startswith(UNDOCUMENTED_CLAUSES) for clause in case["clauses"])
+    is_other = bool(case.clauses) and all(clause.startswith(UNDOCUMENTED_CLAUSES) for clause in case.clauses)
     return is_other or any(onnx_op_type(node) in UNDOCUMENTED_OPERATORS for node in all_nodes(model))
 
 
@@ -80,7 +80,7 @@ def _has_negative_axis(_: CaseRecord, model: onnx.ModelProto) -> bool:
 
 
 def _has_empty_axis(case: CaseRecord, model: onnx.ModelProto) -> bool:
-    shapes = [{value["name"]: value["shape"] for value in each["inputs"]} for each in case["data_sets"]]
+    shapes = [{value.name: value.shape for value in each.inputs} for each in case.data_sets]
     if not any(0 in shape for each in shapes for shape in each.values()):
         return False
     inferred = onnx.shape_inference.infer_shapes(model).graph
@@ -100,7 +100,7 @@ def _has_empty_axis(case: CaseRecord, model: onnx.ModelProto) -> bool:
 
 
 def _has_bfloat16(case: CaseRecord, model: onnx.ModelProto) -> bool:
-    values = (value["type"] for each in case["data_sets"] for value in (*each["inputs"], *each["outputs"]))
+    values = (value.type for each in case.data_sets for value in (*each.inputs, *each.outputs))
     return has_type(case, "bfloat16") or "bfloat16" in values or TensorProto.BFLOAT16 in set(_types_in(model))
 
 

@@ -85,9 +85,9 @@ def traceability_tables(
             ("status", ((name, position) for position, name in enumerate(REQUIREMENT_STATUS))),
             ("requirement", _requirement_rows(requirements, censused)),
             ("cases", map(_case_row, cases.values())),
-            ("case_clause", ((id, clause) for id, case in cases.items() for clause in case["clauses"])),
+            ("case_clause", ((id, clause) for id, case in cases.items() for clause in case.clauses)),
             ("clause", _clause_rows(cases.values(), runs)),
-            ("link", ((id, case["case"]) for id, found in linked.items() for case in found if case["case"] in cases)),
+            ("link", ((id, case.case) for id, found in linked.items() for case in found if case.case in cases)),
             ("link_clause", _clause_links(requirements, linked, cases)),
             ("result", _result_rows(cases, runs)),
             ("data_set_verdict", _verdict_rows(cases, runs)),
@@ -111,14 +111,14 @@ def _requirement_rows(requirements: RequirementMap, censused: frozenset[str]) ->
 
 
 def _case_row(case: CaseRecord) -> tuple[Cell, ...]:
-    texts = (case["case"], case["kind"], case["level"], plain_text(case["title"]))
-    return (*texts, len(case["data_sets"]), json.dumps(case["clauses"]))
+    texts = (case.case, case.kind, case.level, plain_text(case.title))
+    return (*texts, len(case.data_sets), json.dumps(case.clauses))
 
 
 def _clause_rows(cases: Iterable[CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
     """Yield the clauses of the cases, with the texts of the suite, or else those of the results."""
     recorded = {id: record for run in runs for id, record in run.header.clauses.items()}
-    for id in {clause for case in cases for clause in case["clauses"]}:
+    for id in {clause for case in cases for clause in case.clauses}:
         known = clauses().get(id)
         text, source = (known.text, known.source) if known else (recorded[id].text, recorded[id].source)
         yield id, plain_text(text), plain_text(source), str(known.conclusion) if known else None
@@ -129,8 +129,8 @@ def _clause_links(
 ) -> Iterator[tuple[Cell, ...]]:
     for one in requirements.requirements:
         for case in linked[one.id]:
-            if case["case"] in cases:
-                yield from ((one.id, clause, case["case"]) for clause in one.tested_clauses(case) or NO_CLAUSE)
+            if case.case in cases:
+                yield from ((one.id, clause, case.case) for clause in one.tested_clauses(case) or NO_CLAUSE)
 
 
 def _result_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
@@ -145,7 +145,7 @@ def _result_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> It
 def _verdict_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> Iterator[tuple[Cell, ...]]:
     for run in runs:
         for (subject, id), row in run.rows.items():
-            count = len(cases[id]["data_sets"]) if id in cases else 0
+            count = len(cases[id].data_sets) if id in cases else 0
             found = run.results[subject, id] if row.verdict == "fail" and count > 1 else None
             yield from ((subject, id, each, _data_set_verdict(row.verdict, found, each)) for each in range(count))
 

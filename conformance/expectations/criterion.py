@@ -51,10 +51,10 @@ class CaseFacts:
 
 def case_facts(case: CaseRecord) -> CaseFacts:
     """Return the facts of a case, from its record in a results file."""
-    rejection = case["kind"] == CaseKind.INVALID
-    operators = frozenset(node["op_type"] for node in case["model"]["nodes"])
+    rejection = case.kind == CaseKind.INVALID
+    operators = frozenset(node.op_type for node in case.model.nodes)
     present = frozenset() if rejection else operators
-    return CaseFacts(case_family(case), present, rejection, support_name(case), frozenset(case["tags"]))
+    return CaseFacts(case_family(case), present, rejection, support_name(case), frozenset(case.tags))
 
 
 @dataclass(frozen=True)

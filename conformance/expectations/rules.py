@@ -99,7 +99,7 @@ def _relative_baseline(
 
 
 def _standing(result: ResultRow, case: CaseRow) -> Standing:
-    return Standing(result.verdict, level_if_weaker(result, Level(case["level"])))
+    return Standing(result.verdict, level_if_weaker(result, Level(case.level)))
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
         UnknownName: no valid model has one of the operators.
     """
     documents = (read_case_json(corpus, case) for case in corpus.cases.values() if not case.is_invalid)
-    operators = {node["op_type"] for document in documents for node in document["model"]["nodes"]}
+    operators = {node.op_type for document in documents for node in document.model.nodes}
     for name in required:
         if name not in operators:
             known = ", ".join(sorted(operators))

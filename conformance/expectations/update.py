@@ -258,7 +258,7 @@ def _supports(results: _SubjectResults) -> SupportCounter:
     counter, cases = SupportCounter(), results.run.cases
     is_backend = results.subject.kind == SubjectKind.BACKEND
     for case, verdict in results.verdicts.items():
-        if not (is_backend and cases[case]["kind"] == CaseKind.PASS):
+        if not (is_backend and cases[case].kind == CaseKind.PASS):
             counter.add(support_name(cases[case]), case, verdict)
     return counter
 

@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from conformance.clauses import clauses
-from conformance.corpus.case_json import COMPANION_FILE, companion_bytes
+from conformance.corpus.case_json import (
+    COMPANION_FILE,
+    CaseDocument,
+    DataSetPreview,
+    ExpectedOutput,
+    RewriteDocument,
+    companion_bytes,
+)
 from conformance.errors import CaseError
 from conformance.jobs.job import require_number
 from conformance.jobs.process_pool import ProcessWorkers, available_processors
@@ -32,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.case import Case
-    from conformance.corpus.case_json import DataSetPreview, ExpectedOutput
     from conformance.jobs.job import ChunkResult
     from conformance.models.arrays import Array
 
@@ -180,40 +188,40 @@ def _tensor(array: Array, name: str) -> bytes:
 def _data_set_preview(
     inputs: Sequence[tuple[str, Array]], outputs: Sequence[tuple[str, Answer]], hazard: str | None
 ) -> DataSetPreview:
-    shown: DataSetPreview = {
-        "inputs": [tensor_preview(*named) for named in inputs],
-        "outputs": [_expected_output_preview(*named) for named in outputs],
-    }
-    return {**shown, "hazard": hazard} if hazard else shown
+    return DataSetPreview(
+        [tensor_preview(*named) for named in inputs],
+        [_expected_output_preview(*named) for named in outputs],
+        hazard or "",
+    )
 
 
 def _expected_output_preview(name: str, answer: Answer) -> ExpectedOutput:
-    output: ExpectedOutput = {**tensor_preview(name, answer.expected), "check": answer.check}  # type: ignore[typeddict-item]
+    output = ExpectedOutput(**asdict(tensor_preview(name, answer.expected)), check=answer.check)
     if answer.bound is not None:
-        output["bounds"] = [f"{bound:.3g}" for bound in answer.bound.flat[:MAX_SHOWN_ELEMENTS]]
+        output.bounds = [f"{bound:.3g}" for bound in answer.bound.flat[:MAX_SHOWN_ELEMENTS]]
     if answer.choices is not None:
         choices = answer.choices.reshape(-1, answer.choices.shape[-1])[:MAX_SHOWN_ELEMENTS]
-        output["accept"] = [format_true_indices(acceptable) for acceptable in choices]
+        output.accept = [format_true_indices(acceptable) for acceptable in choices]
     return output
 
 
 def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Sequence[DataSetPreview]) -> bytes:
-    document: dict[str, Any] = {
-        "title": case.title,
-        "level": str(case.level),
-        "generator": generator,
-        "clauses": list(case.clauses),
-        "tags": list(case.tags),
-        "model": model_summary(model),
-        "data_sets": previews,
-    }
+    rewrite = None
     if case.rewrite is not None:
-        rewrite = case.rewrite
-        document["rewrite"] = {
-            "effect": str(rewrite.effect),
-            "once": list(rewrite.once),
-            "fixed_point": list(rewrite.fixed_point),
-        } | ({"check": rewrite.check} if rewrite.check else {})
+        wanted = case.rewrite
+        rewrite = RewriteDocument(wanted.effect, list(wanted.once), list(wanted.fixed_point), wanted.check or "")
+    document = to_builtins(
+        CaseDocument(
+            case.title,
+            case.level,
+            generator,
+            list(case.clauses),
+            list(case.tags),
+            model_summary(model),
+            list(previews),
+            rewrite,
+        )
+    )
     if problem := schema_violation("case", document):
         raise CaseError(
             "case-json-invalid",

@@ -125,8 +125,8 @@ def _index_row(corpus: Corpus, entry: CorpusCase) -> Iterator[str | int]:
     yield " | ".join(map(" ".join, checks))
     yield " ".join(map(str, _outputs_of_one_computation(case, data_sets)))
     yield " ".join(sorted(op_types))
-    yield " ".join(document["clauses"])
-    yield document["title"]
+    yield " ".join(document.clauses)
+    yield document.title
 
 
 def _outputs_of_one_computation(case: LoadedCase, data_sets: list[DataSet]) -> list[int]:

@@ -116,7 +116,7 @@ def refresh_index(connection: sqlite3.Connection, store: HistoryStore) -> None:
             _remove_file(connection, known[name][0])
         if stored.digest not in case_kinds:
             case_kinds[stored.digest] = {
-                record["case"]: record["kind"] for record in history_cases(stored.path, stored.digest)
+                record.case: record.kind for record in history_cases(stored.path, stored.digest)
             }
         cursor = connection.execute(
             "INSERT INTO files (path, size, modified) VALUES (?, ?, ?)", (name, status.st_size, status.st_mtime_ns)

@@ -98,7 +98,7 @@ def _has_outputs(case: CorpusCase) -> bool:
 
 
 def _has_rewrite(corpus: Corpus, case: CorpusCase) -> bool:
-    return case.kind is not CaseKind.NODE and "rewrite" in read_case_json(corpus, case)
+    return case.kind is not CaseKind.NODE and read_case_json(corpus, case).rewrite is not None
 
 
 def _judge(

@@ -32,7 +32,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
-from conformance.corpus.case_json import COMPANION_FILE, read_case_json
+from conformance.corpus.case_json import COMPANION_FILE
 from conformance.errors import HistoryError, ResultsError, UnknownName, UsageError
 from conformance.files.atomic_write import write_bytes_atomically
 from conformance.files.journal import (
@@ -43,10 +43,10 @@ from conformance.files.journal import (
     require_state_folder,
     state_errors,
 )
-from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
-from conformance.results.records import Footer, Header, Result, ReturnedValues, StoredRecord
+from conformance.results.file import encode_record, history_cases_path, read_results
+from conformance.results.records import CaseRecord, Footer, Header, Result, ReturnedValues, case_record
 from conformance.serialization.codec import JsonReader
-from conformance.serialization.decoding import Count, MalformedError, NonEmpty
+from conformance.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, HistoryRecord
+    from conformance.results.records import HistoryRecord
     from conformance.verdicts import Level, Verdict
 
 FORMAT = 1
@@ -393,12 +393,8 @@ class HistoryStore:
         if path.exists() and hashes.exists():
             return
         self._write(hashes, gzip.compress(encode_record(HashesDocument(case_hashes(corpus))), mtime=0))
-        records = []
-        for case in corpus.cases.values():
-            document = read_case_json(corpus, case)
-            del document["generator"]
-            records.append(encode_record({"record": "case", "case": case.id, "kind": str(case.kind), **document}))
-        self._write(path, gzip.compress(b"".join(records), mtime=0))
+        records = b"".join(encode_record(case_record(corpus, case)) for case in corpus.cases.values())
+        self._write(path, gzip.compress(records, mtime=0))
 
     def _cases_path(self, digest: str) -> Path:
         return self.plain_folder("cases") / f"{digest[:16]}{_RESULTS_SUFFIX}"
@@ -505,6 +501,9 @@ _UNPACKING_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """Errors of a packed file that cannot be read or is damaged."""
 
 
+_decode_header, _decode_case = JsonReader(Header), JsonReader(CaseRecord)
+
+
 def _read_header(path: Path) -> Header:
     """Return the header of a results file.
 
@@ -514,7 +513,7 @@ def _read_header(path: Path) -> Header:
     """
     try:
         with gzip.open(io.BytesIO(read_state(path, _MAX_PACKED_BYTES))) as stream:
-            header = decode_record(stream.readline(_MAX_PACKED_BYTES))
+            header = _decode_header(stream.readline(_MAX_PACKED_BYTES))
     except FileNotFoundError:
         raise
     except (*_UNPACKING_ERRORS, MalformedError) as error:
@@ -571,13 +570,9 @@ def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
     source = history_cases_path(path, digest)
     for line in read_lines(source, gzip.open):
         try:
-            record: Any = decode_record(line)
-            is_case = isinstance(record, dict)
+            yield _decode_case(line)
         except MalformedError as error:
             raise _damaged_error(source, str(error)) from None
-        if not is_case:
-            raise _damaged_error(source, "it has a record that is not a case")
-        yield record
 
 
 def _unpack(path: Path, open_packed: Any) -> bytes:

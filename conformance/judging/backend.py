@@ -301,7 +301,7 @@ def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Outcome:
             message = f"rejected before a node was assigned to {model.provider}: {stop.message}"
             return Outcome(Verdict.UNSUPPORTED, stop.phase, message, watch.seconds)
         return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
-    title = read_case_json(case.corpus, case.entry)["title"]
+    title = read_case_json(case.corpus, case.entry).title
     return Outcome(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}", watch.seconds)
 
 

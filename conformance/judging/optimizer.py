@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.corpus.case import PassEffect, Rewrite
+from conformance.corpus.case import Rewrite
 from conformance.corpus.case_json import read_case_json
 from conformance.judging.backend import is_rejection
 from conformance.judging.optimizer_checks import CHECKS, hazard_changes
@@ -81,11 +81,11 @@ class OptimizerTask:
             CorpusError: a file of the case is altered.
         """
         document = read_case_json(case.corpus, case.entry)
-        rewrite = document.get("rewrite")
+        rewrite = document.rewrite
         if rewrite is None:
             return None
-        expected = Rewrite(PassEffect(rewrite["effect"]), tuple(rewrite["once"]), tuple(rewrite["fixed_point"]))
-        hazards = [data_set.get("hazard") for data_set in document["data_sets"]]
+        expected = Rewrite(rewrite.effect, tuple(rewrite.once), tuple(rewrite.fixed_point))
+        hazards = [data_set.hazard or None for data_set in document.data_sets]
         data_sets = (
             OptimizerDataSet(number, _feeds(case.model.graph, data_set.inputs), hazards[number])
             for number, data_set in enumerate(case.data_sets() if hazards else ())

@@ -72,7 +72,7 @@ def applicable_rules(profile: RequirementProfile, case: LoadedCase) -> tuple[Pro
     Raises:
         CorpusError: a file of the case is altered.
     """
-    named = set(read_case_json(case.corpus, case.entry)["clauses"])
+    named = set(read_case_json(case.corpus, case.entry).clauses)
     return tuple(
         rule for rule in profile.rules if named & set(rule.clauses) or (rule.answer and _decides_an_output(case))
     )

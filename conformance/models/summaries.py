@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from google.protobuf.message import Message  # type: ignore[import-untyped]
@@ -13,7 +13,7 @@ from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 from conformance.models import arrays
 from conformance.models.arrays import Array, type_name
 from conformance.models.inputs import required_inputs
-from conformance.serialization.decoding import Count, Integer
+from conformance.serialization.decoding import Count, Integer, StoredRecord
 
 if TYPE_CHECKING:
     import onnx
@@ -23,7 +23,7 @@ MAX_SHOWN_ELEMENTS = 8
 """Number of elements that a preview lists."""
 
 
-class TensorPreview(TypedDict):
+class TensorPreview(StoredRecord):
     """The first elements of a tensor, in decimal and, for floating-point types, in hexadecimal.
 
     `elided` is the number of elements that are left out.
@@ -33,11 +33,11 @@ class TensorPreview(TypedDict):
     type: str
     shape: list[Count]
     values: list[str]
-    hex: NotRequired[list[str]]
     elided: Count
+    hex: list[str] | None = None
 
 
-class NodeSummary(TypedDict):
+class NodeSummary(StoredRecord):
     """Operator, inputs, outputs and attributes of a node."""
 
     op_type: str
@@ -47,7 +47,7 @@ class NodeSummary(TypedDict):
     attributes: dict[str, Integer | float | str]
 
 
-class ValueSummary(TypedDict):
+class ValueSummary(StoredRecord):
     """Declared name, type and shape of a graph input or output."""
 
     name: str
@@ -55,7 +55,7 @@ class ValueSummary(TypedDict):
     shape: list[Integer | str]
 
 
-class ModelSummary(TypedDict):
+class ModelSummary(StoredRecord):
     """Versions, interface and nodes of a model's main graph."""
 
     ir_version: Integer
@@ -68,16 +68,15 @@ class ModelSummary(TypedDict):
 def tensor_preview(name: str, array: Array) -> TensorPreview:
     """Return a preview of a tensor, with enough decimal digits to identify each element."""
     shown = array.flat[:MAX_SHOWN_ELEMENTS]
-    summary: TensorPreview = {
-        "name": name,
-        "type": type_name(array.dtype),
-        "shape": list(array.shape),
-        "values": [str(element) if array.dtype == object else shortest_decimal(element) for element in shown],
-        "elided": array.size - len(shown),
-    }
-    if type_name(array.dtype) in arrays.FLOAT_FORMATS:
-        summary["hex"] = [hex_bits(element) for element in shown]
-    return summary
+    has_hex = type_name(array.dtype) in arrays.FLOAT_FORMATS
+    return TensorPreview(
+        name,
+        type_name(array.dtype),
+        list(array.shape),
+        values=[str(element) if array.dtype == object else shortest_decimal(element) for element in shown],
+        elided=array.size - len(shown),
+        hex=[hex_bits(element) for element in shown] if has_hex else None,
+    )
 
 
 def shortest_decimal(element: Any) -> str:
@@ -109,23 +108,23 @@ def hex_bits(element: Any) -> str:
 
 def model_summary(model: onnx.ModelProto) -> ModelSummary:
     """Return the summary of a model."""
-    return {
-        "ir_version": model.ir_version,
-        "opset_imports": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
-        "inputs": [_value(value) for value in required_inputs(model.graph)],
-        "outputs": [_value(value) for value in model.graph.output],
-        "nodes": [_node(node) for node in model.graph.node],
-    }
+    return ModelSummary(
+        ir_version=model.ir_version,
+        opset_imports={opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
+        inputs=[_value(value) for value in required_inputs(model.graph)],
+        outputs=[_value(value) for value in model.graph.output],
+        nodes=[_node(node) for node in model.graph.node],
+    )
 
 
 def _node(node: onnx.NodeProto) -> NodeSummary:
-    return {
-        "op_type": node.op_type,
-        "domain": node.domain or "ai.onnx",
-        "inputs": list(node.input),
-        "outputs": list(node.output),
-        "attributes": {attribute.name: _attribute(attribute) for attribute in node.attribute},
-    }
+    return NodeSummary(
+        op_type=node.op_type,
+        domain=node.domain or "ai.onnx",
+        inputs=list(node.input),
+        outputs=list(node.output),
+        attributes={attribute.name: _attribute(attribute) for attribute in node.attribute},
+    )
 
 
 def _attribute(proto: onnx.AttributeProto) -> Any:
@@ -152,11 +151,7 @@ def _graph(graph: onnx.GraphProto) -> str:
 
 def _value(value: onnx.ValueInfoProto) -> ValueSummary:
     tensor = _element(value.type).tensor_type
-    return {
-        "name": value.name,
-        "type": _type(value.type),
-        "shape": [_size(dim) for dim in tensor.shape.dim],
-    }
+    return ValueSummary(value.name, _type(value.type), [_size(dim) for dim in tensor.shape.dim])
 
 
 def _type(type: onnx.TypeProto) -> str:

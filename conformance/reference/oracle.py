@@ -27,7 +27,7 @@ from conformance.reference.numbers.interval_system import IntervalSystem, exact_
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.operators import OPERATORS
 from conformance.reference.operators.sequences import SequenceValue
-from conformance.verdicts import Level, Unsupported, check_name
+from conformance.verdicts import CheckKind, Level, Unsupported, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ class Answer:
         return self.bound is not None and self.bound.size > 0 and bool(np.isinf(self.bound).all())
 
     @property
-    def check(self) -> str:
+    def check(self) -> CheckKind:
         """The name of the check of the output: `exact`, `bound` or `index`."""
         return check_name(bound=self.bound, choices=self.choices)
 

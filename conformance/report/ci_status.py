@@ -102,7 +102,7 @@ def verdict_and_message(result: ResultRow) -> str:
 
 def _failure_reason(result: ResultRow, case: CaseRow) -> str:
     """Return the reason why a result is unexpected, with its level if that differs from the level of the case."""
-    level = level_if_different(result, Level(case["level"]))
+    level = level_if_different(result, Level(case.level))
     return f"{_unexpected_reason(result)} (at level {level})" if level else _unexpected_reason(result)
 
 

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from conformance.errors import ResultsError
 from conformance.results.failure_groups import normalize_message
 from conformance.results.identity import identity_changes
 from conformance.results.levels import level_if_weaker
 from conformance.results.releases import match_subjects, rename_subjects
+from conformance.serialization.decoding import StoredRecord
 from conformance.serialization.text import escape_markdown, one_line
 from conformance.verdicts import Level, Verdict
 
@@ -30,7 +31,7 @@ MIN_REPORTED_ERROR = 0.1
 """Smaller errors, as a fraction of the bound, are not reported: their growth is noise."""
 
 
-class VerdictChange(TypedDict):
+class VerdictChange(StoredRecord):
     """A changed verdict, or a changed message or level of a failure.
 
     `level_before` is present if the level of the result changed.
@@ -38,14 +39,14 @@ class VerdictChange(TypedDict):
 
     subject: str
     case: str
-    level: str
-    level_before: NotRequired[str]
-    before: str
-    after: str
+    level: Level
+    before: Verdict
+    after: Verdict
     message: str
+    level_before: Level | None = None
 
 
-class ErrorGrowth(TypedDict):
+class ErrorGrowth(StoredRecord):
     """A larger error of an output in a case that passes in both runs; errors are fractions of the bound."""
 
     subject: str
@@ -56,17 +57,17 @@ class ErrorGrowth(TypedDict):
     after: float
 
 
-class RunNames(TypedDict):
+class RunNames(StoredRecord):
     """The corpus of a run, its profile if any, and its subjects with their versions and identities."""
 
     corpus: str
-    profile: NotRequired[str]
     digest: str
     subjects: dict[str, str]
-    identities: NotRequired[dict[str, SubjectIdentity]]
+    profile: str | None = None
+    identities: dict[str, SubjectIdentity] = {}
 
 
-class Differences(TypedDict):
+class Differences(StoredRecord):
     """All differences between two runs; added and removed cases are listed for subjects of both runs only.
 
     `compared` is present if subjects with different ids were compared, such as two releases: the id in the earlier run
@@ -84,7 +85,7 @@ class Differences(TypedDict):
     cases_removed: dict[str, list[str]]
     subjects_added: list[str]
     subjects_removed: list[str]
-    compared: NotRequired[dict[str, str]]
+    compared: dict[str, str] = {}
 
 
 def compare_runs(before: Results, after: Results) -> Differences:
@@ -111,44 +112,39 @@ def compare_runs(before: Results, after: Results) -> Differences:
         if _has_changed(before, after, key):
             kinds[_change_kind(before, after, key)].append(_verdict_change(before.rows[key], after.rows[key]))
     subjects = sorted(matches.values())
-    differences: Differences = {
-        "format": 1,
-        "before": old,
-        "after": new,
-        "regressions": kinds["regressions"],
-        "fixes": kinds["fixes"],
-        "changes": kinds["changes"],
-        "growth": [
+    return Differences(
+        1,
+        before=old,
+        after=new,
+        regressions=kinds["regressions"],
+        fixes=kinds["fixes"],
+        changes=kinds["changes"],
+        growth=[
             growth
             for key in both
             if _passes_in_both(before, after, key)
             for growth in _error_growths(before, after, key)
         ],
-        "cases_added": _cases_only_in(after, before, subjects),
-        "cases_removed": _cases_only_in(before, after, subjects),
-        "subjects_added": sorted(new["subjects"].keys() - matches.values()),
-        "subjects_removed": sorted(old["subjects"].keys() - matches.keys()),
-    }
-    if compared := {new_id: old_id for old_id, new_id in matches.items() if old_id != new_id}:
-        differences["compared"] = compared
-    return differences
+        cases_added=_cases_only_in(after, before, subjects),
+        cases_removed=_cases_only_in(before, after, subjects),
+        subjects_added=sorted(new.subjects.keys() - matches.values()),
+        subjects_removed=sorted(old.subjects.keys() - matches.keys()),
+        compared={new_id: old_id for old_id, new_id in matches.items() if old_id != new_id},
+    )
 
 
 def _run_names(run: Results) -> RunNames:
     corpus = run.header.corpus
     subjects = {subject.id: subject.version for subject in run.header.subjects}
-    names: RunNames = {"corpus": corpus.version, "digest": corpus.digest, "subjects": subjects}
-    if (profile := run.header.criterion.profile) is not None:
-        names["profile"] = profile.name
-    if identities := {one.id: one.identity for one in run.header.subjects if one.identity}:
-        names["identities"] = identities
-    return names
+    profile = run.header.criterion.profile
+    identities = {one.id: one.identity for one in run.header.subjects if one.identity}
+    return RunNames(corpus.version, corpus.digest, subjects, profile.name if profile else None, identities)
 
 
 def _weaker_level(run: Results, key: Key) -> Level | None:
     """Return the level of a result if it is weaker than the level of its case, else None."""
     row = run.rows[key]
-    return level_if_weaker(row, Level(run.case_rows[row.case]["level"]))
+    return level_if_weaker(row, Level(run.case_rows[row.case].level))
 
 
 def _has_changed(before: Results, after: Results, key: Key) -> bool:
@@ -164,15 +160,8 @@ def _has_changed(before: Results, after: Results, key: Key) -> bool:
 
 
 def _verdict_change(old: ResultRow, new: ResultRow) -> VerdictChange:
-    change: VerdictChange = {
-        "subject": new.subject,
-        "case": new.case,
-        "level": new.level,
-        "before": old.verdict,
-        "after": new.verdict,
-        "message": new.message,
-    }
-    return change if old.level == new.level else {**change, "level_before": old.level}
+    level_before = None if old.level == new.level else old.level
+    return VerdictChange(new.subject, new.case, new.level, old.verdict, new.verdict, new.message, level_before)
 
 
 def _change_kind(before: Results, after: Results, key: Key) -> str:
@@ -196,8 +185,7 @@ def _error_growths(before: Results, after: Results, key: Key) -> Iterator[ErrorG
         place = output.data_set, output.name
         was, error = errors.get(place), output.error_over_bound or 0.0
         if was is not None and error >= MIN_REPORTED_ERROR and error >= MIN_ERROR_GROWTH_FACTOR * was:
-            place_names = {"subject": new.subject, "case": new.case, "output": output.name}
-            yield ErrorGrowth(**place_names, data_set=output.data_set, before=was, after=error)  # type: ignore[typeddict-item]
+            yield ErrorGrowth(new.subject, new.case, output.name, output.data_set, was, error)
 
 
 def _cases_only_in(of: Results, from_: Results, subjects: Sequence[str]) -> dict[str, list[str]]:
@@ -212,10 +200,10 @@ HEADINGS = {"regressions": "Regressions", "fixes": "Fixes", "changes": "Other ch
 
 def change_lines(differences: Differences) -> dict[str, list[str]]:
     """Return the differences as lines by heading; headings without lines are left out."""
-    named = {heading: list(_verdict_change_lines(differences[kind])) for kind, heading in HEADINGS.items()}  # type: ignore[literal-required]
-    named["Errors that grew while passing"] = list(_error_growth_lines(differences["growth"]))
-    named["Cases added"] = list(_case_lines(differences["cases_added"]))
-    named["Cases removed"] = list(_case_lines(differences["cases_removed"]))
+    named = {heading: list(_verdict_change_lines(getattr(differences, kind))) for kind, heading in HEADINGS.items()}
+    named["Errors that grew while passing"] = list(_error_growth_lines(differences.growth))
+    named["Cases added"] = list(_case_lines(differences.cases_added))
+    named["Cases removed"] = list(_case_lines(differences.cases_removed))
     named["Subjects"] = list(_subject_lines(differences))
     return {heading: [one_line(line) for line in lines] for heading, lines in named.items() if lines}
 
@@ -239,7 +227,7 @@ def to_markdown(differences: Differences) -> str:
 
 
 def _headline(differences: Differences) -> str:
-    count = len(differences["regressions"])
+    count = len(differences.regressions)
     return f"{count} regression{'s' if count > 1 else ''}" if count else "No regressions"
 
 
@@ -247,27 +235,27 @@ def _verdict_change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
     """Yield a line for each subject, old verdict and new verdict, with levels if these differ."""
     groups: dict[tuple[str, str, str], list[VerdictChange]] = defaultdict(list)
     for change in changes:
-        groups[change["subject"], *_verdicts_with_levels(change)].append(change)
+        groups[change.subject, *_verdicts_with_levels(change)].append(change)
     for (subject, before, after), own in sorted(groups.items()):
         what = "another message" if before == after else f"{before} before, {after} now"
-        first = f"; first: {own[0]['message']}" if own[0]["message"] else ""
-        yield f"{subject}, {what}: {_list_cases([change['case'] for change in own])}{first}"
+        first = f"; first: {own[0].message}" if own[0].message else ""
+        yield f"{subject}, {what}: {_list_cases([change.case for change in own])}{first}"
 
 
 def _verdicts_with_levels(change: VerdictChange) -> tuple[str, str]:
-    before, after = change["before"], change["after"]
-    if "level_before" not in change:
+    before, after = change.before, change.after
+    if change.level_before is None:
         return before, after
-    return f"{before} at {change['level_before']}", f"{after} at {change['level']}"
+    return f"{before} at {change.level_before}", f"{after} at {change.level}"
 
 
 def _error_growth_lines(growths: Sequence[ErrorGrowth]) -> Iterator[str]:
     """Yield a line for each larger error, the largest first."""
-    worst = sorted(growths, key=lambda one: (-one["after"], one["subject"], one["case"], one["output"]))
+    worst = sorted(growths, key=lambda one: (-one.after, one.subject, one.case, one.output))
     for one in worst[:MAX_LISTED_GROWTHS]:
-        place = f"{one['output']} of data set {one['data_set']}"
-        before, after = f"{one['before']:.3g}", f"{one['after']:.3g}"
-        yield f"{one['case']} on {one['subject']}: {place} from {before} to {after} of its bound"
+        place = f"{one.output} of data set {one.data_set}"
+        before, after = f"{one.before:.3g}", f"{one.after:.3g}"
+        yield f"{one.case} on {one.subject}: {place} from {before} to {after} of its bound"
     if len(worst) > MAX_LISTED_GROWTHS:
         yield f"and {len(worst) - MAX_LISTED_GROWTHS} more outputs"
 
@@ -277,26 +265,26 @@ def _case_lines(by_subject: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _subject_lines(differences: Differences) -> Iterator[str]:
-    yield from (f"{subject} is new" for subject in differences["subjects_added"])
-    yield from (f"{subject} is gone" for subject in differences["subjects_removed"])
-    old, new = differences["before"]["subjects"], differences["after"]["subjects"]
+    yield from (f"{subject} is new" for subject in differences.subjects_added)
+    yield from (f"{subject} is gone" for subject in differences.subjects_removed)
+    old, new = differences.before.subjects, differences.after.subjects
     for subject in sorted(old.keys() & new.keys()):
         if old[subject] != new[subject]:
             yield f"{subject}: version {old[subject]} before, {new[subject]} now"
-    for subject, earlier in differences.get("compared", {}).items():
+    for subject, earlier in differences.compared.items():
         yield f"{subject}: compared with {earlier}"
     yield from _identity_lines(differences)
-    before, after = (differences[run].get("profile", "none") for run in ("before", "after"))
+    before, after = (run.profile or "none" for run in (differences.before, differences.after))
     if before != after:
         yield f"profile: {before} before, {after} now"
-    if differences["before"]["digest"] != differences["after"]["digest"]:
-        yield f"corpus: {differences['before']['corpus']} before, {differences['after']['corpus']} now"
+    if differences.before.digest != differences.after.digest:
+        yield f"corpus: {differences.before.corpus} before, {differences.after.corpus} now"
 
 
 def _identity_lines(differences: Differences) -> Iterator[str]:
     """Yield the changes of packages, Python, processor and adapter of each subject that both runs have."""
-    old, new = (differences[run].get("identities", {}) for run in ("before", "after"))
-    compared = differences.get("compared", {})
+    old, new = (run.identities for run in (differences.before, differences.after))
+    compared = differences.compared
     for subject, identity in new.items():
         earlier = old.get(compared.get(subject, subject))
         if earlier is not None and (changes := list(identity_changes(earlier, identity))):

@@ -7,14 +7,12 @@ Schema is generated from the types in this module.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 from msgspec.structs import replace
 
-from conformance.corpus.case_json import LevelName
 from conformance.report.ci_status import CiResult
 from conformance.results.evidence import short_evidence
 from conformance.results.failure_groups import failing_cases, group_failures, not_examined, violated_clause
@@ -22,6 +20,7 @@ from conformance.results.file import is_partial
 from conformance.results.levels import case_family
 from conformance.results.outcome_counts import OutcomeCounts, known_failures_by_level
 from conformance.results.records import (
+    LEVEL_KEYS,
     BaselineRecord,
     CorpusRecord,
     FailLevelName,
@@ -29,7 +28,8 @@ from conformance.results.records import (
     ProfileRecord,
     SubjectIdentity,
 )
-from conformance.serialization.decoding import Count, Positive, Seconds
+from conformance.serialization.decoding import Count, Positive, Seconds, StoredRecord
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from conformance.results.file import Results
 
 
-class AccuracySummary(TypedDict):
+class AccuracySummary(StoredRecord):
     """For one operator on one subject: the numbers of elements and of whole cases that attain an accuracy grade."""
 
     subject: str
@@ -66,42 +66,36 @@ def accuracy_summaries(run: Results) -> Iterator[AccuracySummary]:
     for (subject, operator, name), (elements, within, cases, cases_within) in sorted(
         counts.items(), key=lambda item: item[0][:2]
     ):
-        yield {
-            "subject": subject,
-            "operator": operator,
-            "accuracy": name,
-            "elements": elements,
-            "within": within,
-            "cases": cases,
-            "cases_within": cases_within,
-        }
+        yield AccuracySummary(subject, operator, name, elements, within, cases, cases_within)
 
 
 FORMAT: Literal[1] = 1
 
 
-class SubjectSummary(TypedDict):
+class SubjectSummary(StoredRecord):
     """A subject and its numbers of cases by level and verdict.
 
     `cases` is the number of all cases of a level, and `known_failures` the number of failures that are as expected.
     """
 
     id: str
-    kind: Annotated[str, Literal["backend", "optimizer"]]
+    kind: SubjectKind
     version: str
-    identity: NotRequired[SubjectIdentity]
-    levels: dict[LevelName, Annotated[dict[str, Count], Meta(extra_json_schema={"required": ["cases"]})]]
+    levels: Annotated[
+        dict[Level, Annotated[dict[str, Count], Meta(extra_json_schema={"required": ["cases"]})]], LEVEL_KEYS
+    ]
+    identity: SubjectIdentity | None = None
 
 
-class CheckSummary(TypedDict):
+class CheckSummary(StoredRecord):
     """A check that a graph optimizer violates, and by level the number of cases with this violation."""
 
     subject: str
     check: str
-    levels: dict[LevelName, Positive]
+    levels: Annotated[dict[Level, Positive], LEVEL_KEYS]
 
 
-class NotJudgedSummary(TypedDict):
+class NotJudgedSummary(StoredRecord):
     """A check of a graph optimizer that could not be evaluated in some cases, with the reason."""
 
     subject: str
@@ -110,7 +104,7 @@ class NotJudgedSummary(TypedDict):
     cases: Annotated[list[str], Meta(min_length=1)]
 
 
-class FailureSummary(TypedDict):
+class FailureSummary(StoredRecord):
     """Unexpected results of one subject with the same cause.
 
     `message` and `evidence` describe the smallest case. `mutant` is the id of the mutant that explains the results, if
@@ -124,27 +118,12 @@ class FailureSummary(TypedDict):
     message: str
     evidence: list[str]
     cases: Annotated[list[str], Meta(min_length=1)]
-    clause: NotRequired[str]
-    check: NotRequired[str]
-    mutant: NotRequired[str]
+    clause: str | None = None
+    check: str | None = None
+    mutant: str | None = None
 
 
-class CountsSummary(TypedDict):
-    """Numbers of results at the levels that can fail a run; a case counts once for each subject.
-
-    `judged` excludes unsupported and skipped results. `known_failures` are failures that an expectation or a baseline
-    explains. `weaker_failures` is the number of failures at level `should` if only level `must` can fail the run.
-    """
-
-    results: Count
-    judged: Count
-    unsupported: Count
-    skipped: Count
-    known_failures: Count
-    weaker_failures: Count
-
-
-class RunSummary(TypedDict):
+class RunSummary(StoredRecord):
     """One results file: its pass criterion, its outcome, and the counts that belong to the outcome.
 
     `failing` has the number of failing cases of all levels by subject, and `not_examined` those of them that diagnosis
@@ -153,7 +132,7 @@ class RunSummary(TypedDict):
     """
 
     outcome: OutcomeName
-    counts: CountsSummary
+    counts: OutcomeCounts
     failing: dict[str, Count]
     not_examined: dict[str, list[str]]
     started: Seconds
@@ -165,11 +144,11 @@ class RunSummary(TypedDict):
     results: Count
     interrupted: bool
     environment: dict[str, str]
-    baseline: NotRequired[BaselineRecord]
-    profile: NotRequired[ProfileRecord]
+    baseline: BaselineRecord | None = None
+    profile: ProfileRecord | None = None
 
 
-class Summary(TypedDict):
+class Summary(StoredRecord):
     """The summary of all runs.
 
     `outcome` is `pass` if every run passes. `counts` has the sums of the runs. `accuracy` is present if a run has the
@@ -180,7 +159,7 @@ class Summary(TypedDict):
     suite: str
     corpus: CorpusRecord
     outcome: OutcomeName
-    counts: CountsSummary
+    counts: OutcomeCounts
     reasons: list[str]
     partial: bool
     subjects: list[SubjectSummary]
@@ -188,7 +167,7 @@ class Summary(TypedDict):
     not_judged: list[NotJudgedSummary]
     failures: list[FailureSummary]
     runs: Annotated[list[RunSummary], Meta(min_length=1)]
-    accuracy: NotRequired[Annotated[list[AccuracySummary], Meta(min_length=1)]]
+    accuracy: Annotated[list[AccuracySummary], Meta(min_length=1)] = []
 
 
 def summary(runs: Sequence[Results]) -> Summary:
@@ -196,47 +175,42 @@ def summary(runs: Sequence[Results]) -> Summary:
     parts = [_run_summary(run) for run in runs]
     corpora = [run.header.corpus for run in runs]
     subjects = [subject for run in runs for subject in _subject_summaries(run)]
-    document: Summary = {
-        "format": FORMAT,
-        "suite": runs[0].header.suite,
-        "corpus": replace(corpora[0], selected=min(corpus.selected for corpus in corpora)),
-        "outcome": "fail" if any(part["outcome"] == "fail" for part in parts) else "pass",
-        "counts": cast("CountsSummary", asdict(OutcomeCounts.of_runs(runs))),
-        "reasons": list(dict.fromkeys(reason for part in parts for reason in part["reasons"])),
-        "partial": any(is_partial(run) for run in runs),
-        "subjects": subjects,
-        "checks": [check for run in runs for check in _check_summaries(run)],
-        "not_judged": [check for run in runs for check in _not_judged_summaries(run)],
-        "failures": [failure for run in runs for failure in _failure_summaries(run)],
-        "runs": parts,
-    }
-    if accuracy := [counts for run in runs for counts in accuracy_summaries(run)]:
-        document["accuracy"] = accuracy
-    return document
+    return Summary(
+        format=FORMAT,
+        suite=runs[0].header.suite,
+        corpus=replace(corpora[0], selected=min(corpus.selected for corpus in corpora)),
+        outcome="fail" if any(part.outcome == "fail" for part in parts) else "pass",
+        counts=OutcomeCounts.of_runs(runs),
+        reasons=list(dict.fromkeys(reason for part in parts for reason in part.reasons)),
+        partial=any(is_partial(run) for run in runs),
+        subjects=subjects,
+        checks=[check for run in runs for check in _check_summaries(run)],
+        not_judged=[check for run in runs for check in _not_judged_summaries(run)],
+        failures=[failure for run in runs for failure in _failure_summaries(run)],
+        runs=parts,
+        accuracy=[counts for run in runs for counts in accuracy_summaries(run)],
+    )
 
 
 def _run_summary(run: Results) -> RunSummary:
     criterion, selection, failing = run.header.criterion, run.header.selection, failing_cases(run)
-    document: RunSummary = {
-        "outcome": run.footer.outcome,
-        "counts": cast("CountsSummary", asdict(OutcomeCounts.of_run(run))),
-        "failing": {subject: len(cases) for subject, cases in failing.items()},
-        "not_examined": not_examined(run.footer, failing),
-        "started": run.header.started,
-        "reasons": run.footer.reasons,
-        "level": criterion.level,
-        "require": list(criterion.require),
-        "selection": {name: value for name, value in sorted(selection.items()) if name != "--fail-level"},
-        "expected_results": criterion.expected_results,
-        "results": run.footer.results,
-        "interrupted": run.footer.interrupted,
-        "environment": dict(sorted(run.header.environment.items())),
-    }
-    if criterion.baseline is not None:
-        document["baseline"] = criterion.baseline
-    if criterion.profile is not None:
-        document["profile"] = criterion.profile
-    return document
+    return RunSummary(
+        outcome=run.footer.outcome,
+        counts=OutcomeCounts.of_run(run),
+        failing={subject: len(cases) for subject, cases in failing.items()},
+        not_examined=not_examined(run.footer, failing),
+        started=run.header.started,
+        reasons=run.footer.reasons,
+        level=criterion.level,
+        require=list(criterion.require),
+        selection={name: value for name, value in sorted(selection.items()) if name != "--fail-level"},
+        expected_results=criterion.expected_results,
+        results=run.footer.results,
+        interrupted=run.footer.interrupted,
+        environment=dict(sorted(run.header.environment.items())),
+        baseline=criterion.baseline,
+        profile=criterion.profile,
+    )
 
 
 def format_date(started: float) -> str:
@@ -250,12 +224,11 @@ def format_date(started: float) -> str:
 def _subject_summaries(run: Results) -> list[SubjectSummary]:
     verdicts, known = run.footer.verdicts, known_failures_by_level(run)
     return [
-        {
-            "id": subject.id,
-            "kind": subject.kind,
-            "version": subject.version,
-            **({"identity": subject.identity} if subject.identity else {}),  # type: ignore[typeddict-item]
-            "levels": {
+        SubjectSummary(
+            subject.id,
+            subject.kind,
+            subject.version,
+            levels={
                 level: {
                     "cases": sum(counts.values()),
                     **({"known_failures": number} if (number := known.get((subject.id, level), 0)) else {}),
@@ -264,7 +237,8 @@ def _subject_summaries(run: Results) -> list[SubjectSummary]:
                 for level in Level
                 if (counts := verdicts.get(subject.id, {}).get(level))
             },
-        }
+            identity=subject.identity,
+        )
         for subject in run.header.subjects
     ]
 
@@ -278,7 +252,7 @@ def _check_summaries(run: Results) -> list[CheckSummary]:
                 cases[result.subject, check.name][result.case] = check.level
     counts = {key: Counter(levels.values()) for key, levels in sorted(cases.items())}
     return [
-        {"subject": subject, "check": check, "levels": {level: count[level] for level in Level if count[level]}}
+        CheckSummary(subject, check, {level: count[level] for level in Level if count[level]})
         for (subject, check), count in counts.items()
     ]
 
@@ -291,8 +265,7 @@ def _not_judged_summaries(run: Results) -> list[NotJudgedSummary]:
             if check.not_judged is not None:
                 cases[result.subject, check.name, check.not_judged][result.case] = None
     return [
-        {"subject": subject, "check": check, "reason": reason, "cases": sorted(own)}
-        for (subject, check, reason), own in sorted(cases.items())
+        NotJudgedSummary(subject, check, reason, sorted(own)) for (subject, check, reason), own in sorted(cases.items())
     ]
 
 
@@ -303,20 +276,18 @@ def _failure_summaries(run: Results) -> list[FailureSummary]:
     for cause in causes:
         case, result = cause.smallest[0]
         smallest = CiResult(run, run.rows[cause.subject, cause.cases[0]], cause)
-        summarized: FailureSummary = {
-            "subject": cause.subject,
-            "verdict": cause.verdict,
-            "cause": cause.sentence,
-            "signature": cause.text,
-            "message": smallest.reason,
-            "evidence": list(short_evidence(result, violated_clause(cause, case, result), run.header.clauses)),
-            "cases": list(cause.cases),
-        }
-        if cause.clause is not None:
-            summarized["clause"] = cause.clause
-        if cause.check is not None:
-            summarized["check"] = cause.check
-        if cause.diagnosis is not None:
-            summarized["mutant"] = cause.diagnosis.mutant
-        found.append(summarized)
-    return sorted(found, key=lambda each: each["subject"])
+        found.append(
+            FailureSummary(
+                cause.subject,
+                cause.verdict,
+                cause.sentence,
+                cause.text,
+                smallest.reason,
+                list(short_evidence(result, violated_clause(cause, case, result), run.header.clauses)),
+                list(cause.cases),
+                cause.clause,
+                cause.check,
+                None if cause.diagnosis is None else cause.diagnosis.mutant,
+            )
+        )
+    return sorted(found, key=lambda each: each.subject)

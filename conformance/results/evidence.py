@@ -52,7 +52,7 @@ def full_evidence(case: CaseRecord, result: Result) -> Iterator[str]:
     """Yield all evidence of a result as lines, with the content of the case's page in the HTML report."""
     verdict = result.verdict
     phase = f"; phase: {result.phase}" if result.phase else ""
-    level = f"; at level {result.level}" if result.level != case["level"] else ""
+    level = f"; at level {result.level}" if result.level != case.level else ""
     yield f"{verdict}: {verdict.meaning}{phase}{level}; {result.seconds * 1000:.3g} ms"
     if len(repeats := result.repeats) > 1:
         yield f"the verdict varies: {', '.join(f'{count} times {name}' for name, count in repeats.items())}"
@@ -153,14 +153,14 @@ def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
 
 
 def _expected_preview(case: CaseRecord, output: OutputEvidence) -> TensorPreview | None:
-    data_sets = case["data_sets"][output.data_set : output.data_set + 1]
-    outputs = (wanted for data_set in data_sets for wanted in data_set["outputs"])
-    return next((wanted for wanted in outputs if wanted["name"] == output.name), None)
+    data_sets = case.data_sets[output.data_set : output.data_set + 1]
+    outputs = (wanted for data_set in data_sets for wanted in data_set.outputs)
+    return next((wanted for wanted in outputs if wanted.name == output.name), None)
 
 
 def _format_tensor(tensor: TensorPreview) -> str:
-    more = f", … {tensor['elided']} more" if tensor["elided"] else ""
-    return f"{tensor['type']}{tensor['shape']} = {', '.join(tensor['values'])}{more}"
+    more = f", … {tensor.elided} more" if tensor.elided else ""
+    return f"{tensor.type}{tensor.shape} = {', '.join(tensor.values)}{more}"
 
 
 def _quote_lines(text: str, *, last: bool = False) -> Iterator[str]:

@@ -132,7 +132,7 @@ def failure_kind(case: CaseRow, result: Result) -> FailureKind | None:
     """Return the kind of a result; None if its verdict is pass."""
     if result.verdict == Verdict.PASS:
         return None
-    if case["kind"] == CaseKind.INVALID and result.verdict == Verdict.FAIL:
+    if case.kind == CaseKind.INVALID and result.verdict == Verdict.FAIL:
         text = INVALID_MODEL_SIGNATURE
     else:
         text = normalize_message(_first_message(result))
@@ -369,7 +369,7 @@ def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tup
     wrong = {strip_tensor_number(output.name).lower() for output in outputs if output.violation is not None}
     first = wrong - {_COMPUTED_LAST} or wrong
     others = {strip_tensor_number(output.name).lower() for output in outputs} - first if first else set()
-    clauses = [_of_used_mode(clause, case) for clause in case["clauses"]]
+    clauses = [_of_used_mode(clause, case) for clause in case.clauses]
     candidates = tuple(
         clause
         for clause in clauses
@@ -385,8 +385,8 @@ _MODES = ("standard", "nesterov")
 def _of_used_mode(clause: str, case: CaseRecord) -> str:
     """Return the clause about the mode that the nodes of a case have, in place of the clause about the other mode."""
     begin, _, mode = clause.rpartition("_")
-    nodes = case["model"]["nodes"] if mode in _MODES else ()
-    used = {node["attributes"]["mode"] for node in nodes if node["attributes"].get("mode") in _MODES}
+    nodes = case.model.nodes if mode in _MODES else ()
+    used = {node.attributes["mode"] for node in nodes if node.attributes.get("mode") in _MODES}
     return clause if not used or mode in used else f"{begin}_{min(used)}"
 
 
@@ -423,7 +423,7 @@ class FailureGrouper:
 
     def add(self, case: CaseRecord, result: Result) -> None:
         """Add an unexpected result."""
-        key = _GroupKey(result.subject, result.verdict, find_cause(case["kind"], result))
+        key = _GroupKey(result.subject, result.verdict, find_cause(case.kind, result))
         is_wrong_value = key.cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_RETURN}
         clauses = violated_clauses(case, result.outputs) if is_wrong_value else ()
         self._groups[key, clauses].add(_case_size(case), result.case, _shown_message(result))
@@ -537,8 +537,8 @@ def location_file(location: str) -> str:
 
 def _case_size(case: CaseRecord) -> tuple[int, int]:
     """Return the size of a case: the number of nodes, and the number of elements of all inputs."""
-    elements = [prod(tensor["shape"]) for data_set in case["data_sets"] for tensor in data_set["inputs"]]
-    return len(case["model"]["nodes"]), sum(elements) if all(elements) else _NO_ELEMENTS_SIZE
+    elements = [prod(tensor.shape) for data_set in case.data_sets for tensor in data_set.inputs]
+    return len(case.model.nodes), sum(elements) if all(elements) else _NO_ELEMENTS_SIZE
 
 
 def _merge_by_clause(groups: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[tuple[str | None, _CaseGroup]]:

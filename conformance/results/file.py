@@ -25,8 +25,17 @@ import msgspec
 
 from conformance.errors import ResultsError
 from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input
-from conformance.results.records import RESULTS_RECORDS, CaseRecord, CaseRow, Footer, Header, Result, ResultRow
-from conformance.serialization.decoding import JsonDecoder, MalformedError
+from conformance.results.records import (
+    CaseRecord,
+    CaseRow,
+    Footer,
+    Header,
+    Result,
+    ResultRow,
+    ResultsRecord,
+)
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -140,8 +149,8 @@ class LazyRecords(Mapping[K, V], Generic[K, P, V]):
 Key: TypeAlias = tuple[str, str]
 """Id of a subject, id of a case."""
 
-decode_record = JsonDecoder(RESULTS_RECORDS, key="record")
-_CASE_ROW_KEYS = tuple(CaseRow.__annotations__)
+decode_record: JsonReader[ResultsRecord] = JsonReader(ResultsRecord)
+_CASE_ROW_FIELDS = CaseRow.__struct_fields__
 _RESULT_ROW_FIELDS = tuple(name for name in ResultRow.__struct_fields__ if name != "checks")
 
 
@@ -167,7 +176,7 @@ class Results:
     archives: Mapping[str, str] = field(default_factory=dict)
 
 
-def encode_record(record: Mapping[str, Any] | msgspec.Struct) -> bytes:
+def encode_record(record: msgspec.Struct) -> bytes:
     """Return a record as a line; halves of surrogate pairs, which UTF-8 cannot encode, become question marks."""
     try:
         return msgspec.json.encode(record) + b"\n"
@@ -176,9 +185,9 @@ def encode_record(record: Mapping[str, Any] | msgspec.Struct) -> bytes:
         return text.encode(errors="replace") + b"\n"
 
 
-def record_kind(record: Mapping[str, Any] | msgspec.Struct) -> str:
+def record_kind(record: msgspec.Struct) -> str:
     """Return the value of the key `record`."""
-    return str(record.__struct_config__.tag if isinstance(record, msgspec.Struct) else record["record"])
+    return str(record.__struct_config__.tag)
 
 
 def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
@@ -251,9 +260,9 @@ class _ResultsBuilder:
 
     def add_case(self, number: int, record: Any) -> None:
         """Add a case record from the line `number` of another file, if a result needs it."""
-        if record_kind(record) == "case" and any((subject, record["case"]) in self._rows for subject in self._subjects):
-            self._lines["case"][record["case"]] = number
-            self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
+        is_needed = isinstance(record, CaseRecord) and any((each, record.case) in self._rows for each in self._subjects)
+        if is_needed:
+            self._add_case(number, record)
 
     @property
     def _subjects(self) -> list[str]:
@@ -276,8 +285,13 @@ class _ResultsBuilder:
         elif kind == "archive":
             self._lines[kind][record.case] = number
         else:
-            self._lines[kind][record["case"]] = number
-            self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
+            self._add_case(number, record)
+
+    def _add_case(self, number: int, record: CaseRecord) -> None:
+        self._lines["case"][record.case] = number
+        row = {name: getattr(record, name) for name in _CASE_ROW_FIELDS}
+        texts = {name: sys.intern(row[name]) for name in ("case", "kind", "title")}
+        self._case_rows[record.case] = CaseRow(**row | texts)
 
     def _add_result(self, number: int, record: Result) -> None:
         row = result_row(record)
@@ -314,12 +328,6 @@ def result_row(record: Result) -> ResultRow:
     values = {name: getattr(record, name) for name in _RESULT_ROW_FIELDS}
     texts = {name: sys.intern(values[name]) for name in ("subject", "case", "message")}
     return ResultRow(**values | texts, checks=[check for check in record.checks if not check.is_satisfied])
-
-
-def _select_keys(record: Any, names: Sequence[str]) -> Any:
-    """Return a record with only the keys `names`; equal texts of several records share their memory."""
-    row = {name: record[name] for name in names if name in record}
-    return {name: sys.intern(value) if type(value) is str else value for name, value in row.items()}
 
 
 def _check_consistency(

@@ -62,5 +62,5 @@ def passes_checked_levels(result: ResultRow, fail_level: Level) -> bool:
 
 def case_family(case: CaseRow) -> str:
     """Return the name of the operator or pass that a case tests: from its first clause, or else its first tag."""
-    named = case["clauses"][0].partition(".")[0] if case["clauses"] else next(iter(case["tags"]), case["kind"])
+    named = case.clauses[0].partition(".")[0] if case.clauses else next(iter(case.tags), case.kind)
     return family_titles().get(named, named)

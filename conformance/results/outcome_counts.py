@@ -5,10 +5,12 @@ A run can pass although most of its cases are unsupported or known to fail. The 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from conformance.results.file import fail_level
+from conformance.serialization.decoding import Count
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -22,25 +24,19 @@ WEAKER_OPTION = "--fail-level should"
 """The option with which a run judges failures at level `should`."""
 
 
-@dataclass(frozen=True)
-class OutcomeCounts:
-    """Numbers of results at the levels that can fail a run, and of failures that cannot.
+class OutcomeCounts(Struct, frozen=True):
+    """Numbers of results at the levels that can fail a run; a case counts once for each subject.
 
-    Attributes:
-        results: all results at these levels; a case counts once for each subject.
-        judged: results with an answer or a defect, which is every verdict except `unsupported` and `skipped`.
-        unsupported: results with the verdict `unsupported`.
-        skipped: results with the verdict `skipped`.
-        known_failures: failures that are as expected, see `is_known_failure`.
-        weaker_failures: failures at level `should` of a run whose fail level is `must`.
+    `judged` excludes unsupported and skipped results. `known_failures` are failures that an expectation or a baseline
+    explains. `weaker_failures` is the number of failures at level `should` if only level `must` can fail the run.
     """
 
-    results: int = 0
-    judged: int = 0
-    unsupported: int = 0
-    skipped: int = 0
-    known_failures: int = 0
-    weaker_failures: int = 0
+    results: Count
+    judged: Count
+    unsupported: Count
+    skipped: Count
+    known_failures: Count
+    weaker_failures: Count
 
     @property
     def sentence(self) -> str:
@@ -91,7 +87,7 @@ class OutcomeCounts:
     def of_runs(cls, runs: Iterable[Results]) -> OutcomeCounts:
         """Return the sums of the counts of several runs."""
         counts = [cls.of_run(run) for run in runs]
-        return cls(*(sum(getattr(one, name) for one in counts) for name in cls.__dataclass_fields__))
+        return cls(*(sum(getattr(one, name) for one in counts) for name in cls.__struct_fields__))
 
     @classmethod
     def of_run(cls, run: Results) -> OutcomeCounts:

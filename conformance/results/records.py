@@ -1,24 +1,23 @@
 """Types of the records of a results file, format 2; docs/reference/formats.md describes them for users.
 
-`RESULTS_RECORDS` has the five kinds of records: header, case, result, archive and footer.
+`ResultsRecord` is any of the five kinds of records: header, case, result, archive and footer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from conformance.corpus.case_json import DataSetPreview, LevelName, RewriteDocument
+from conformance.corpus.case_json import DataSetPreview, RewriteDocument, read_case_json
 from conformance.models.summaries import ModelSummary, TensorPreview
-from conformance.serialization.decoding import Count, NonEmpty, Positive, Seconds
+from conformance.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import CheckKind, Level, OptimizerRunName, Phase, Verdict
 
-
-class StoredRecord(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """A part of a results file; a key with a default value is left out of the file."""
+if TYPE_CHECKING:
+    from conformance.corpus.corpus import Corpus, CorpusCase
 
 
 class RecordedTensor(StoredRecord):
@@ -129,30 +128,49 @@ FailLevelName = Literal["must", "should"]
 _VERDICTS = Meta(extra_json_schema={"propertyNames": {"enum": [*Verdict]}})
 """The keys of an object in its JSON Schema; msgspec leaves enumerations of keys out."""
 
-_LEVELS = Meta(extra_json_schema={"propertyNames": {"enum": [*Level]}})
+LEVEL_KEYS = Meta(extra_json_schema={"propertyNames": {"enum": [*Level]}})
 
 MAX_ARCHIVE_LENGTH = 2**20
 """Characters of the base64 of an archive."""
 
 
-class CaseRow(TypedDict):
+class CaseRow(StoredRecord):
     """The part of a case that is kept in memory: its id and its classification."""
 
-    record: str
     case: str
     kind: str
     title: str
-    level: LevelName
+    level: Level
     clauses: list[str]
     tags: list[str]
 
 
-class CaseRecord(CaseRow):
+class CaseRecord(CaseRow, tag_field="record", tag="case"):
     """All information on a case that a report shows, so that a report does not need the corpus."""
 
     model: ModelSummary
     data_sets: list[DataSetPreview]
-    rewrite: NotRequired[RewriteDocument]
+    rewrite: RewriteDocument | None = None
+
+
+def case_record(corpus: Corpus, case: CorpusCase) -> CaseRecord:
+    """Return the record of a case of a corpus.
+
+    Raises:
+        CorpusError: the case.json of the case is altered or malformed.
+    """
+    document = read_case_json(corpus, case)
+    return CaseRecord(
+        case.id,
+        str(case.kind),
+        document.title,
+        document.level,
+        document.clauses,
+        document.tags,
+        document.model,
+        document.data_sets,
+        document.rewrite,
+    )
 
 
 class BadElement(StoredRecord):
@@ -453,7 +471,7 @@ class Footer(StoredRecord, tag_field="record", tag="footer"):
     """
 
     results: Count
-    verdicts: Mapping[str, Annotated[Mapping[Level, Annotated[Mapping[Verdict, Count], _VERDICTS]], _LEVELS]]
+    verdicts: Mapping[str, Annotated[Mapping[Level, Annotated[Mapping[Verdict, Count], _VERDICTS]], LEVEL_KEYS]]
     outcome: OutcomeName
     reasons: list[str]
     seconds: Seconds
@@ -464,11 +482,5 @@ class Footer(StoredRecord, tag_field="record", tag="footer"):
     hosts: Annotated[list[NonEmpty], Meta(min_length=1)] = []
 
 
-RESULTS_RECORDS = {
-    "header": Header,
-    "case": CaseRecord,
-    "result": Result,
-    "archive": ArchiveRecord,
-    "footer": Footer,
-}
-"""The types of the records of a results file by the value of their key `record`."""
+ResultsRecord: TypeAlias = Header | CaseRecord | Result | ArchiveRecord | Footer
+"""A record of a results file; the value of its key `record` determines its type."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -57,7 +57,7 @@ class MergedRun:
     rows: Mapping[Key, ResultRow]
     footer: Footer
 
-    def records(self) -> Iterator[Mapping[str, Any] | Struct]:
+    def records(self) -> Iterator[Struct]:
         """Yield the records of the merged results file; each one is read from its original file on demand."""
         run_of = {key: run for run in self.runs for key in run.rows}
         described: set[str] = set()
@@ -285,7 +285,7 @@ def _diagnose(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
     collector = ResultCollector()
     for run in runs:
         for key, row in run.rows.items():
-            level = Level(run.case_rows[row.case]["level"])
+            level = Level(run.case_rows[row.case].level)
             collector.add(run.results[key] if row.verdict.is_defect else row, level)
     if not collector.has_explainable_failure:
         return Diagnosed([], [])

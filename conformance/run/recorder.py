@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from conformance import __version__
 from conformance.clauses import clauses
-from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.errors import OutputFault, UsageError
@@ -37,6 +36,7 @@ from conformance.results.records import (
     Header,
     Result,
     SubjectRecord,
+    case_record,
 )
 from conformance.run.environment_versions import run_environment, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
@@ -179,7 +179,7 @@ class Recorder:
         self._archives = Archives(corpus)
         self._unexpected: dict[tuple[str, str], Any] = {}
         self._grouper = FailureGrouper(
-            lambda subject, case: CaseResult(self._case_record(case), self._unexpected[subject, case])
+            lambda subject, case: CaseResult(case_record(corpus, corpus.cases[case]), self._unexpected[subject, case])
         )
         self.criterion = criterion
         self.results = self.repeated = 0
@@ -226,7 +226,7 @@ class Recorder:
         """
         missing_archives, archived = [], set[str]()
         for id, case in run.cases.items():
-            if id not in self._corpus.cases or case != self._case_record(id):
+            if id not in self._corpus.cases or case != case_record(self._corpus, self._corpus.cases[id]):
                 raise different_run_error(run, f"its description of case {id} is not that of the corpus")
         for result in run.results.values():
             record = self._complete(result)
@@ -293,7 +293,7 @@ class Recorder:
             self._for_diagnosis.append((replace(result, **_EVIDENCE | needed), own))
         if not expected:
             self._unexpected[subject, case] = record
-            self._grouper.add(self._case_record(case), record)
+            self._grouper.add(case_record(self._corpus, self._corpus.cases[case]), record)
         return replace(record, unexpected=not expected)
 
     def _is_failure_of_base(self, record: Result) -> bool:
@@ -370,20 +370,14 @@ class Recorder:
 
     def _describe(self, case: str) -> None:
         self._described.add(case)
-        self._write(self._case_record(case))
-
-    def _case_record(self, case: str) -> Any:
-        entry = self._corpus.cases[case]
-        document = read_case_json(self._corpus, entry)
-        del document["generator"]
-        return {"record": "case", "case": case, "kind": str(entry.kind), **document}
+        self._write(case_record(self._corpus, self._corpus.cases[case]))
 
     def _facts_of(self, case: str) -> CaseFacts:
         if case not in self._facts:
-            self._facts[case] = case_facts(self._case_record(case))
+            self._facts[case] = case_facts(case_record(self._corpus, self._corpus.cases[case]))
         return self._facts[case]
 
-    def _write(self, record: Mapping[str, Any] | Struct) -> None:
+    def _write(self, record: Struct) -> None:
         if self._partial is None:
             return
         line = encode_record(record)

@@ -183,8 +183,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
             break
         header, size = header or record, size + len(line)
         if kind != "header":
-            case = record["case"] if kind == "case" else record.case
-            key = (record.subject, case) if kind == "result" else case
+            key = (record.subject, record.case) if kind == "result" else record.case
             if key in found[kind]:
                 raise _malformed(source, f"has two {kind} records of one case")
             found[kind][key] = number

@@ -185,9 +185,9 @@ def case_traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
 
     document = read_case_json(corpus, case)
     return {
-        "tag": frozenset(document["tags"]),
-        "clause": frozenset(document["clauses"]),
-        "operator": frozenset(node["op_type"] for node in document["model"]["nodes"]),
+        "tag": frozenset(document.tags),
+        "clause": frozenset(document.clauses),
+        "operator": frozenset(node.op_type for node in document.model.nodes),
     }
 
 
@@ -228,4 +228,4 @@ class Applicability:
         from conformance.corpus.case_json import read_case_json
 
         cases = (case for case in self._corpus.cases.values() if case.kind is not CaseKind.NODE)
-        return frozenset(case.id for case in cases if "rewrite" in read_case_json(self._corpus, case))
+        return frozenset(case.id for case in cases if read_case_json(self._corpus, case).rewrite)

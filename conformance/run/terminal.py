@@ -130,7 +130,7 @@ def _group(number: int, group: FailureGroup, *, with_all_evidence: bool, with_al
     yield f"{number}. {one_line(truncate_line(group.sentence))} ({count_cases(len(group.cases))})"
     texts = {id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()}
     for case, result in group.smallest[: None if with_all_evidence else 1]:
-        yield f"   {case['case']}: {case['title']}"
+        yield f"   {case.case}: {case.title}"
         yield from (f"     {line}" for line in short_evidence(result, violated_clause(group, case, result), texts))
     if with_all_ids and (others := group.cases[len(group.smallest) :]):
         yield "   and"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from conformance.serialization.decoding import malformed_errors
+
+if TYPE_CHECKING:
+    from types import UnionType
 
 T = TypeVar("T")
 
@@ -58,7 +61,7 @@ class JsonReader(Generic[T]):
         has_infinities: whether a number may be the text of an infinity or of NaN, as `encode_json` writes it.
     """
 
-    def __init__(self, type: type[T], *, has_infinities: bool = False) -> None:
+    def __init__(self, type: type[T] | UnionType, *, has_infinities: bool = False) -> None:
         self._decoder = msgspec.json.Decoder(type, strict=not has_infinities)
 
     def __call__(self, content: bytes | memoryview) -> T:
@@ -68,4 +71,5 @@ class JsonReader(Generic[T]):
             MalformedError: the content is not JSON, or the document does not have the type.
         """
         with malformed_errors():
-            return self._decoder.decode(content)
+            document: T = self._decoder.decode(content)
+        return document

@@ -53,6 +53,10 @@ MAX_REASON_LENGTH = 300
 """Characters of the text of a `MalformedError`."""
 
 
+class StoredRecord(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A JSON object, or a part of one, in a file; a key with a default value is left out of the file."""
+
+
 class MalformedError(ValueError):
     """A JSON document does not have the required type. The message is the reason, for users."""
 

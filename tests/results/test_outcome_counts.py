@@ -47,13 +47,13 @@ def test_sentence_has_every_count_that_is_not_zero():
     def numbers(counts):
         return [int(found.replace(",", "")) for found in re.findall(r"[\d,]*\d", counts.sentence)]
 
-    assert numbers(OutcomeCounts(2506, 190, 2316, 0, 289)) == [190, 2506, 2316, 289]
-    assert numbers(OutcomeCounts(3, 3)) == [3, 3]
+    assert numbers(OutcomeCounts(2506, 190, 2316, 0, 289, 0)) == [190, 2506, 2316, 289]
+    assert numbers(OutcomeCounts(3, 3, 0, 0, 0, 0)) == [3, 3]
 
 
 def test_weaker_sentence_names_the_option():
-    assert OutcomeCounts(weaker_failures=13).weaker_sentence.endswith(WEAKER_OPTION)
-    assert OutcomeCounts(3, 3).weaker_sentence == ""
+    assert OutcomeCounts(0, 0, 0, 0, 0, 13).weaker_sentence.endswith(WEAKER_OPTION)
+    assert OutcomeCounts(3, 3, 0, 0, 0, 0).weaker_sentence == ""
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,12 @@ import json
 import re
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnx
 
 from conformance.clauses import clauses
 from conformance.corpus.case import CaseKind
-from conformance.corpus.case_json import read_case_json
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.errors import UsageError
 from conformance.files.temp_dir import supervised_temp_dir
@@ -26,6 +25,7 @@ from conformance.pages.environment import render_text
 from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import first_violation, violated_clauses
 from conformance.results.known_faults import known_faults_in
+from conformance.results.records import case_record
 from conformance.serialization.text import escape_markdown, escape_unprintable, one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
@@ -185,7 +185,7 @@ def issue_text(
         title=f"{fault.runtime if fault is not None else escape_markdown(name)}: {title}",
         fault=fault,
         points=[point for point in fault.points if not _REFERENCE_BACK.match(point)] if fault is not None else [],
-        is_smallest=fault is not None and fault.case == case["case"],
+        is_smallest=fault is not None and fault.case == case.case,
         upstream=_mentioned_issues(fault.upstream) if fault is not None else "",
         diagnosis=diagnosis,
         operator=escape_markdown(diagnosis.operator) if diagnosis is not None else "",
@@ -218,8 +218,8 @@ def _contradicted_clauses(case: CaseRecord, result: Result) -> list[str]:
     if found is None:
         return list(violated_clauses(case, result.outputs))
     if found[1] == "shape":
-        return [id for id in case["clauses"] if id in _SHAPE_CLAUSES]
-    family = case["clauses"][0].partition(".")[0] if case["clauses"] else ""
+        return [id for id in case.clauses if id in _SHAPE_CLAUSES]
+    family = case.clauses[0].partition(".")[0] if case.clauses else ""
     return [f"{family}.{name}" for name in ("output_type", "tensor_type") if f"{family}.{name}" in clauses()]
 
 
@@ -240,19 +240,19 @@ def _input_lines(case: CaseRecord, result: Result) -> list[str]:
     """Return the inputs of the data set that shows the failure; nothing if their values are too many to print."""
     wrong = next((output for output in result.outputs if output.violation is not None), None)
     number = wrong.data_set if wrong is not None else 0
-    inputs = case["data_sets"][number]["inputs"] if number < len(case["data_sets"]) else []
-    if any(tensor["elided"] for tensor in inputs) or sum(len(tensor["values"]) for tensor in inputs) > MOST_VALUES:
+    inputs = case.data_sets[number].inputs if number < len(case.data_sets) else []
+    if any(tensor.elided for tensor in inputs) or sum(len(tensor.values) for tensor in inputs) > MOST_VALUES:
         return []
-    return [f"{tensor['name']}: {tensor['type']}{tensor['shape']} = {', '.join(tensor['values'])}" for tensor in inputs]
+    return [f"{tensor.name}: {tensor.type}{tensor.shape} = {', '.join(tensor.values)}" for tensor in inputs]
 
 
 def _expected(case: CaseRecord, kind: str, check: str) -> str:
     """Return what the subject has to do, in a sentence that needs no knowledge of the suite."""
     if check in _CHECK_EXPECTATIONS:
         return _CHECK_EXPECTATIONS[check]
-    if kind == SubjectKind.BACKEND and any(map(_is_of_a_rewrite, case["clauses"])) and case["kind"] != CaseKind.INVALID:
+    if kind == SubjectKind.BACKEND and any(map(_is_of_a_rewrite, case.clauses)) and case.kind != CaseKind.INVALID:
         return "The outputs in `test_data_set_*`, which follow from the specification of each operator of the model."
-    title = one_line(case["title"])
+    title = one_line(case.title)
     return f"{escape_markdown(title.partition(' (')[0] if len(title) > LONGEST_CASE_TITLE else title)}."
 
 
@@ -283,8 +283,8 @@ def _headline(case: CaseRecord, result: Result, kind: str, model: onnx.ModelProt
         if not operator and kind == SubjectKind.BACKEND:
             operator = _judged_operator(case, result, model)
         return _short(": ".join(part for part in (operator, said or verdict.meaning) if part))
-    if case["kind"] == CaseKind.INVALID:
-        return _short(f"accepts an invalid model: {one_line(case['title'])}")
+    if case.kind == CaseKind.INVALID:
+        return _short(f"accepts an invalid model: {one_line(case.title)}")
     wrong = {output.name: output.violation for output in result.outputs if output.violation is not None}
     what = _FURTHER_OUTPUTS.sub("", result.message) if _WRONG_FORM.search(result.message) else ""
     if not what and wrong:
@@ -392,11 +392,10 @@ def reproduction_files(
         stderr: the text that the subject wrote to standard error.
         diagnosis: the mistake that explains this failure among those of a whole run, or None.
     """
-    document = read_case_json(corpus, case)
     files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
     result = outcome.result(named.text, case.id, case.level, stderr=stderr)
     known = known_faults_in(named.text, str(named.kind), case.id)
-    record: Any = {"case": case.id, "kind": str(case.kind), **document}
+    record = case_record(corpus, case)
     issue = issue_text(
         record,
         result,
@@ -408,8 +407,9 @@ def reproduction_files(
         _shown_fault(known, version, result),
         diagnosis,
     )
-    if any(check.name == _STRUCTURE and check.violation is not None for check in outcome.checks):
-        files["rewrite.json"] = json.dumps(document["rewrite"]["once"]).encode()
+    is_structural = any(check.name == _STRUCTURE and check.violation is not None for check in outcome.checks)
+    if is_structural and record.rewrite is not None:
+        files["rewrite.json"] = json.dumps(record.rewrite.once).encode()
     files |= {name: source.encode() for name, source in subject_files(named, str(Path.cwd())).items()}
     script = resources.files(__package__).joinpath(f"show_{named.kind}.py")
     return {**files, "reproduce.py": script.read_bytes(), "ISSUE.md": issue.encode()}

@@ -24,19 +24,19 @@ MAX_CAUSES = 9
 def render(runs: Sequence[Results]) -> Iterator[str]:
     """Yield the commands, one line each; the same runs give the same bytes."""
     document = summary(runs)
-    causes = document["failures"]
-    if document["outcome"] == "fail":
-        cases = sum(len(cause["cases"]) for cause in causes)
+    causes = document.failures
+    if document.outcome == "fail":
+        cases = sum(len(cause.cases) for cause in causes)
         counts = f"{len(causes)} cause{'s' * (len(causes) != 1)}, {cases} case{'s' * (cases != 1)}"
-        yield _error_command(f"FAILED: ONNX conformance, {counts}", document["reasons"])
-    for cause in sorted(causes, key=lambda cause: ("mutant" not in cause, -len(cause["cases"])))[:MAX_CAUSES]:
+        yield _error_command(f"FAILED: ONNX conformance, {counts}", document.reasons)
+    for cause in sorted(causes, key=lambda cause: (cause.mutant is None, -len(cause.cases)))[:MAX_CAUSES]:
         yield _failure_command(cause)
 
 
 def _failure_command(cause: FailureSummary) -> str:
-    count = f"{len(cause['cases'])} case{'s' * (len(cause['cases']) > 1)}"
-    title = f"{cause['subject']}: {cause['cause']} ({count})"
-    return _error_command(title, [f"{cause['cases'][0]}: {cause['message']}", *cause["evidence"]])
+    count = f"{len(cause.cases)} case{'s' * (len(cause.cases) > 1)}"
+    title = f"{cause.subject}: {cause.cause} ({count})"
+    return _error_command(title, [f"{cause.cases[0]}: {cause.message}", *cause.evidence])
 
 
 def _error_command(title: str, lines: Sequence[str]) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from conformance.report.summary import summary
-from conformance.results.outcome_counts import OutcomeCounts
 from conformance.serialization.text import one_line
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,22 +72,22 @@ def text_width(text: str) -> int:
 
 
 def _badge_text(document: Summary) -> str:
-    outcome = "PASSED" if document["outcome"] == "pass" else "FAILED"
-    if len(document["subjects"]) != 1:
-        return f"{outcome}, {len(document['subjects'])} subjects, {OutcomeCounts(**document['counts']).sentence}"
-    counts = document["subjects"][0]["levels"].get("must", {"cases": 0})
+    outcome = "PASSED" if document.outcome == "pass" else "FAILED"
+    if len(document.subjects) != 1:
+        return f"{outcome}, {len(document.subjects)} subjects, {document.counts.sentence}"
+    counts = document.subjects[0].levels.get(Level.MUST, {"cases": 0})
     parts = [f"{outcome}, {counts.get('pass', 0)} of {counts['cases']} must"]
     if unsupported := counts.get("unsupported", 0):
         parts.append(f"{unsupported} unsupported")
     if known := counts.get("known_failures", 0):
         parts.append(f"{known} known failure{'s' * (known != 1)}")
-    return ", ".join(parts) + (" (partial run)" if document["partial"] else "")
+    return ", ".join(parts) + (" (partial run)" if document.partial else "")
 
 
 def _colour(document: Summary) -> str:
-    if document["outcome"] == "fail":
+    if document.outcome == "fail":
         return FAILED
-    if document["partial"]:
+    if document.partial:
         return PARTIAL
-    counts = [subject["levels"].get("must", {"cases": 0}) for subject in document["subjects"]]
+    counts = [subject.levels.get(Level.MUST, {"cases": 0}) for subject in document.subjects]
     return ALL_PASSED if all(levels.get("pass", 0) == levels["cases"] > 0 for levels in counts) else SOME_NOT_PASSED

@@ -91,14 +91,14 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
         "name": result.case,
         "status": one.status,
         "duration": round(1000 * result.seconds),
-        "suite": [subject, case["level"]],
+        "suite": [subject, case.level],
         "rawStatus": result.verdict,
-        "tags": case["tags"],
+        "tags": case.tags,
         "extra": {
-            "title": case["title"],
+            "title": case.title,
             "seconds": result.seconds,
             "level": result.level,
-            "clauses": case["clauses"],
+            "clauses": case.clauses,
         },
     }
     if checks := result.checks:

@@ -47,13 +47,13 @@ class HazardSample:
     @property
     def data_set(self) -> DataSetPreview:
         """The preview of the data set."""
-        return self.case["data_sets"][self.number]
+        return self.case.data_sets[self.number]
 
     @property
     def input(self) -> str:
         """Type, shape and elements of the first input as text."""
-        X = self.data_set["inputs"][0]
-        return f"{X['type']}{X['shape']} {', '.join(X['values'])}{', …' if X['elided'] else ''}"
+        X = self.data_set.inputs[0]
+        return f"{X.type}{X.shape} {', '.join(X.values)}{', …' if X.elided else ''}"
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _answers_by_frequency(sample: HazardSample, subjects: Sequence[str], runs: S
     """Return the outputs for a hazard sample as text, each with its subjects; the most frequent output comes first."""
     by_answer: dict[str, list[str]] = {}
     for subject in subjects:
-        key = subject, sample.case["case"]
+        key = subject, sample.case.case
         result = next((run.results[key] for run in reversed(runs) if key in run.rows), None)
         by_answer.setdefault(subject_answer(sample, result), []).append(_short_name(subject))
     rows = sorted(by_answer.items(), key=lambda row: (-len(row[1]), row[0]))
@@ -130,23 +130,23 @@ def subject_answer(sample: HazardSample, result: Result | None) -> str:
         if output.data_set == sample.number:
             came = output.actual
             if came is None and output.violation is None:
-                came = next(o for o in sample.data_set["outputs"] if o["name"] == output.name)
-            return ", ".join(came["values"]) if came else result.verdict
+                came = next(o for o in sample.data_set.outputs if o.name == output.name)
+            return ", ".join(came.values) if came else result.verdict
     return result.verdict
 
 
 def _hazard_samples(runs: Sequence[Results]) -> Iterator[HazardSample]:
     last = {id: run for run in runs for id in run.cases}
     for case in (run.cases[id] for id, run in last.items()):
-        operators = [node["op_type"] for node in case["model"]["nodes"] if node["op_type"] in OPERATORS]
-        for number, data_set in enumerate(case["data_sets"]):
-            if "hazard" in data_set and len(operators) == 1:
-                yield HazardSample(data_set["hazard"], operators[0], case, number)
+        operators = [node.op_type for node in case.model.nodes if node.op_type in OPERATORS]
+        for number, data_set in enumerate(case.data_sets):
+            if data_set.hazard and len(operators) == 1:
+                yield HazardSample(data_set.hazard, operators[0], case, number)
 
 
 def _size(sample: HazardSample) -> tuple[int, bool, str, int]:
-    given = sample.data_set["inputs"][0]  # if sizes are equal, float is preferred, because every subject supports it
-    return prod(given["shape"]), given["type"] != "float", sample.case["case"], sample.number
+    given = sample.data_set.inputs[0]  # if sizes are equal, float is preferred, because every subject supports it
+    return prod(given.shape), given.type != "float", sample.case.case, sample.number
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

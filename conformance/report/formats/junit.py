@@ -113,7 +113,7 @@ def _failure_element(one: CiResult) -> str:
 def _test(one: CiResult) -> ET.Element:
     result, status = one.result, one.status
     names = {
-        "classname": f"{escape_unprintable(result.subject)}.{one.case['level']}",
+        "classname": f"{escape_unprintable(result.subject)}.{one.case.level}",
         "name": escape_unprintable(result.case),
     }
     test = ET.Element("testcase", {**names, "time": f"{result.seconds:.6f}"})
@@ -123,7 +123,7 @@ def _test(one: CiResult) -> ET.Element:
         element = ET.SubElement(test, _failure_element(one))
         element.set("type", result.verdict)
         element.set("message", escape_unprintable(one.reason.partition("\n")[0]))
-        element.text = escape_unprintable("\n".join([*one.details, one.case["title"], one.reason]))
+        element.text = escape_unprintable("\n".join([*one.details, one.case.title, one.reason]))
     if stderr := one.stderr:
         ET.SubElement(test, "system-err").text = escape_unprintable(stderr)
     return test

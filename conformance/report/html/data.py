@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 from msgspec.structs import astuple
 
+from conformance.corpus.case_json import ExpectedOutput
 from conformance.report.html.groups import mutant_texts, pack_groups, pack_known_faults
 from conformance.report.html.subjects import Column, SubjectPage, expectation_mark, largest_error
 from conformance.results.failure_groups import failure_kind, mutants_by_case
@@ -25,7 +26,8 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.models.summaries import ModelSummary
+    from conformance.corpus.case_json import DataSetPreview
+    from conformance.models.summaries import ModelSummary, TensorPreview
     from conformance.report.html.groups import Group, KnownFaultCases
     from conformance.results.file import Results
     from conformance.results.records import CaseRecord, CaseRow, OutputEvidence, Result
@@ -68,46 +70,33 @@ class ValuePool:
 
 def pack_model(model: ModelSummary, pool: ValuePool) -> dict[str, Any]:
     """Return a model as JSON, with its nodes, inputs and outputs in the pool."""
-    nodes = [
-        [node["op_type"], node["domain"], node["inputs"], node["outputs"], node["attributes"]]
-        for node in model["nodes"]
-    ]
+    nodes = [[node.op_type, node.domain, node.inputs, node.outputs, node.attributes] for node in model.nodes]
     return {
-        "ir_version": model["ir_version"],
-        "opset_imports": model["opset_imports"],
-        "inputs": [pool.add([value["name"], value["type"], value["shape"]]) for value in model["inputs"]],
-        "outputs": [pool.add([value["name"], value["type"], value["shape"]]) for value in model["outputs"]],
+        "ir_version": model.ir_version,
+        "opset_imports": model.opset_imports,
+        "inputs": [pool.add([value.name, value.type, value.shape]) for value in model.inputs],
+        "outputs": [pool.add([value.name, value.type, value.shape]) for value in model.outputs],
         "nodes": [pool.add(node) for node in nodes],
     }
 
 
-def pack_data_set(data_set: Mapping[str, Any], pool: ValuePool) -> dict[str, Any]:
+def pack_data_set(data_set: DataSetPreview, pool: ValuePool) -> dict[str, Any]:
     """Return a data set as JSON, with its tensors in the pool."""
-    packed: dict[str, Any] = {
-        key: [pool.add(pack_tensor(tensor)) for tensor in data_set[key]] for key in ("inputs", "outputs")
-    }
-    if "hazard" in data_set:
-        packed["hazard"] = data_set["hazard"]
-    return packed
+    tensors: dict[str, Sequence[TensorPreview]] = {"inputs": data_set.inputs, "outputs": data_set.outputs}
+    packed: dict[str, Any] = {key: [pool.add(pack_tensor(each)) for each in of] for key, of in tensors.items()}
+    return packed | _without_none(hazard=data_set.hazard or None)
 
 
-def pack_tensor(tensor: Mapping[str, Any]) -> list[Any]:
+def pack_tensor(tensor: TensorPreview) -> list[Any]:
     """Return a tensor as a list without None values at the end.
 
     The list contains name, type, shape, number of elided elements, decimals, bits, check, bounds and acceptable
     indices.
     """
-    row = [
-        tensor["name"],
-        tensor["type"],
-        tensor["shape"],
-        tensor["elided"],
-        _join_texts(tensor["values"]),
-        _strip_hex_prefix(tensor.get("hex")),
-        tensor.get("check"),
-        _join_texts(tensor["bounds"]) if "bounds" in tensor else None,
-        tensor.get("accept"),
-    ]
+    row = [tensor.name, tensor.type, tensor.shape, tensor.elided, _join_texts(tensor.values)]
+    row.append(_strip_hex_prefix(tensor.hex))
+    if isinstance(tensor, ExpectedOutput):
+        row += [tensor.check, None if tensor.bounds is None else _join_texts(tensor.bounds), tensor.accept]
     while row[-1] is None:
         row.pop()
     return row
@@ -159,7 +148,7 @@ class EvidencePool:
             "mutants": list(mutants),
             "repeats": result.repeats,
             "baseline": result.baseline,
-            "level": level_if_different(result, Level(self._case["level"])),
+            "level": level_if_different(result, Level(self._case.level)),
             "checks": self._checks(result),
             "accuracy": [[name, each.within, each.elements] for name, each in result.accuracy.items()],
             "hazards": [
@@ -193,9 +182,9 @@ class EvidencePool:
             "wrong": output.wrong,
         }
         more = {key: value for key, value in more.items() if value}
-        if wanted is None or wanted["check"] != output.check:
+        if wanted is None or wanted.check != output.check:
             more |= {"name": output.name, "check": output.check}
-        if output.actual is not None and (more or self._case["level"] == Level.SILENT):
+        if output.actual is not None and (more or self._case.level == Level.SILENT):
             more["actual"] = "expected" if _same_preview(output.actual, wanted) else pack_tensor(output.actual)
         errors = [
             _four_digits(output.max_ulp),
@@ -207,18 +196,19 @@ class EvidencePool:
             row.pop()
         return row
 
-    def _wanted(self, output: OutputEvidence) -> tuple[int | None, Mapping[str, Any] | None]:
+    def _wanted(self, output: OutputEvidence) -> tuple[int | None, ExpectedOutput | None]:
         """Return the index of an output in its data set and its expected tensor; None for an unknown output."""
-        for data_set in self._case["data_sets"][output.data_set : output.data_set + 1]:
-            for place, wanted in enumerate(data_set["outputs"]):
-                if wanted["name"] == output.name:
+        for data_set in self._case.data_sets[output.data_set : output.data_set + 1]:
+            for place, wanted in enumerate(data_set.outputs):
+                if wanted.name == output.name:
                     return place, wanted
         return None, None
 
 
-def _same_preview(actual: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+def _same_preview(actual: TensorPreview, wanted: TensorPreview | None) -> bool:
     """Return whether the previews of two tensors are equal."""
-    return wanted is not None and all(actual.get(key) == wanted.get(key) for key in ("type", "shape", "values", "hex"))
+    names = ("type", "shape", "values", "hex")
+    return wanted is not None and all(getattr(actual, name) == getattr(wanted, name) for name in names)
 
 
 def _four_digits(error: float | None) -> float | None:
@@ -249,10 +239,10 @@ def case_index(
     """
     names = first_run_by_case(runs)
     cases = [runs[number].case_rows[name] for name, number in names.items()]
-    types_of = [sorted({value["type"] for value in case["model"]["inputs"]}) for case in case_records(runs).values()]
+    types_of = [sorted({value.type for value in case.model.inputs}) for case in case_records(runs).values()]
     texts = {name: clause for run in runs for name, clause in run.header.clauses.items()}
-    clauses = _number([*texts, *(name for case in cases for name in case["clauses"])])
-    tags = _number(name for case in cases for name in case["tags"])
+    clauses = _number([*texts, *(name for case in cases for name in case.clauses)])
+    tags = _number(name for case in cases for name in case.tags)
     types = _number(sorted({type for own in types_of for type in own}))
     return {
         "subjects": [
@@ -285,13 +275,13 @@ def case_index(
         "mutants": mutant_texts(runs),
         "cases": [
             [
-                case["case"],
-                case["title"],
-                case["level"],
-                [clauses[name] for name in case["clauses"]],
-                [tags[name] for name in case["tags"]],
-                *_verdict_digits(case["case"], shown),
-                case["kind"],
+                case.case,
+                case.title,
+                case.level,
+                [clauses[name] for name in case.clauses],
+                [tags[name] for name in case.tags],
+                *_verdict_digits(case.case, shown),
+                case.kind,
                 [types[type] for type in own],
                 *_level_digits(case, shown),
             ]
@@ -306,19 +296,17 @@ def case_details(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePo
     for case in case_records(runs).values():
         evidence = EvidencePool(case, pool)
         results = [
-            evidence.add(
-                column.results.get(case["case"]), explained[column.run].get((column.subject.id, case["case"]), ())
-            )
+            evidence.add(column.results.get(case.case), explained[column.run].get((column.subject.id, case.case), ()))
             for column in shown
         ]
         detail = {
-            "model": pack_model(case["model"], pool),
-            "data_sets": [pack_data_set(data_set, pool) for data_set in case["data_sets"]],
+            "model": pack_model(case.model, pool),
+            "data_sets": [pack_data_set(data_set, pool) for data_set in case.data_sets],
             "evidence": evidence.distinct,
             "results": results,
         }
-        select = shlex.quote(case["case"])
-        yield detail | _without_none(select=None if select == case["case"] else select, rewrite=case.get("rewrite"))
+        select = shlex.quote(case.case)
+        yield detail | _without_none(select=None if select == case.case else select, rewrite=to_builtins(case.rewrite))
 
 
 def failure_texts(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool) -> list[list[int | None]]:
@@ -357,10 +345,10 @@ def case_records(runs: Sequence[Results]) -> Mapping[str, CaseRecord]:
 
 
 def _failure_text(case: CaseRow, column: Column, pool: ValuePool) -> int | None:
-    row = column.rows.get(case["case"])
+    row = column.rows.get(case.case)
     if row is None or row.verdict == Verdict.PASS:
         return None
-    found = failure_kind(case, column.results[case["case"]])
+    found = failure_kind(case, column.results[case.case])
     return None if found is None else pool.add(found.text)
 
 
@@ -377,8 +365,8 @@ def _level_digits(case: CaseRow, shown: Sequence[Column]) -> list[str]:
 
     The list is empty if all levels equal the level of the case.
     """
-    results = [column.rows.get(case["case"]) for column in shown]
-    levels = [level_if_different(result, Level(case["level"])) if result else None for result in results]
+    results = [column.rows.get(case.case) for column in shown]
+    levels = [level_if_different(result, Level(case.level)) if result else None for result in results]
     return ["".join(_NO_RESULT if level is None else str(level.rank) for level in levels)] if any(levels) else []
 
 
@@ -414,7 +402,7 @@ def survey_results(runs: Sequence[Results], shown: Sequence[Column]) -> ResultSu
     for at, case in enumerate(case_records(runs).values()):
         errors.append([None] * len(shown))
         for number, column in enumerate(shown):
-            if (result := column.results.get(case["case"])) is None:
+            if (result := column.results.get(case.case)) is None:
                 continue
             errors[at][number] = largest_error(result)
             hazards += [

@@ -132,7 +132,7 @@ def overview(
         "passes": bool(runs) and all(run.footer.outcome == "pass" for run in runs),
         "is_board": len(shown) >= MIN_BOARD_SUBJECTS,
         "subjects": [(column, [_level_tally(column, level) for level in Level]) for column in shown],
-        "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.case_rows.values()),
+        "has_silent": any(case.level == Level.SILENT for run in runs for case in run.case_rows.values()),
         "has_hazards": bool(survey.hazards),
         "unexpected": sum(
             expectation_mark(result) is Mark.UNEXPECTED for column in shown for result in column.rows.values()

@@ -153,10 +153,10 @@ def _bar_index(error: float) -> int:
 
 
 def _output_type(case: CaseRecord, output: OutputEvidence) -> str:
-    for data_set in case["data_sets"][output.data_set : output.data_set + 1]:
-        for wanted in data_set["outputs"]:
-            if wanted["name"] == output.name:
-                return wanted["type"]
+    for data_set in case.data_sets[output.data_set : output.data_set + 1]:
+        for wanted in data_set.outputs:
+            if wanted.name == output.name:
+                return wanted.type
     return "unknown type"
 
 
