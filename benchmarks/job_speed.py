@@ -14,9 +14,10 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from distributed import Client
+from msgspec import Struct
 
 from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import run_job
@@ -33,7 +34,7 @@ START_TIMEOUT = 60
 """Seconds in which a scheduler must write its address."""
 
 
-class Nothing(TypedDict):
+class Nothing(Struct):
     """The empty result of a chunk."""
 
 

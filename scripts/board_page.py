@@ -148,13 +148,13 @@ def page_of(subject: str, pages: Collection[str]) -> str | None:
 
 def column_of(case: CaseRow) -> str | None:
     """Return the column that counts a case; None for an invalid model."""
-    tags = set(case["tags"])
-    if case["kind"] == "invalid":
+    tags = set(case.tags)
+    if case.kind == "invalid":
         return None
     for tag, operator in OPERATORS.items():
         if tag in tags:
             return f"{operator} {_form(tags)}"
-    return CHAINS if case["kind"] == "pass" else ALONE
+    return CHAINS if case.kind == "pass" else ALONE
 
 
 def _form(tags: set[str]) -> str:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from conformance.verdicts import Level
+from conformance.serialization.decoding import StoredRecord
+from conformance.verdicts import Level  # noqa: TC001 - msgspec reads the annotations
 
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 CasePath = Annotated[str, Meta(pattern="^(node|pass|invalid)/test_[A-Za-z0-9_]{1,120}$")]
@@ -24,7 +25,7 @@ Semver = Annotated[str, Meta(pattern="^[0-9]{1,9}\\.[0-9]{1,9}\\.[0-9]{1,9}$")]
 FingerprintText = Annotated[str, Meta(pattern="^(must|should|silent) [0-9a-f]{32} [0-9a-f]{32}$")]
 
 
-class ManifestDocument(TypedDict):
+class ManifestDocument(StoredRecord):
     """manifest.json: the level of each case, and the SHA-256 of each file of each case."""
 
     format: Literal[1]
@@ -37,10 +38,10 @@ class ManifestDocument(TypedDict):
         ],
         Meta(min_length=1),
     ]
-    levels: dict[str, Annotated[str, Level]]
+    levels: dict[str, Level]
 
 
-class ReleasedDocument(TypedDict):
+class ReleasedDocument(StoredRecord):
     """released.json: the level and two hashes of each case in the last released corpus."""
 
     format: Literal[1]

@@ -16,11 +16,10 @@ import msgspec
 from corpus_documents import ManifestDocument, ReleasedDocument
 from protocol_messages import ANSWERS, COMMANDS, MESSAGES, ElementType, Placement
 
-from conformance.census.file import CENSUS_RECORDS
+from conformance.census.file import CensusRecord
 from conformance.corpus.case_json import CaseDocument
 from conformance.report.summary import Summary
 from conformance.results.records import ResultsRecord
-from conformance.serialization.decoding import document_type, strict_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +30,9 @@ REFERENCE = "#/$defs/{name}"
 
 DOCUMENTS: dict[str, tuple[str, Any]] = {
     "case": ("The case.json of a case", CaseDocument),
-    "census": ("One record (one line) of a census file", document_type(CENSUS_RECORDS, "record")),
-    "manifest": ("The manifest.json of a corpus", document_type(ManifestDocument)),
-    "released": ("The released.json of a corpus", document_type(ReleasedDocument)),
+    "census": ("One record (one line) of a census file", CensusRecord),
+    "manifest": ("The manifest.json of a corpus", ManifestDocument),
+    "released": ("The released.json of a corpus", ReleasedDocument),
     "results": ("One record (one line) of a results file", ResultsRecord),
     "summary": ("A summary of runs of one corpus, for programs", Summary),
 }
@@ -68,7 +67,7 @@ def document_schema(name: str) -> dict[str, Any]:
 def protocol_schema() -> dict[str, Any]:
     """Return the schema of the harness protocol: a definition for each message and for the answers to each command."""
     parts = {**MESSAGES, "dtype": ElementType, "placement": Placement}
-    schemas, definitions = msgspec.json.schema_components(map(strict_type, parts.values()), ref_template=REFERENCE)
+    schemas, definitions = msgspec.json.schema_components(parts.values(), ref_template=REFERENCE)
     names = {type_.__name__: name for name, type_ in MESSAGES.items()}
     named = {names.get(name, name): schema for name, schema in definitions.items()}
     values = {name: schema for name, schema in zip(parts, schemas, strict=True) if name not in MESSAGES}

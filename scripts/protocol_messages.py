@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.serialization.decoding import NonEmpty  # noqa: TC001 - msgspec evaluates the annotations
 
@@ -16,7 +16,6 @@ Seq = Annotated[int, Meta(ge=0, description="Number of a command; its answer rep
 ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
 Shape = Annotated[list[Annotated[int, Meta(ge=0, le=2**40)]], Meta(max_length=64)]
 ElementType = Annotated[
-    str,
     Literal[
         *("float", "double", "float16", "bfloat16"),
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"),
@@ -47,43 +46,48 @@ Offset = Annotated[
 RuntimeSeconds = Annotated[float, Meta(ge=0, le=10**6)]
 
 
-class InputMessage(TypedDict):
+class Message(Struct, forbid_unknown_fields=True):
+    """A message, or a part of one."""
+
+
+class InputMessage(Message, kw_only=True):
     """An input tensor: its elements little-endian, in row-major order, either in base64 or in a file."""
 
     name: str
     dtype: ElementType
     shape: Shape
-    data: NotRequired[str]
-    file: NotRequired[NonEmpty]
-    offset: NotRequired[Offset]
+    data: str | UnsetType = UNSET
+    file: NonEmpty | UnsetType = UNSET
+    offset: Offset | UnsetType = UNSET
 
 
-class OutputMessage(TypedDict):
+class OutputMessage(Message, kw_only=True):
     """An output tensor: its elements little-endian, in row-major order, either in base64 or in a file."""
 
-    name: NotRequired[str]
+    name: str | UnsetType = UNSET
     dtype: ElementType
     shape: Shape
-    data: NotRequired[str]
-    file: NotRequired[NonEmpty]
-    offset: NotRequired[Offset]
+    data: str | UnsetType = UNSET
+    file: NonEmpty | UnsetType = UNSET
+    offset: Offset | UnsetType = UNSET
 
 
-class NoTensorMessage(TypedDict):
+class NoTensorMessage(Message, kw_only=True):
     """An output that is not a tensor: the name of its type."""
 
-    name: NotRequired[str]
+    name: str | UnsetType = UNSET
     invalid_return: ShortText
-    digest: NotRequired[
+    digest: (
         Annotated[ShortText, Meta(description="SHA-256 of the value: equal for equal sequences, maps and texts.")]
-    ]
+        | UnsetType
+    ) = UNSET
 
 
 Output = Annotated[Any, Meta(extra_json_schema={"anyOf": [{"$ref": "#/$defs/tensor"}, {"$ref": "#/$defs/no_tensor"}]})]
 """A tensor or the type of another value; msgspec cannot express this union of types."""
 
 
-class StartCommand(TypedDict):
+class StartCommand(Message, kw_only=True):
     """The first command; the harness answers `started`."""
 
     cmd: Literal["start"]
@@ -91,14 +95,14 @@ class StartCommand(TypedDict):
     version: Literal[1]
 
 
-class RunCommand(TypedDict):
+class RunCommand(Message, kw_only=True):
     """Run the loaded model on inputs in the order of the graph's inputs; the harness answers `ran`."""
 
     cmd: Literal["run"]
     seq: Seq
     inputs: list[InputMessage]
-    slot: NotRequired[Slot]
-    files: NotRequired[
+    slot: Slot | UnsetType = UNSET
+    files: (
         Annotated[
             NonEmpty,
             Meta(
@@ -106,22 +110,24 @@ class RunCommand(TypedDict):
                 "Output i goes to the file with this path followed by i."
             ),
         ]
-    ]
-    packed: NotRequired[
+        | UnsetType
+    ) = UNSET
+    packed: (
         Annotated[
             NonEmpty,
             Meta(description="Only if `started.packed` is true: path of the file that several outputs can share."),
         ]
-    ]
+        | UnsetType
+    ) = UNSET
 
 
-class LoadCommand(TypedDict):
+class LoadCommand(Message, kw_only=True):
     """Prepare a model and drop all loaded models; with `slot` 1 drop the second model only. The answer is `loaded`."""
 
     cmd: Literal["load"]
     seq: Seq
     model: NonEmpty
-    data: NotRequired[
+    data: (
         Annotated[
             NonEmpty,
             Meta(
@@ -129,9 +135,10 @@ class LoadCommand(TypedDict):
                 "The locations in the model are relative to this folder, and not to the folder of the model file."
             ),
         ]
-    ]
-    slot: NotRequired[Slot]
-    next: NotRequired[
+        | UnsetType
+    ) = UNSET
+    slot: Slot | UnsetType = UNSET
+    next: (
         Annotated[
             RunCommand,
             Meta(
@@ -139,10 +146,11 @@ class LoadCommand(TypedDict):
                 "It has its own number and its own answer."
             ),
         ]
-    ]
+        | UnsetType
+    ) = UNSET
 
 
-class OptimizeCommand(TypedDict):
+class OptimizeCommand(Message, kw_only=True):
     """Write the optimized model to another file; the harness answers `optimized`."""
 
     cmd: Literal["optimize"]
@@ -152,14 +160,14 @@ class OptimizeCommand(TypedDict):
     fixed_point: bool
 
 
-class StopCommand(TypedDict):
+class StopCommand(Message, kw_only=True):
     """The last command; it has no answer, the harness exits with status 0."""
 
     cmd: Literal["stop"]
     seq: Seq
 
 
-class StartedMessage(TypedDict):
+class StartedMessage(Message, kw_only=True):
     """The subject: its name and version, the language of the harness, and whether it runs or rewrites models."""
 
     seq: Seq
@@ -168,27 +176,33 @@ class StartedMessage(TypedDict):
     runtime_version: ShortText
     language: ShortText
     kind: Literal["backend", "optimizer"]
-    passes: NotRequired[
+    passes: (
         Annotated[
             list[ShortText],
             Meta(max_length=1000, description="Graph optimizers: the passes that the optimizer implements."),
         ]
-    ]
-    fixed_point: NotRequired[
+        | UnsetType
+    ) = UNSET
+    fixed_point: (
         Annotated[
             bool, Meta(description="Graph optimizers: whether a single run differs from running to a fixed point.")
         ]
-    ]
-    os: NotRequired[ShortText]
-    models: NotRequired[
+        | UnsetType
+    ) = UNSET
+    os: ShortText | UnsetType = UNSET
+    models: (
         Annotated[Literal[1, 2], Meta(description="Backends: number of models loaded at a time; 1 if absent.")]
-    ]
-    files: NotRequired[
+        | UnsetType
+    ) = UNSET
+    files: (
         Annotated[bool, Meta(description="Backends: whether tensors can be passed in files, in both directions.")]
-    ]
-    packed: NotRequired[Annotated[bool, Meta(description="Backends: whether several tensors can share a file.")]]
-    next: NotRequired[Annotated[bool, Meta(description="Backends: whether `load` can carry the following `run`.")]]
-    provider: NotRequired[
+        | UnsetType
+    ) = UNSET
+    packed: Annotated[bool | UnsetType, Meta(description="Backends: whether several tensors can share a file.")] = UNSET
+    next: Annotated[bool, Meta(description="Backends: whether `load` can carry the following `run`.")] | UnsetType = (
+        UNSET
+    )
+    provider: (
         Annotated[
             ShortText,
             Meta(
@@ -196,23 +210,25 @@ class StartedMessage(TypedDict):
                 "run. If `placement` is absent or names another one, the case is unsupported."
             ),
         ]
-    ]
-    python: NotRequired[Annotated[ShortText, Meta(description="Version of the Python that runs the subject.")]]
-    packages: NotRequired[
+        | UnsetType
+    ) = UNSET
+    python: Annotated[ShortText | UnsetType, Meta(description="Version of the Python that runs the subject.")] = UNSET
+    packages: (
         Annotated[
             list[ShortText],
             Meta(max_length=10000, description="Installed packages that the subject can use, as `name==version`."),
         ]
-    ]
+        | UnsetType
+    ) = UNSET
 
 
-class LoadedMessage(TypedDict):
+class LoadedMessage(Message, kw_only=True):
     """The model is ready to run."""
 
     seq: Seq
     loaded: Success
-    placement: NotRequired[Placement]
-    seconds: NotRequired[
+    placement: Placement | UnsetType = UNSET
+    seconds: (
         Annotated[
             RuntimeSeconds,
             Meta(
@@ -220,15 +236,16 @@ class LoadedMessage(TypedDict):
                 "next `load` while it compares the outputs of the previous model."
             ),
         ]
-    ]
+        | UnsetType
+    ) = UNSET
 
 
-class RanMessage(TypedDict):
+class RanMessage(Message, kw_only=True):
     """The outputs in the order of the graph's outputs."""
 
     seq: Seq
     outputs: list[Output]
-    changed: NotRequired[
+    changed: (
         Annotated[
             list[Annotated[int, Meta(ge=0)]],
             Meta(
@@ -236,8 +253,9 @@ class RanMessage(TypedDict):
                 extra_json_schema={"uniqueItems": True},
             ),
         ]
-    ]
-    overwritten: NotRequired[
+        | UnsetType
+    ) = UNSET
+    overwritten: (
         Annotated[
             list[Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=2, max_length=2)]],
             Meta(
@@ -247,9 +265,10 @@ class RanMessage(TypedDict):
                 extra_json_schema={"uniqueItems": True},
             ),
         ]
-    ]
-    placement: NotRequired[Placement]
-    seconds: NotRequired[
+        | UnsetType
+    ) = UNSET
+    placement: Placement | UnsetType = UNSET
+    seconds: (
         Annotated[
             RuntimeSeconds,
             Meta(
@@ -257,39 +276,40 @@ class RanMessage(TypedDict):
                 "`run`, because the suite may not have waited for the whole run."
             ),
         ]
-    ]
+        | UnsetType
+    ) = UNSET
 
 
-class OptimizedMessage(TypedDict):
+class OptimizedMessage(Message, kw_only=True):
     """The optimized model is in the file `output`."""
 
     seq: Seq
     optimized: Success
-    changed_input: NotRequired[
-        Annotated[bool, Meta(description="Whether the optimizer changed the model that it was given, too.")]
-    ]
+    changed_input: (
+        Annotated[bool, Meta(description="Whether the optimizer changed the model that it was given, too.")] | UnsetType
+    ) = UNSET
 
 
-class InvalidReturnMessage(TypedDict):
+class InvalidReturnMessage(Message, kw_only=True):
     """The runtime returned something other than a sequence of outputs or a model: the name of its type."""
 
     seq: Seq
     invalid_return: ShortText
 
 
-class UnsupportedMessage(TypedDict):
+class UnsupportedMessage(Message, kw_only=True):
     """The runtime reports that it does not support an operator, type or opset."""
 
     seq: Seq
     unsupported: str
 
 
-class ErrorMessage(TypedDict):
+class ErrorMessage(Message, kw_only=True):
     """The runtime failed, with its own error text; or the command is unknown."""
 
     seq: Seq
     error: str
-    fatal: NotRequired[
+    fatal: (
         Annotated[
             bool,
             Meta(
@@ -297,11 +317,15 @@ class ErrorMessage(TypedDict):
                 "rejecting an invalid model."
             ),
         ]
-    ]
-    hint: NotRequired[
+        | UnsetType
+    ) = UNSET
+    hint: (
         Annotated[str, Meta(description="What the user can do about the error; only in an answer to `start`.")]
-    ]
-    code: NotRequired[Annotated[ShortText, Meta(description="Stable identifier of the kind of error: AREA.NAME.")]]
+        | UnsetType
+    ) = UNSET
+    code: Annotated[ShortText, Meta(description="Stable identifier of the kind of error: AREA.NAME.")] | UnsetType = (
+        UNSET
+    )
 
 
 MESSAGES: dict[str, Any] = {

@@ -5,7 +5,7 @@ A binade is the set of floats with one sign and one exponent. Sums of counters d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -23,14 +23,14 @@ MAX_ORDINALS = 64
 """Number of ordinals of each kind that are kept in each binade: the least ones."""
 
 
-class Extreme(TypedDict):
+class Extreme(msgspec.Struct, forbid_unknown_fields=True):
     """The largest value of a quantity, and the ordinal of the first argument that attains it."""
 
     value: Annotated[float, msgspec.Meta(ge=0)]
     at: Integer
 
 
-class BinadeCounters(TypedDict):
+class BinadeCounters(msgspec.Struct, forbid_unknown_fields=True):
     """Counters for one binade of the arguments.
 
     Attributes:
@@ -48,7 +48,7 @@ class BinadeCounters(TypedDict):
 
 def empty_counters(binade: int) -> BinadeCounters:
     """Return counters without any count."""
-    return {"binade": binade, "counts": {}, "extremes": {}, "ordinals": {}}
+    return BinadeCounters(binade, {}, {}, {})
 
 
 def check_ordinals(row: BinadeCounters, possible: range) -> None:
@@ -60,8 +60,8 @@ def check_ordinals(row: BinadeCounters, possible: range) -> None:
     Raises:
         MalformedError: an ordinal has no argument, or more ordinals are kept than the limit.
     """
-    ordinals = [extreme["at"] for extreme in row["extremes"].values()]
-    for kept in row["ordinals"].values():
+    ordinals = [extreme.at for extreme in row.extremes.values()]
+    for kept in row.ordinals.values():
         if len(kept) > MAX_ORDINALS:
             raise MalformedError(f"a binade has more than {MAX_ORDINALS} ordinals of a kind")
         ordinals += kept
@@ -73,7 +73,7 @@ def add_counts(row: BinadeCounters, /, **numbers: int) -> None:
     """Add `numbers` to the counts of a binade, by kind; a number of 0 is not stored."""
     for kind, number in numbers.items():
         if number:
-            row["counts"][kind] = row["counts"].get(kind, 0) + int(number)
+            row.counts[kind] = row.counts.get(kind, 0) + int(number)
 
 
 def add_distances(row: BinadeCounters, distances: Array) -> None:
@@ -85,9 +85,9 @@ def add_distances(row: BinadeCounters, distances: Array) -> None:
 
 def add_ordinals(row: BinadeCounters, kind: str, ordinals: Iterable[int]) -> None:
     """Add ordinals of a kind; only the `MAX_ORDINALS` smallest ordinals are kept."""
-    kept = sorted({*row["ordinals"].get(kind, ()), *map(int, ordinals)})
+    kept = sorted({*row.ordinals.get(kind, ()), *map(int, ordinals)})
     if kept:
-        row["ordinals"][kind] = kept[:MAX_ORDINALS]
+        row.ordinals[kind] = kept[:MAX_ORDINALS]
 
 
 def add_disorder(row: BinadeCounters, float_type: FloatType, at: Array, low: Array, high: Array) -> None:
@@ -109,16 +109,16 @@ def add_disorder(row: BinadeCounters, float_type: FloatType, at: Array, low: Arr
 
 def update_extreme(row: BinadeCounters, kind: str, value: float, at: int) -> None:
     """Update the largest value of a kind with `value` at the ordinal `at`; if equal, keep the smaller ordinal."""
-    known = row["extremes"].get(kind)
-    if known is None or (value, -at) > (known["value"], -known["at"]):
-        row["extremes"][kind] = {"value": float(value), "at": int(at)}
+    known = row.extremes.get(kind)
+    if known is None or (value, -at) > (known.value, -known.at):
+        row.extremes[kind] = Extreme(float(value), int(at))
 
 
 def merge_by_binade(rows: Iterable[BinadeCounters]) -> dict[int, BinadeCounters]:
     """Return the sum of the counters of each binade, in ascending order of the binades."""
     whole: dict[int, BinadeCounters] = {}
     for row in rows:
-        own = whole.setdefault(row["binade"], empty_counters(row["binade"]))
+        own = whole.setdefault(row.binade, empty_counters(row.binade))
         _add_counters(own, row)
     return dict(sorted(whole.items()))
 
@@ -132,8 +132,8 @@ def sum_counters(rows: Mapping[int, BinadeCounters]) -> BinadeCounters:
 
 
 def _add_counters(row: BinadeCounters, other: BinadeCounters) -> None:
-    add_counts(row, **other["counts"])
-    for kind, extreme in other["extremes"].items():
-        update_extreme(row, kind, extreme["value"], extreme["at"])
-    for kind, ordinals in other["ordinals"].items():
+    add_counts(row, **other.counts)
+    for kind, extreme in other.extremes.items():
+        update_extreme(row, kind, extreme.value, extreme.at)
+    for kind, ordinals in other.ordinals.items():
         add_ordinals(row, kind, ordinals)

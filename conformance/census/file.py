@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 from msgspec import Meta
 
 from conformance.census.chunks import Cell
 from conformance.census.counters import BinadeCounters, Extreme, check_ordinals
-from conformance.census.results import CellResult
+from conformance.census.results import CellResult, pass_impact
 from conformance.errors import CensusFileError
 from conformance.files.atomic_write import GZIP_SUFFIX, read_input
-from conformance.serialization.decoding import Count, JsonDecoder, MalformedError
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import Count, MalformedError, StoredRecord
 from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
@@ -24,52 +25,47 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+OperatorName: TypeAlias = Literal["Exp", "Log", "Sqrt", "Softmax", "LogSoftmax", "ArgMax"]
+TypeName: TypeAlias = Literal["float16", "bfloat16", "float", "double"]
 Arguments = Annotated[list[str], Meta(min_length=2, max_length=2)]
 
 
-class CellTotal(TypedDict):
+class CellTotal(StoredRecord):
     """The counters of all binades together."""
 
     counts: dict[str, Count]
     extremes: dict[str, Extreme]
 
 
-class CensusHeader(TypedDict):
+class CensusHeader(StoredRecord, tag_field="record", tag="header"):
     """The first line of a census file."""
 
-    record: str
     format: Literal[1]
     environment: Annotated[dict[str, str], Meta(description="What the figures depend on besides the subjects.")]
     guard: Annotated[float, Meta(description="Assumed largest relative error of NumPy's double Exp and Log.")]
 
 
-_PassImpact = TypedDict(
-    "_PassImpact",
-    {"pass": Annotated[dict[str, Count], Meta(description="Pairs for which the pass changes the answer, by class.")]},
-)
-
-
-class CellRecord(_PassImpact):
+class CellRecord(StoredRecord, kw_only=True, tag_field="record", tag="cell", rename={"changed_by_pass": "pass"}):
     """One operator and element type of one subject."""
 
-    record: str
     subject: str
     version: str
-    operator: Literal["Exp", "Log", "Sqrt", "Softmax", "LogSoftmax", "ArgMax"]
-    type: Literal["float16", "bfloat16", "float", "double"]
+    operator: OperatorName
+    type: TypeName
     sampled: Annotated[bool, Meta(description="Whether only a sample of the values was tested.")]
     failure: Annotated[str, Meta(description="Why chunks have no answer; empty if all chunks have one.")]
     unsupported: bool
     shift_symmetric: Annotated[bool, Meta(description="Whether rows [a, b] are ordered as [0, b - a].")]
-    environment: NotRequired[
-        Annotated[
-            dict[str, str],
-            Meta(min_length=1, description="Entries that differ from the header's, in a table of several machines."),
-        ]
-    ]
+    environment: Annotated[
+        dict[str, str],
+        Meta(min_length=1, description="Entries that differ from the header's, in a table of several machines."),
+    ] = {}
     largest_error: Annotated[
         float | None,
         Meta(description="In ULP: 0.5 if all values are correctly rounded, null if none was compared."),
+    ]
+    changed_by_pass: Annotated[
+        dict[str, Count], Meta(description="Pairs for which the pass changes the answer, by class.")
     ]
     counterexamples: Annotated[
         list[Arguments],
@@ -79,15 +75,14 @@ class CellRecord(_PassImpact):
     binades: list[BinadeCounters]
 
 
-class CensusFooter(TypedDict):
+class CensusFooter(StoredRecord, tag_field="record", tag="footer"):
     """The last line of a census file."""
 
-    record: str
     cells: Count
 
 
-CENSUS_RECORDS = {"header": CensusHeader, "cell": CellRecord, "footer": CensusFooter}
-_decode_record = JsonDecoder(CENSUS_RECORDS, key="record")
+CensusRecord: TypeAlias = CensusHeader | CellRecord | CensusFooter
+_decode_record: JsonReader[CensusRecord] = JsonReader(CensusRecord)
 
 _HINT = "Pass a file that `onnx-conformance census --results` wrote."
 
@@ -107,32 +102,53 @@ def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
     except (OSError, EOFError, zlib.error) as error:
         what = one_line(str(getattr(error, "strerror", None) or error))
         raise CensusFileError("unreadable", f"{file} cannot be read: {what}.", _HINT) from None
-    records: list[Any] = []
+    records: list[CensusRecord] = []
     for number, line in enumerate(lines, 1):
         try:
             records.append(_decode_record(line))
         except MalformedError as error:
             raise CensusFileError("malformed", f"{file} is not a census: line {number}: {error}.", _HINT) from None
-    kinds = [record["record"] for record in records]
-    if kinds != ["header", *["cell"] * (len(kinds) - 2), "footer"] or records[-1]["cells"] != len(kinds) - 2:
-        raise CensusFileError("truncated", f"{file} is incomplete: it has no footer.", "Repeat the census.")
-    try:
-        return records[0]["environment"], [_read_cell(record) for record in records[1:-1]]
-    except MalformedError as error:
-        raise CensusFileError("malformed", f"{file} is not a census: {error}.", _HINT) from None
+    match records:
+        case [CensusHeader() as header, *cells, CensusFooter() as footer] if footer.cells == len(cells):
+            try:
+                return header.environment, [_read_cell(cell) for cell in cells if isinstance(cell, CellRecord)]
+            except MalformedError as error:
+                raise CensusFileError("malformed", f"{file} is not a census: {error}.", _HINT) from None
+    raise CensusFileError("truncated", f"{file} is incomplete: it has no footer.", "Repeat the census.")
 
 
-def _read_cell(record: Mapping[str, Any]) -> CellResult:
-    is_sampled = record["sampled"] and record["shift_symmetric"]
-    cell = Cell(record["subject"], record["operator"], record["type"], is_sampled)
-    for row in record["binades"]:
+def _read_cell(record: CellRecord) -> CellResult:
+    is_sampled = record.sampled and record.shift_symmetric
+    cell = Cell(record.subject, record.operator, record.type, is_sampled)
+    for row in record.binades:
         check_ordinals(row, cell.ordinals)
     return CellResult(
         cell,
-        record["version"],
-        {row["binade"]: row for row in record["binades"]},
-        record["failure"],
-        record["unsupported"],
-        record["shift_symmetric"],
-        record.get("environment", {}),
+        record.version,
+        {row.binade: row for row in record.binades},
+        record.failure,
+        record.unsupported,
+        record.shift_symmetric,
+        record.environment,
+    )
+
+
+def cell_record(found: CellResult) -> CellRecord:
+    """Return the record of a cell in a census file."""
+    cell = found.cell
+    return CellRecord(
+        subject=cell.subject,
+        version=found.version,
+        operator=cast("OperatorName", cell.operator),
+        type=cast("TypeName", cell.type),
+        sampled=found.sampled,
+        failure=found.failure,
+        unsupported=found.refused,
+        shift_symmetric=found.symmetric,
+        environment=dict(found.elsewhere),
+        largest_error=found.largest_error,
+        changed_by_pass=pass_impact(found) if found.has_order else {},
+        counterexamples=[list(map(float.hex, pair)) for pair in found.counterexamples],
+        total=CellTotal(found.whole.counts, found.whole.extremes),
+        binades=list(found.rows.values()),
     )

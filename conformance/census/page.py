@@ -102,7 +102,7 @@ def _cell_view(found: CellResult) -> dict[str, Any]:
 def cell_charts(found: CellResult) -> list[Chart]:
     """Return the charts of a cell: order, equal neighbours, and errors if they were measured."""
     shown = [
-        _binade_chart(found, "neighbours out of order", lambda row: row["counts"].get("out_of_order", 0), count=True),
+        _binade_chart(found, "neighbours out of order", lambda row: row.counts.get("out_of_order", 0), count=True),
         _binade_chart(found, "share of neighbours merged", lambda row: _count_ratio(row, "merged", "pairs")),
     ]
     if found.has_errors:
@@ -118,7 +118,7 @@ def cell_charts(found: CellResult) -> list[Chart]:
 
 def _distance_chart(found: CellResult) -> Chart:
     """Return a histogram of the values by their distance from the correctly rounded value."""
-    off = {int(kind[7:]): number for kind, number in found.whole["counts"].items() if kind.startswith("off_by_")}
+    off = {int(kind[7:]): number for kind, number in found.whole.counts.items() if kind.startswith("off_by_")}
     steps = [2**power for power in range(max(off, default=1).bit_length())]
     numbers = {0: found.number("values") - sum(off.values()), **{step: off.get(step, 0) for step in steps}}
     top = max(numbers.values())
@@ -146,7 +146,7 @@ def _binade_chart(
         count: whether heights are counts, which get a logarithmic scale.
         ulp: whether heights are errors in ULP; otherwise, without `count`, they are shares.
     """
-    rows = {binade: row for binade, row in found.rows.items() if binade and row["counts"].get("pairs")}
+    rows = {binade: row for binade, row in found.rows.items() if binade and row.counts.get("pairs")}
     values = {binade: of(row) for binade, row in rows.items()}
     top = max([*values.values(), 1.0])
     bars = []
@@ -171,9 +171,9 @@ def format_binade(found: CellResult, binade: int) -> str:
 
 
 def _count_ratio(row: BinadeCounters, kind: str, of: str) -> float:
-    return row["counts"].get(kind, 0) / (row["counts"].get(of, 0) or 1)
+    return row.counts.get(kind, 0) / (row.counts.get(of, 0) or 1)
 
 
 def _largest_error(row: BinadeCounters) -> float:
-    extreme = row["extremes"].get("error")
-    return extreme["value"] if extreme is not None else 0.5
+    extreme = row.extremes.get("error")
+    return extreme.value if extreme is not None else 0.5

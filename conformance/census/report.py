@@ -9,9 +9,12 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
 from conformance.census import argmax, softmax
 from conformance.census.correct_rounding import RELATIVE_GUARD
-from conformance.census.results import TABLE_COLUMNS, cell_record, pass_impact, table_row
+from conformance.census.file import CensusFooter, CensusHeader, cell_record
+from conformance.census.results import TABLE_COLUMNS, pass_impact, table_row
 from conformance.plugins import suite_version
 from conformance.results.environment import cpu_name, describe_environment
 from conformance.serialization.text import escape_markdown, one_line
@@ -50,13 +53,13 @@ class PublishedError:
         This is so if its largest error is at the published argument; if no argument is published, if the largest error
         equals the published error.
         """
-        extreme = found.whole["extremes"].get("error")
+        extreme = found.whole.extremes.get("error")
         if extreme is None or found.sampled or (self.operator, self.type) != (found.cell.operator, found.cell.type):
             return False
         if self.at is not None:
-            return found.value(extreme["at"]) == self.at
+            return found.value(extreme.at) == self.at
         digits = len(self.ulp.partition(".")[2])
-        return f"{extreme['value']:.{digits}f}" == self.ulp
+        return f"{extreme.value:.{digits}f}" == self.ulp
 
 
 @cache
@@ -99,7 +102,7 @@ def _order_notes(found: CellResult, name: str) -> Iterator[str]:
         yield f"{name} orders rows [a, b] differently from [0, b - a]; the figures are for rows [0, d] only."
     if found.number("longer_rows"):
         yield _longer_rows_note(found, name)
-    for ordinal in found.whole["ordinals"].get("wrong", [])[:1]:
+    for ordinal in found.whole.ordinals.get("wrong", [])[:1]:
         first, second, select = argmax.decode_pair(found.cell.float_type, ordinal)
         yield f"{name} with select_last_index={select} is wrong for [{first!r}, {second!r}]."
     if not found.has_order:
@@ -112,7 +115,7 @@ def _order_notes(found: CellResult, name: str) -> Iterator[str]:
 
 def _longer_rows_note(found: CellResult, name: str) -> str:
     larger = f"in {found.number('longer_out_of_order'):,} another output is larger"
-    for ordinal in found.whole["ordinals"].get("longer_out_of_order", [])[:1]:
+    for ordinal in found.whole.ordinals.get("longer_out_of_order", [])[:1]:
         length, where = softmax.decode_row(ordinal)
         larger += f" (first: {length} elements, the largest at {where})"
     lengths = f"{softmax.LONGER_ROW_LENGTHS[0]} to {softmax.LONGER_ROW_LENGTHS[-1]}"
@@ -125,10 +128,10 @@ def _longer_rows_note(found: CellResult, name: str) -> str:
 
 def _value_notes(found: CellResult, name: str) -> Iterator[str]:
     for kind, what in (("nan", "NaN instead of a number"), ("infinite", "infinite instead of finite")):
-        ordinals = found.whole["ordinals"].get(kind)
+        ordinals = found.whole.ordinals.get(kind)
         if ordinals:
             yield f"{name} is {what} at {found.number(kind):,} values, first at {found.value(ordinals[0])!r}."
-    ordinals = found.whole["ordinals"].get("other_alone")
+    ordinals = found.whole.ordinals.get("other_alone")
     if ordinals:
         asked, others = found.number("asked_alone"), found.number("other_alone")
         yield (
@@ -153,16 +156,14 @@ def _error_notes(found: CellResult, name: str) -> Iterator[str]:
 def _published_error_notes(found: CellResult, name: str) -> Iterator[str]:
     for figure in published_errors():
         if figure.is_met(found):
-            extreme = found.whole["extremes"]["error"]
-            error = f"{extreme['value']:.3f} ULP at {found.value(extreme['at'])!r}"
+            extreme = found.whole.extremes["error"]
+            error = f"{extreme.value:.3f} ULP at {found.value(extreme.at)!r}"
             same = "equals the published error" if figure.at is None else "is at the published argument"
             yield f"The largest error of {name}, {error}, {same} of {figure.of}: {figure.ulp} ULP ({figure.source})."
             if figure.wrong is not None:
                 count = f"{found.number('wrong'):,} values of {name} are not correctly rounded"
                 yield f"{count}; the published number is {figure.wrong:,}."
 
-
-CENSUS_FORMAT = 1
 
 ASSUMPTION = (
     "Correctly rounded values are NumPy's double Exp and Log, rounded again. NumPy's relative error is assumed to be "
@@ -180,10 +181,9 @@ def environment_facts() -> dict[str, str]:
 
 def json_lines(found: Sequence[CellResult], facts: Mapping[str, str]) -> Iterator[bytes]:
     """Yield the lines of a census file: a header, a record for each cell, and a footer."""
-    header = {"record": "header", "format": CENSUS_FORMAT, "environment": facts, "guard": RELATIVE_GUARD}
-    records = (header, *map(cell_record, found), {"record": "footer", "cells": len(found)})
-    for record in records:
-        yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
+    header = CensusHeader(1, dict(facts), RELATIVE_GUARD)
+    for record in (header, *map(cell_record, found), CensusFooter(len(found))):
+        yield json.dumps(to_builtins(record), ensure_ascii=False).encode() + b"\n"
 
 
 def markdown(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:

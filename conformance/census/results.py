@@ -1,9 +1,9 @@
-"""Results of a census for each cell: figures for tables, counterexamples, and the records of a census file."""
+"""Results of a census for each cell: figures for tables, and counterexamples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.census.correct_rounding import FUNCTIONS
 from conformance.census.counters import merge_by_binade, sum_counters
@@ -53,7 +53,7 @@ class CellResult:
 
     def number(self, kind: str) -> int:
         """Return the count of `kind` over all binades; 0 if there is none."""
-        return self.whole["counts"].get(kind, 0)
+        return self.whole.counts.get(kind, 0)
 
     def share(self, kind: str, of: str) -> float:
         """Return the count of one kind divided by the count of another."""
@@ -77,8 +77,8 @@ class CellResult:
     @property
     def largest_error(self) -> float | None:
         """Largest error in ULP; 0.5 if all values are correctly rounded, None if none was compared."""
-        extreme = self.whole["extremes"].get("error")
-        return extreme["value"] if extreme is not None else 0.5 if self.has_errors else None
+        extreme = self.whole.extremes.get("error")
+        return extreme.value if extreme is not None else 0.5 if self.has_errors else None
 
     def value(self, ordinal: int) -> float:
         """Return the value of the element type with this ordinal."""
@@ -87,7 +87,7 @@ class CellResult:
     @property
     def counterexamples(self) -> Sequence[tuple[float, float]]:
         """The first pairs of neighbouring arguments for which the operator's value decreases."""
-        ordinals = self.whole["ordinals"].get("out_of_order", [])[:MAX_COUNTEREXAMPLES]
+        ordinals = self.whole.ordinals.get("out_of_order", [])[:MAX_COUNTEREXAMPLES]
         if self.cell.operator in {"Softmax", "LogSoftmax"}:
             return [(0.0, self.value(ordinal)) for ordinal in ordinals]
         return [(self.value(ordinal), self.value(ordinal + 1)) for ordinal in ordinals]
@@ -128,8 +128,8 @@ def table_row(found: CellResult) -> tuple[str, ...]:
     tried = f"{pairs:,}{' sampled' if found.sampled else ''}{' incomplete' if found.failure else ''}"
     if not found.has_order:
         return (*names, tried, *[""] * 3, f"{found.number('wrong'):,}", "", "")
-    drop = found.whole["extremes"].get("drop")
-    widest = f"{drop['value']:.0f} ULP" if drop is not None else ""
+    drop = found.whole.extremes.get("drop")
+    widest = f"{drop.value:.0f} ULP" if drop is not None else ""
     order = (f"{found.number('out_of_order'):,}", widest, format_percent(found.share("merged", "pairs")))
     return (*names, tried, *order, *_error_columns(found))
 
@@ -138,12 +138,12 @@ def _error_columns(found: CellResult) -> tuple[str, str, str]:
     """Return three texts: the share of wrongly rounded results, the largest error in ULP, and its argument."""
     if not found.has_errors or found.largest_error is None:
         return "", "", ""
-    share, extreme = format_percent(found.share("wrong", "values")), found.whole["extremes"].get("error")
+    share, extreme = format_percent(found.share("wrong", "values")), found.whole.extremes.get("error")
     if not found.number("wrong"):
         return share, "½", ""
     if extreme is None:
         return share, "not finite", ""
-    return share, f"{found.largest_error:.5f}", repr(found.value(extreme["at"]))
+    return share, f"{found.largest_error:.5f}", repr(found.value(extreme.at))
 
 
 def format_percent(share: float) -> str:
@@ -165,25 +165,3 @@ def pass_impact(found: CellResult) -> dict[str, int]:
     classes = ("rounding_tie", "overflow", "underflow", "softmax_infinity")
     changed = {kind: found.number(kind) for kind in classes} | {"not_monotone": found.number("out_of_order")}
     return {"pairs": found.number("pairs"), **changed}
-
-
-def cell_record(found: CellResult) -> dict[str, Any]:
-    """Return the record of a cell in a census file."""
-    cell = found.cell
-    return {
-        "record": "cell",
-        "subject": cell.subject,
-        "version": found.version,
-        "operator": cell.operator,
-        "type": cell.type,
-        "sampled": found.sampled,
-        "failure": found.failure,
-        "unsupported": found.refused,
-        "shift_symmetric": found.symmetric,
-        **({"environment": dict(found.elsewhere)} if found.elsewhere else {}),
-        "largest_error": found.largest_error,
-        "pass": pass_impact(found) if found.has_order else {},
-        "counterexamples": [list(map(float.hex, pair)) for pair in found.counterexamples],
-        "total": {"counts": found.whole["counts"], "extremes": found.whole["extremes"]},
-        "binades": list(found.rows.values()),
-    }

@@ -67,7 +67,7 @@ def list_() -> None:
     from conformance.environments.registry import list_environments
 
     for environment in list_environments():
-        python = f"Python {environment.document['python']}" if environment.document else "unreadable"
+        python = f"Python {environment.document.python}" if environment.document else "unreadable"
         echo(f"{environment.subject}  {python if environment.is_usable else 'no longer usable'}  {environment.folder}")
 
 

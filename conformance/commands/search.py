@@ -324,10 +324,10 @@ def _print_failing_example(failing: FailingExample) -> None:
     from conformance.search.named_mutants import mutants_sentence
     from conformance.serialization.text import one_line
 
-    example = read_any_example(failing["example"], failing["drawn"])
-    echo(f"{failing['subject']}: {failing['verdict']}: {one_line(truncate_line(failing['message']))}")
-    echo(f"  {describe(example, failing['conditions'])} ({case_id(example)})")
-    if sentence := mutants_sentence(failing["mutants"]):
+    example = read_any_example(failing.example, failing.drawn)
+    echo(f"{failing.subject}: {failing.verdict}: {one_line(truncate_line(failing.message))}")
+    echo(f"  {describe(example, failing.conditions)} ({case_id(example)})")
+    if sentence := mutants_sentence(failing.mutants):
         echo(f"  {sentence}")
 
 

@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from msgspec import to_builtins
 
 from conformance.environments.registry import (
     DOCUMENT_NAME,
     TEMPORARY_MARK,
     UNFINISHED_PREFIX,
+    EnvironmentDocument,
     find_environment,
     lock_environments,
     remove_environment,
@@ -90,8 +92,9 @@ def create_environment(
         with supervised_temp_dir(folder, UNFINISHED_PREFIX) as scratch:
             unfinished = scratch / "environment"
             _install(requirements, sources, unfinished, scratch)
-            document = {"subject": requirements.subject, **_describe(requirements, unfinished, scratch)}
-            (unfinished / DOCUMENT_NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            document = _describe(requirements, unfinished, scratch)
+            text = json.dumps(to_builtins(document), indent=1)
+            (unfinished / DOCUMENT_NAME).write_text(f"{text}\n", encoding="utf-8")
             if is_temporary:
                 (unfinished / TEMPORARY_MARK).touch()
             unfinished.rename(folder / requirements.key)
@@ -196,8 +199,8 @@ _LIST_PACKAGES = "import importlib.metadata as m, json, platform; print(json.dum
 _LIST_PACKAGES += "sorted({*map(lambda d: f'{d.metadata[\"Name\"]}=={d.version}', m.distributions())})]))"
 
 
-def _describe(requirements: Requirements, folder: Path, scratch: Path) -> dict[str, Any]:
-    """Start the runtime in the environment, and return the keys of the `EnvironmentDocument` that describe it.
+def _describe(requirements: Requirements, folder: Path, scratch: Path) -> EnvironmentDocument:
+    """Start the runtime in the environment, and return the description of the environment.
 
     Raises:
         SubjectError: the runtime does not start.
@@ -205,7 +208,7 @@ def _describe(requirements: Requirements, folder: Path, scratch: Path) -> dict[s
     interpreter = folder / "bin" / "python"
     version = start_and_read_version(requirements, interpreter, scratch)
     python, installed = json.loads(run_program([str(interpreter), "-I", "-c", _LIST_PACKAGES]).stdout)
-    return {"version": version, "python": python, "installed": installed}
+    return EnvironmentDocument(requirements.subject, version, python, installed)
 
 
 _START_VARIABLES = {

@@ -13,11 +13,12 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from shutil import which
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
 from conformance.files.atomic_write import deferred_signals, read_regular
-from conformance.serialization.decoding import JsonDecoder, MalformedError, NonEmpty
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import MalformedError, NonEmpty, StoredRecord
 from conformance.subjects.naming import Interpreter
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ UNFINISHED_PREFIX = ".making-"
 """Prefix of the name of a folder that is being created or removed."""
 
 
-class EnvironmentDocument(TypedDict):
+class EnvironmentDocument(StoredRecord):
     """Description of an environment, in its file `environment.json`.
 
     Attributes:
@@ -52,7 +53,7 @@ class EnvironmentDocument(TypedDict):
     installed: list[NonEmpty]
 
 
-_decode_document = JsonDecoder(EnvironmentDocument)
+_decode_document = JsonReader(EnvironmentDocument)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Environment:
     @property
     def subject(self) -> str:
         """The name of the subject on the command line; the name of the folder if the description cannot be read."""
-        return self.document["subject"] if self.document else self.folder.name
+        return self.document.subject if self.document else self.folder.name
 
     @property
     def names(self) -> set[str]:

@@ -130,8 +130,8 @@ def _cell_rows(file: str, each: CellResult) -> Iterator[tuple[Any, ...]]:
     """Yield the row of a census cell; nothing if its results were not compared with exact results."""
     if not each.has_errors:
         return
-    cell, extreme = each.cell, each.whole["extremes"].get("error")
-    at = None if extreme is None else cell.float_type.consecutive_values(extreme["at"], 1)[0]
+    cell, extreme = each.cell, each.whole.extremes.get("error")
+    at = None if extreme is None else cell.float_type.consecutive_values(extreme.at, 1)[0]
     error = each.largest_error if extreme is not None or not each.number("wrong") else None
     yield (
         *(cell.subject, each.version, cell.operator, cell.type, "census", 0.0, error),

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from msgspec import Meta
 
@@ -19,7 +19,8 @@ from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.errors import EvidenceError, ResultsError
 from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input, real_path
 from conformance.results.file import read_results_of_one_corpus
-from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty, decode_json
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ _MEASUREMENT_HINT = (
 )
 
 
-class MeasuredCorpus(TypedDict):
+class MeasuredCorpus(StoredRecord):
     """The corpus that was measured; `cases` is the number of all its cases."""
 
     version: NonEmpty
@@ -48,7 +49,7 @@ class MeasuredCorpus(TypedDict):
     cases: Count
 
 
-class DetectionDocument(TypedDict):
+class DetectionDocument(StoredRecord):
     """How a case detects a mutant; `margin` is the error divided by the bound."""
 
     case: NonEmpty
@@ -56,7 +57,7 @@ class DetectionDocument(TypedDict):
     margin: float | None
 
 
-class MutantDocument(TypedDict):
+class MutantDocument(StoredRecord):
     """A mutant of an operator. It survives if `detection` is null."""
 
     id: NonEmpty
@@ -69,7 +70,7 @@ class MutantDocument(TypedDict):
     detected_by_onnx: bool | None
 
 
-class FamilyDocument(TypedDict):
+class FamilyDocument(StoredRecord):
     """The mutants of an operator family, and how many of them the cases detect, by level."""
 
     must: Count
@@ -80,7 +81,7 @@ class FamilyDocument(TypedDict):
     mutants: list[MutantDocument]
 
 
-class VariantDocument(TypedDict):
+class VariantDocument(StoredRecord):
     """A correct variant, the number of cases on which it ran, and the cases that it fails."""
 
     id: NonEmpty
@@ -89,14 +90,14 @@ class VariantDocument(TypedDict):
     false_positives: list[str]
 
 
-class PassDetection(TypedDict):
+class PassDetection(StoredRecord):
     """The case that detects a mutant of the pass, and the violation that it reports."""
 
     case: NonEmpty
     violation: str
 
 
-class PassMutantDocument(TypedDict):
+class PassMutantDocument(StoredRecord):
     """A mutant of the pass. It survives if `detection` is null."""
 
     theme: str
@@ -105,7 +106,7 @@ class PassMutantDocument(TypedDict):
     detection: PassDetection | None
 
 
-class CorrectOptimizerDocument(TypedDict):
+class CorrectOptimizerDocument(StoredRecord):
     """A correct graph optimizer, the number of cases on which it ran, and the cases that it fails."""
 
     id: NonEmpty
@@ -114,17 +115,14 @@ class CorrectOptimizerDocument(TypedDict):
     false_positives: list[PassDetection]
 
 
-class PassScoreDocument(TypedDict):
+class PassScoreDocument(StoredRecord):
     """The mutants of the pass, and the correct graph optimizers."""
 
     mutants: list[PassMutantDocument]
     correct: list[CorrectOptimizerDocument]
 
 
-_PassScore = TypedDict("_PassScore", {"pass": PassScoreDocument})
-
-
-class MutationDocument(_PassScore):
+class MutationDocument(StoredRecord, kw_only=True, rename={"of_pass": "pass"}):
     """The content of `mutation.json`, which `nox -s mutation` writes.
 
     `command` is the command that made it. `sweep` and `tightness` have the figures of the options of the same names.
@@ -136,12 +134,13 @@ class MutationDocument(_PassScore):
     corpus: MeasuredCorpus
     passes: bool
     operators: Annotated[dict[str, FamilyDocument], Meta(min_length=1)]
+    of_pass: PassScoreDocument
     variants: list[VariantDocument]
     sweep: list[dict[str, Any]]
-    tightness: NotRequired[Any]
+    tightness: Any = None
 
 
-class SecondOracleDocument(TypedDict):
+class SecondOracleDocument(StoredRecord):
     """The content of the file of `python -m oracle --json FILE`.
 
     `cases` is the number of computed cases. `counts` has the numbers of computed values by kind.
@@ -155,7 +154,7 @@ class SecondOracleDocument(TypedDict):
     differences: list[str]
 
 
-_MEASUREMENTS = {"mutation": JsonDecoder(MutationDocument), "second oracle": JsonDecoder(SecondOracleDocument)}
+_decode_mutation, _decode_second_oracle = JsonReader(MutationDocument), JsonReader(SecondOracleDocument)
 
 
 @dataclass(frozen=True)
@@ -221,8 +220,12 @@ def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInpu
     for path in sorted_paths.census:
         name = path.name if path.name not in cells else str(path)
         cells[name] = read_census(path)
-    measured = dict(_read_measurements(sorted_paths.measurements, corpus))
-    return EvidenceInputs(corpus, sorted(files), runs, cells, measured.get("mutation"), measured.get("second oracle"))
+    measured = list(_read_measurements(sorted_paths.measurements, corpus))
+    return EvidenceInputs(
+        *(corpus, sorted(files), runs, cells),
+        mutation=next((each for each in measured if isinstance(each, MutationDocument)), None),
+        second_oracle=next((each for each in measured if isinstance(each, SecondOracleDocument)), None),
+    )
 
 
 def results_paths(paths: Sequence[Path]) -> list[Path]:
@@ -268,15 +271,15 @@ def _check_corpus(path: str | Path, digest: str, corpus: Corpus) -> None:
         )
 
 
-def _read_measurements(paths: Sequence[Path], corpus: Corpus) -> Iterator[tuple[str, Any]]:
-    """Yield the kind and the document of each file with measurements of the suite."""
-    seen: dict[str, Path] = {}
+def _read_measurements(paths: Sequence[Path], corpus: Corpus) -> Iterator[MutationDocument | SecondOracleDocument]:
+    """Yield the document of each file with measurements of the suite."""
+    seen: dict[type, Path] = {}
     for path in paths:
         try:
             content = read_input(path, MAX_MEASUREMENT_BYTES)
             found = decode_json(content)
-            kind = "second oracle" if isinstance(found, dict) and "counts" in found else "mutation"
-            document = _MEASUREMENTS[kind](content)
+            is_of_oracle = isinstance(found, dict) and "counts" in found
+            document = _decode_second_oracle(content) if is_of_oracle else _decode_mutation(content)
         except OSError as error:
             raise ResultsError("unreadable", f"{path} cannot be read: {error.strerror}.", _MEASUREMENT_HINT) from None
         except MalformedError as error:
@@ -285,12 +288,13 @@ def _read_measurements(paths: Sequence[Path], corpus: Corpus) -> Iterator[tuple[
                 f"{path} is not a complete measurement of the suite: {error}.",
                 _MEASUREMENT_HINT,
             ) from None
-        _check_corpus(path, document["corpus"]["digest"], corpus)
-        if kind in seen:
+        _check_corpus(path, document.corpus.digest, corpus)
+        if type(document) in seen:
+            kind = "second oracle" if is_of_oracle else "mutation"
             raise EvidenceError(
                 "measurement-twice",
-                f"{seen[kind]} and {path} have the same kind of measurement: {kind}.",
+                f"{seen[type(document)]} and {path} have the same kind of measurement: {kind}.",
                 "Pass only one of the two files.",
             )
-        seen[kind] = path
-        yield kind, document
+        seen[type(document)] = path
+        yield document

@@ -99,34 +99,34 @@ def _mutation_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
         yield figure, "all", None, None, "nox -s mutation", NOT_MEASURED
         yield "false positives", "all", None, None, "nox -s mutation", NOT_MEASURED
         return
-    command = found["command"]
-    for name, family in sorted(found["operators"].items()):
-        yield f"{figure}, level must", name, family["detected"], family["must"], command, None
-        if family["should"]:
-            yield f"{figure}, below must", name, family["should_detected"], family["should"], command, None
-        if family["detected_by_onnx"] is not None:
+    command = found.command
+    for name, family in sorted(found.operators.items()):
+        yield f"{figure}, level must", name, family.detected, family.must, command, None
+        if family.should:
+            yield f"{figure}, below must", name, family.should_detected, family.should, command, None
+        if family.detected_by_onnx is not None:
             note = "by the cases of onnx itself, with their tolerance"
-            yield f"{figure} by onnx's cases", name, family["detected_by_onnx"], family["must"], command, note
-    mutants = found["pass"]["mutants"]
-    detected = sum(one["detection"] is not None for one in mutants)
+            yield f"{figure} by onnx's cases", name, family.detected_by_onnx, family.must, command, note
+    mutants = found.of_pass.mutants
+    detected = sum(one.detection is not None for one in mutants)
     yield figure, "the pass", detected, len(mutants), command, None
-    families = found["operators"].values()
-    wrong = sum(one["false_positive"] is not None for family in families for one in family["mutants"])
-    every = sum(len(family["mutants"]) for family in families)
+    families = found.operators.values()
+    wrong = sum(one.false_positive is not None for family in families for one in family.mutants)
+    every = sum(len(family.mutants) for family in families)
     note = "mutants that fail a must case in which their behaviour is permitted"
     yield "false positives", "mutants of operators", wrong, every, command, note
     yield (
         *("false positives", "correct variants of operators"),
-        sum(len(one["false_positives"]) for one in found["variants"]),
-        sum(one["cases"] for one in found["variants"]),
+        sum(len(one.false_positives) for one in found.variants),
+        sum(one.cases for one in found.variants),
         command,
-        f"{len(found['variants'])} variants; the number of all is that of executed cases",
+        f"{len(found.variants)} variants; the number of all is that of executed cases",
     )
-    correct = found["pass"]["correct"]
+    correct = found.of_pass.correct
     yield (
         *("false positives", "correct graph optimizers"),
-        sum(len(one["false_positives"]) for one in correct),
-        sum(one["cases"] for one in correct),
+        sum(len(one.false_positives) for one in correct),
+        sum(one.cases for one in correct),
         command,
         f"{len(correct)} optimizers; the number of all is that of executed cases",
     )
@@ -137,10 +137,10 @@ def _second_oracle_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
     if found is None:
         yield figure, "corpus", None, None, "nox -s oracle", NOT_MEASURED
         return
-    note = f"{found['cases']} of {found['corpus']['cases']} cases"
-    yield figure, "corpus", len(found["differences"]), sum(found["counts"].values()), found["command"], note
-    for kind, count in sorted(found["counts"].items()):
-        yield f"{kind} computed by both oracles", "corpus", count, count, found["command"], None
+    note = f"{found.cases} of {found.corpus.cases} cases"
+    yield figure, "corpus", len(found.differences), sum(found.counts.values()), found.command, note
+    for kind, count in sorted(found.counts.items()):
+        yield f"{kind} computed by both oracles", "corpus", count, count, found.command, None
 
 
 @cache

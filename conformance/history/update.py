@@ -456,7 +456,7 @@ class ReleaseRun:
         if environment is not None and environment.document is not None:
             document = environment.document
             history = HistoryRecord(
-                task.target.text, task.release, document["python"], document["installed"], adapter_hash(task.target)
+                task.target.text, task.release, document.python, document.installed, adapter_hash(task.target)
             )
         else:
             history = history_of(self._earlier_header())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self, is_typeddict
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
@@ -16,7 +16,7 @@ from conformance.errors import JobError
 from conformance.files.journal import Journal, require_identity, require_version, state_errors
 from conformance.plugins import suite_version
 from conformance.serialization.codec import JsonReader, encode_json
-from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
+from conformance.serialization.decoding import Count, MalformedError, NonEmpty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,7 +50,7 @@ class Job(Protocol):
 
     @property
     def result_type(self) -> Any:
-        """Struct or TypedDict of the result of a chunk; see `conformance.serialization`."""
+        """Struct of the result of a chunk."""
 
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks; there can be infinitely many."""
@@ -134,13 +134,8 @@ class _ChunkLine(msgspec.Struct, tag_field="record", tag="chunk", forbid_unknown
 _decode_header, _decode_line = JsonReader(_Header), JsonReader(_ChunkLine)
 
 
-def result_decoder(job: Job) -> Callable[[bytes], Any]:
-    """Return the function that decodes the result of a chunk from a state file or a Dask worker.
-
-    It raises a `MalformedError` if the result does not have the type `job.result_type`.
-    """
-    if is_typeddict(job.result_type):
-        return JsonDecoder(job.result_type)
+def result_decoder(job: Job) -> JsonReader[Any]:
+    """Return the decoder for the result of a chunk in a state file or from a Dask worker."""
     return JsonReader(job.result_type, has_infinities=True)
 
 

@@ -74,7 +74,7 @@ def _installed_packages(named: SubjectName) -> dict[str, str]:
     if environment is None or environment.document is None:
         return {}
     document = environment.document
-    return {requirements.subject: ", ".join((f"Python {document['python']}", *document["installed"]))}
+    return {requirements.subject: ", ".join((f"Python {document.python}", *document.installed))}
 
 
 @cache

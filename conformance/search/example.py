@@ -6,11 +6,12 @@ simplified by `conformance.search.shrinking`, and written as JSON without loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import asdict
 from onnx import helper
 
 from conformance.dimensions.argmax import argmax_fragment
@@ -23,7 +24,7 @@ from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZ
 from conformance.search.distractors import add_distractor
 from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
 from conformance.search.interface import PLAIN_NAMES, open_declared_sizes, rename_values_of
-from conformance.serialization.decoding import Count, Integer, MalformedError
+from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,7 @@ applies there.
 """
 
 
-class TensorDocument(TypedDict):
+class TensorDocument(StoredRecord):
     """A tensor as JSON. The bytes of the elements are hexadecimal text, so that no bit is lost."""
 
     dtype: str
@@ -63,19 +64,19 @@ class TensorDocument(TypedDict):
     data: str
 
 
-class ContextDocument(TypedDict):
+class ContextDocument(StoredRecord):
     """The context of an example as JSON; see `conformance.dimensions.wrapping.Context`."""
 
     scope: str
     sources: dict[str, str]
     consumers: dict[str, str]
-    shared: list[str]
+    shared: tuple[str, ...]
     stored: str
     imports: str
     trains: bool
 
 
-class ExampleDocument(TypedDict):
+class ExampleDocument(StoredRecord):
     """An example as JSON."""
 
     operator: str
@@ -203,45 +204,35 @@ class Example:
         return build_model(self)
 
     def to_document(self) -> ExampleDocument:
-        """Return the example as JSON."""
-        context = self.context
-        return {
-            "operator": self.operator,
-            "chain": list(self.chain),
-            "context": {
-                "scope": context.scope,
-                "sources": dict(context.sources),
-                "consumers": dict(context.consumers),
-                "shared": list(context.shared),
-                "stored": context.stored,
-                "imports": context.imports,
-                "trains": context.trains,
-            },
-            "attributes": dict(self.attributes),
-            "opset": self.opset,
-            "axis_relation": self.axis_relation,
-            "distractor": self.distractor,
-            "repeated": dict(self.repeated),
-            "names": self.names,
-            "runs": [{name: _tensor_document(array) for name, array in run.items()} for run in self.runs],
-        }
+        """Return the example as a record."""
+        context = {each.name: getattr(self.context, each.name) for each in fields(self.context)}
+        return ExampleDocument(
+            operator=self.operator,
+            chain=list(self.chain),
+            context=ContextDocument(**context),
+            attributes=dict(self.attributes),
+            opset=self.opset,
+            axis_relation=self.axis_relation,
+            distractor=self.distractor,
+            repeated=dict(self.repeated),
+            names=self.names,
+            runs=[{name: _tensor_document(array) for name, array in run.items()} for run in self.runs],
+        )
 
     @classmethod
     def from_document(cls, document: ExampleDocument) -> Example:
-        """Read an example from JSON. `read_example` checks the document."""
-        context: dict[str, Any] = {**document["context"], "shared": tuple(document["context"]["shared"])}
-        runs = tuple({name: _tensor_array(tensor) for name, tensor in run.items()} for run in document["runs"])
+        """Return the example of a record. `read_example` checks the record."""
         return cls(
-            document["operator"],
-            Context(**context),
-            document["attributes"],
-            runs,
-            tuple(document["chain"]),
-            document["opset"],
-            document["axis_relation"],
-            document["distractor"],
-            document["repeated"],
-            document["names"],
+            document.operator,
+            Context(**asdict(document.context)),
+            document.attributes,
+            tuple({name: _tensor_array(tensor) for name, tensor in run.items()} for run in document.runs),
+            tuple(document.chain),
+            document.opset,
+            document.axis_relation,
+            document.distractor,
+            document.repeated,
+            document.names,
         )
 
     def with_operands(self, changed: Mapping[str, Array]) -> Example:
@@ -317,11 +308,11 @@ def _chain_attributes(relation: str, axis: int, rank: int) -> dict[str, int]:
 
 
 def _tensor_document(array: Array) -> TensorDocument:
-    return {"dtype": type_name(array.dtype), "shape": list(array.shape), "data": array.tobytes().hex()}
+    return TensorDocument(type_name(array.dtype), list(array.shape), array.tobytes().hex())
 
 
 def _tensor_array(tensor: TensorDocument) -> Array:
     from conformance.models.arrays import dtype_of, type_number
 
-    data = np.frombuffer(bytes.fromhex(tensor["data"]), dtype=dtype_of(type_number(tensor["dtype"])))
-    return data.reshape(tensor["shape"]).copy()
+    data = np.frombuffer(bytes.fromhex(tensor.data), dtype=dtype_of(type_number(tensor.dtype)))
+    return data.reshape(tensor.shape).copy()

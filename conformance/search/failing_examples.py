@@ -72,7 +72,7 @@ def to_case(
         title=describe(example, conditions),
         level=level,
         clauses=relevant_clauses(example, kind),
-        tags=(SEARCH_TAG, example.operator.lower(), *(mutant["id"] for mutant in mutants)),
+        tags=(SEARCH_TAG, example.operator.lower(), *(mutant.id for mutant in mutants)),
         model=built.model,
         data_sets=built.data_sets,
         kind=kind,
@@ -140,16 +140,16 @@ class FailingExamples:
         the earlier.
         """
         result = chunk.result
-        self.examples += result["examples"]
-        self.without_outputs.update(result["without_outputs"])
-        self.decided_natively.update(result["decided_natively"])
-        self.scopes.update(result["scopes"])
-        self.combinations.update(map(tuple, result["combinations"]))
-        for subject, counts in result["verdicts"].items():
+        self.examples += result.examples
+        self.without_outputs.update(result.without_outputs)
+        self.decided_natively.update(result.decided_natively)
+        self.scopes.update(result.scopes)
+        self.combinations.update(map(tuple, result.combinations))
+        for subject, counts in result.verdicts.items():
             self.verdicts.setdefault(subject, Counter()).update(counts)
-        for failure in result["failures"]:
-            key = *_signature(failure), frozenset(failure["conditions"])
-            entry = read_any_example(failure["example"], failure["drawn"]).complexity, chunk.number, failure
+        for failure in result.failures:
+            key = *_signature(failure), frozenset(failure.conditions)
+            entry = read_any_example(failure.example, failure.drawn).complexity, chunk.number, failure
             if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
                 self._smallest[key] = entry
 
@@ -167,7 +167,7 @@ class FailingExamples:
         simpler one, or if the subject behaves like the same mutants on both.
         """
         kept: list[FailingExample] = []
-        for _, _, failure in sorted(self._smallest.values(), key=lambda entry: (entry[2]["subject"], *entry[:2])):
+        for _, _, failure in sorted(self._smallest.values(), key=lambda entry: (entry[2].subject, *entry[:2])):
             if not any(_has_same_fault(simpler, failure) for simpler in kept):
                 kept.append(failure)
         return kept
@@ -187,10 +187,10 @@ class FailingExamples:
         kinds = dict(self.job.subjects)
         cases: dict[str, tuple[str, Case]] = {}
         for failure in self:
-            kind = CaseKind.PASS if kinds[failure["subject"]] is SubjectKind.OPTIMIZER else CaseKind.NODE
-            example = read_any_example(failure["example"], failure["drawn"])
+            kind = CaseKind.PASS if kinds[failure.subject] is SubjectKind.OPTIMIZER else CaseKind.NODE
+            example = read_any_example(failure.example, failure.drawn)
             if _is_fully_determinate(example, self.job):
-                case = to_case(example, kind, self.job.level, failure["conditions"], failure["mutants"])
+                case = to_case(example, kind, self.job.level, failure.conditions, failure.mutants)
                 cases.setdefault(case.id, ("search", case))
         generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None, is_versioned=False)
 
@@ -206,14 +206,14 @@ def is_corpus_of_search(directory: Path) -> bool:
 
 
 def _has_same_fault(simpler: FailingExample, failure: FailingExample) -> bool:
-    mutants = {one["id"] for one in failure["mutants"]}
-    if mutants and failure["subject"] == simpler["subject"]:
-        return mutants == {one["id"] for one in simpler["mutants"]}
-    return _signature(simpler) == _signature(failure) and {*simpler["conditions"]} <= {*failure["conditions"]}
+    mutants = {one.id for one in failure.mutants}
+    if mutants and failure.subject == simpler.subject:
+        return mutants == {one.id for one in simpler.mutants}
+    return _signature(simpler) == _signature(failure) and {*simpler.conditions} <= {*failure.conditions}
 
 
 def _signature(failure: FailingExample) -> tuple[str, ...]:
-    return failure["subject"], failure["about"], failure["verdict"], failure["phase"], failure["violation"]
+    return failure.subject, failure.about, failure.verdict, failure.phase, failure.violation
 
 
 def saved_versions(chunks: Iterable[ChunkResult]) -> dict[str, str]:
@@ -224,7 +224,7 @@ def saved_versions(chunks: Iterable[ChunkResult]) -> dict[str, str]:
     """
     versions: dict[str, str] = {}
     for chunk in chunks:
-        for subject, version in chunk.result["versions"].items():
+        for subject, version in chunk.result.versions.items():
             if versions.setdefault(subject, version) != version:
                 raise MalformedError("the chunks have results of two versions of a subject")
     return versions

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
@@ -24,7 +24,7 @@ from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.named_mutants import NamedMutant, name_mutants
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
-from conformance.serialization.decoding import Count, MalformedError, Seconds
+from conformance.serialization.decoding import Count, MalformedError, Seconds, StoredRecord
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level, Verdict
 
@@ -53,8 +53,8 @@ MAX_REASON_LENGTH = 200
 """Characters kept of a reason why an example has no expected outputs."""
 
 
-class FailingExample(TypedDict):
-    """A failing example after shrinking, as JSON.
+class FailingExample(StoredRecord):
+    """A failing example after shrinking.
 
     The failure signature is in `subject`, `about`, `verdict`, `phase` and `violation`. `message` is the complete
     message, `conditions` the names of the features without which the failure disappears, `tries` the number of simpler
@@ -64,7 +64,7 @@ class FailingExample(TypedDict):
 
     subject: str
     about: str
-    verdict: Annotated[str, Verdict]
+    verdict: Verdict
     phase: str
     violation: str
     message: str
@@ -76,7 +76,7 @@ class FailingExample(TypedDict):
     mutants: list[NamedMutant]
 
 
-class SearchChunkResult(TypedDict):
+class SearchChunkResult(StoredRecord):
     """The result of a chunk.
 
     Attributes:
@@ -122,7 +122,7 @@ class SearchJob:
     subjects: tuple[tuple[str, SubjectKind], ...]
     operators: tuple[str, ...]
     seed: int
-    examples: int = 0
+    examples: int
     timeout: float = 10.0
     isolated: bool = True
     claims: tuple[str, ...] = ()
@@ -156,11 +156,11 @@ class SearchJob:
         """See `conformance.jobs.job.Job`. A state file of a longer search has more chunks, which count too."""
         subjects = {text for text, _ in self.subjects}
         result = chunk.result
-        named = {*result["verdicts"], *result["decided_natively"], *(one["subject"] for one in result["failures"])}
-        if not named <= subjects or result["examples"] > EXAMPLES_PER_CHUNK:
+        named = {*result.verdicts, *result.decided_natively, *(one.subject for one in result.failures)}
+        if not named <= subjects or result.examples > EXAMPLES_PER_CHUNK:
             raise MalformedError("it has examples of another search")
-        for failure in result["failures"]:
-            read_any_example(failure["example"], failure["drawn"])
+        for failure in result.failures:
+            read_any_example(failure.example, failure.drawn)
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], SearchChunkResult]]:
@@ -187,21 +187,13 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
     """Generate the examples of a chunk, run them on the subjects and shrink the failing ones."""
     found: dict[FailureSignature, list[FailingExample]] = {}
     combinations: set[tuple[str, ...]] = set()
-    result: SearchChunkResult = {
-        "versions": {subject.id: subject.version for subject in subjects},
-        "examples": 0,
-        "without_outputs": {},
-        "verdicts": {},
-        "decided_natively": {},
-        "scopes": {},
-        "combinations": [],
-        "failures": [],
-    }
+    versions = {subject.id: subject.version for subject in subjects}
+    result = SearchChunkResult(versions, 0, {}, {}, {}, {}, [], [])
     for example in _chunk_examples(job, number):
         if time.time() >= job.until:
             break
-        result["examples"] += 1
-        _increment(result["scopes"], example.context.scope)
+        result.examples += 1
+        _increment(result.scopes, example.context.scope)
         combinations.add(example.combination)
         evaluated = EvaluatedExample(example, job.level)
         try:
@@ -209,16 +201,16 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
                 if subject.kind is SubjectKind.OPTIMIZER and example.operator != ARGMAX:
                     continue
                 outcome = evaluated.outcome(subject)
-                _increment(result["verdicts"].setdefault(subject.id, {}), str(outcome.verdict))
+                _increment(result.verdicts.setdefault(subject.id, {}), str(outcome.verdict))
                 if not evaluated.used_oracle:
-                    _increment(result["decided_natively"], subject.id)
+                    _increment(result.decided_natively, subject.id)
                 signature = failure_signature(subject, example, outcome)
                 if signature is not None and _is_new_fault(job, subject, example, signature, found):
                     found[signature].append(_shrink_failure(job, subject, example, signature, outcome.message, number))
         except NoExpectedOutputsError as reason:
-            _increment(result["without_outputs"], str(reason)[:MAX_REASON_LENGTH])
-    result["combinations"] = [list(combination) for combination in sorted(combinations)]
-    result["failures"] = [failure for group in found.values() for failure in group]
+            _increment(result.without_outputs, str(reason)[:MAX_REASON_LENGTH])
+    result.combinations = [list(combination) for combination in sorted(combinations)]
+    result.failures = [failure for group in found.values() for failure in group]
     return result
 
 
@@ -252,7 +244,7 @@ def _is_new_fault(
     """
     known = found.setdefault(signature, [])
     return len(known) < MAX_FAULTS_OF_SIGNATURE and all(
-        failure["conditions"] and _has_signature(job, subject, restore(example, failure["conditions"]), signature)
+        failure.conditions and _has_signature(job, subject, restore(example, failure.conditions), signature)
         for failure in known
     )
 
@@ -274,20 +266,20 @@ def _shrink_failure(
     mutants = []
     if is_of_numbers and isinstance(example, Example) and isinstance(small, Example):
         mutants = name_mutants(subject, example, small, job.level, job.seed, number)
-    return {
-        "subject": subject.id,
-        "about": signature.about,
-        "verdict": signature.verdict,
-        "phase": signature.phase,
-        "violation": signature.violation,
-        "message": message,
-        "example": small.to_document() if isinstance(small, Example) else None,
-        "drawn": small.to_document() if isinstance(small, DrawnExample) else None,
-        "conditions": find_conditions(small, lambda other: _has_signature(job, subject, other, signature)),
-        "tries": tries,
-        "seconds": round(time.process_time() - started, 3),
-        "mutants": mutants,
-    }
+    return FailingExample(
+        subject=subject.id,
+        about=signature.about,
+        verdict=Verdict(signature.verdict),
+        phase=signature.phase,
+        violation=signature.violation,
+        message=message,
+        example=small.to_document() if isinstance(small, Example) else None,
+        drawn=small.to_document() if isinstance(small, DrawnExample) else None,
+        conditions=find_conditions(small, lambda other: _has_signature(job, subject, other, signature)),
+        tries=tries,
+        seconds=round(time.process_time() - started, 3),
+        mutants=mutants,
+    )
 
 
 def _has_signature(job: SearchJob, subject: Subject, example: AnyExample, signature: FailureSignature) -> bool | None:

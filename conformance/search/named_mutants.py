@@ -8,14 +8,14 @@ the subject on the example before shrinking and on fresh examples of the same op
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from conformance.diagnosis.recorded_outputs import are_equivalent, is_failure, observe
 from conformance.mutants import catalogue, family_of_operators
 from conformance.search.cases import NoExpectedOutputsError
 from conformance.search.evaluation import EvaluatedExample
 from conformance.search.sampling import sample_examples
-from conformance.serialization.decoding import Count  # noqa: TC001 - the decoder reads the annotations
+from conformance.serialization.decoding import Count, StoredRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ MAX_NAMED_MUTANTS = 2
 """The most mutants that are named for one failing example. More say little about the subject."""
 
 
-class NamedMutant(TypedDict):
+class NamedMutant(StoredRecord):
     """A mutant that a subject behaves like.
 
     Attributes:
@@ -93,9 +93,7 @@ def name_mutants(
             left = {mutant: count for mutant, count in left.items() if not comparison.is_failed_by(mutant)}
     if len(left) > MAX_NAMED_MUTANTS:
         return []
-    return [
-        {"id": mutant.id, "text": mutant.text, "same": count, "fresh": fresh} for mutant, count in left.items() if count
-    ]
+    return [NamedMutant(mutant.id, mutant.text, same=count, fresh=fresh) for mutant, count in left.items() if count]
 
 
 @lru_cache(maxsize=4)
@@ -146,7 +144,7 @@ def mutants_sentence(named: Sequence[NamedMutant]) -> str:
     """Return the named mutants as a sentence without a full stop, or "" if there are none."""
     if not named:
         return ""
-    texts = " or ".join(f"{one['text']} ({one['id']})" for one in named)
-    same, fresh = min(one["same"] for one in named), named[0]["fresh"]
+    texts = " or ".join(f"{one.text} ({one.id})" for one in named)
+    same, fresh = min(one.same for one in named), named[0].fresh
     examples = "example that fails" if same == 1 else "examples that fail"
     return f"probably {texts}: the same outputs on {same} larger {examples}, and no contradiction on {fresh} fresh ones"

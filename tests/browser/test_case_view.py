@@ -138,8 +138,8 @@ def test_subject_without_result_shows_no_result(show: Show) -> None:
 
 def test_invalid_model_shows_rejection_and_phase(show: Show) -> None:
     run, id = small_run(), "test_adam_epsilon_float"
-    data_sets = [{**data_set, "outputs": []} for data_set in run.cases[id]["data_sets"]]
-    case = {**run.cases[id], "kind": "invalid", "data_sets": data_sets}
+    data_sets = [with_fields(data_set, outputs=[]) for data_set in run.cases[id].data_sets]
+    case = with_fields(run.cases[id], kind="invalid", data_sets=data_sets)
     rejected = {"phase": "load", "message": "InvalidModel: no such mode", "outputs": []}
     changes = {"reference": rejected, "onnxruntime": {"outputs": []}}
     results = [with_fields(one, **changes.get(one.subject, {})) if one.case == id else one for one in list_results(run)]

@@ -72,7 +72,7 @@ def test_empty_pages_have_no_link(show: Show) -> None:
 def test_scores_separate_wrong_from_unsupported(show: Show) -> None:
     page = show(small_run(), address="#view=scores")
     run = small_run()
-    scored = {name for name, case in run.cases.items() if case["level"] != "silent"}
+    scored = {name for name, case in run.cases.items() if case.level != "silent"}
     for number, subject in enumerate(SUBJECTS):
         results = [result for result in list_results(run) if result.subject == subject and result.case in scored]
         row = rows_of(section(page, "By operator"))[number]

@@ -16,6 +16,7 @@ from conformance.census.chunks import (
     critical_ordinals,
     known_counterexamples,
 )
+from conformance.census.counters import BinadeCounters, Extreme
 from conformance.census.float_ordinals import FLOAT_TYPES
 from conformance.census.job import CellChunkResult, CensusJob
 from conformance.jobs.job import ChunkResult
@@ -70,7 +71,7 @@ def test_known_counterexamples_are_floats():
 )
 def test_check_result_of_another_cell_or_type_is_refused(cell, number, ordinal):
     def chunk(cell, number, at):
-        row = {"binade": 0, "counts": {"row": 1}, "extremes": {"error": {"value": 1.0, "at": at}}, "ordinals": {}}
+        row = BinadeCounters(0, {"row": 1}, {"error": Extreme(1.0, at)}, {})
         return ChunkResult(number, CellChunkResult(cell, rows=[row]))
 
     cells = (Cell("reference", "Exp", "float16", False), Cell("reference", "Log", "float16", False))

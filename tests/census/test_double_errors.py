@@ -25,8 +25,8 @@ def test_count_double_errors_correctly_rounded_has_no_error(operator):
     X = np.random.default_rng(1).uniform(1, 2, 200)
     Y = np.asarray([float(FUNCTIONS[operator](Decimal(x))) for x in X.tolist()])
     row = count_errors(operator, X, Y)
-    assert row["counts"] == {"values": 200}
-    assert not row["extremes"]
+    assert row.counts == {"values": 200}
+    assert not row.extremes
 
 
 @pytest.mark.parametrize("operator", sorted(FUNCTIONS))
@@ -37,15 +37,15 @@ def test_count_double_errors_measures_distance_to_exact_value(operator, steps):
     wrong = DOUBLE.values_at(DOUBLE.ordinals(right) + steps)
     row = count_errors(operator, np.asarray([3.0]), wrong)
     ulp = Decimal(float(np.spacing(right[0])))
-    assert row["counts"]["wrong"] == 1
-    assert row["extremes"]["error"]["value"] == pytest.approx(float(abs(Decimal(float(wrong[0])) - exact) / ulp))
+    assert row.counts["wrong"] == 1
+    assert row.extremes["error"].value == pytest.approx(float(abs(Decimal(float(wrong[0])) - exact) / ulp))
 
 
 def test_count_double_errors_counts_nan_and_infinity():
     row = count_errors("Exp", np.asarray([2.0, 3.0]), np.asarray([np.nan, np.inf]))
-    assert [row["counts"][kind] for kind in ("values", "wrong", "nan", "infinite")] == [2, 2, 1, 1]
+    assert [row.counts[kind] for kind in ("values", "wrong", "nan", "infinite")] == [2, 2, 1, 1]
     two, three = (int(ordinal) for ordinal in DOUBLE.ordinals(np.asarray([2.0, 3.0])))
-    assert row["ordinals"] == {"nan": [two], "infinite": [three]}
+    assert row.ordinals == {"nan": [two], "infinite": [three]}
 
 
 @pytest.mark.parametrize("operator", sorted(FUNCTIONS))

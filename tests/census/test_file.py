@@ -8,12 +8,13 @@ import pytest
 from repository import ROOT
 
 from conformance.census.chunks import Cell
-from conformance.census.file import read_census
+from conformance.census.counters import BinadeCounters
+from conformance.census.file import cell_record, read_census
 from conformance.census.report import json_lines
-from conformance.census.results import CellResult, cell_record
+from conformance.census.results import CellResult
 from conformance.errors import CensusFileError
 
-ROW = {"binade": 5, "counts": {"values": 8, "pairs": 8}, "extremes": {}, "ordinals": {"nan": [3]}}
+ROW = BinadeCounters(5, {"values": 8, "pairs": 8}, {}, {"nan": [3]})
 FOUND = (
     CellResult(Cell("a", "Exp", "float16"), "1", {5: ROW}),
     CellResult(Cell("a", "Exp", "float", sampled=True), "1", {5: ROW}, "no answer", refused=True),
@@ -31,7 +32,7 @@ def test_read_census_accepts_each_census_of_the_reports(path):
 
 @pytest.mark.parametrize(("ordinal", "is_right"), [(0, True), (WRONG_PAIR, True), (2**33, False), (-1, False)])
 def test_read_census_checks_pairs_of_argmax(tmp_path, ordinal, is_right):
-    row = {"binade": 0, "counts": {"pairs": 8, "wrong": 1}, "extremes": {}, "ordinals": {"wrong": [ordinal]}}
+    row = BinadeCounters(0, {"pairs": 8, "wrong": 1}, {}, {"wrong": [ordinal]})
     cell = CellResult(Cell("a", "ArgMax", "float16"), "1", {0: row})
     (tmp_path / "census").write_bytes(b"".join(json_lines([cell], {})))
     if is_right:

@@ -13,6 +13,7 @@ import conformance.census.correct_rounding as truth_module
 import conformance.census.softmax as rows_module
 from conformance.census import elementwise, softmax
 from conformance.census.chunks import NEIGHBOURHOOD_PAIRS, WINDOW_PAIRS, ArgumentPlan, Cell, count_chunk
+from conformance.census.counters import BinadeCounters
 from conformance.census.elementwise import domain_ordinals
 from conformance.census.float_ordinals import FLOAT_TYPES
 from conformance.census.job import CensusJob
@@ -55,7 +56,7 @@ def test_census_values_out_of_order_are_counted_and_named(name, count, type):
     found = found_of(name, "Exp", type)
     assert found.number("out_of_order") == found.number("wrong") == count
     assert [low for low, _ in found.counterexamples] == list(getattr(fake_subject, name).arguments)
-    assert found.whole["extremes"]["drop"]["value"] > 100
+    assert found.whole.extremes["drop"].value > 100
     assert pass_impact(found)["not_monotone"] > count
 
 
@@ -63,7 +64,7 @@ def test_census_error_of_one_and_a_half_ulp_is_found():
     found = found_of("off_by_one_and_a_half")
     assert found.number("wrong") == found.number("off_by_1") == 1
     assert 1 <= found.largest_error <= 1.5
-    assert found.value(found.whole["extremes"]["error"]["at"]) == 3.0
+    assert found.value(found.whole.extremes["error"].at) == 3.0
 
 
 def test_census_position_dependence_is_reported_separately():
@@ -79,7 +80,7 @@ def test_census_position_dependence_is_reported_separately():
 def test_census_nan_and_infinity_are_counted(name, kind):
     found = found_of(name)
     assert found.number(kind) == found.number("wrong") == 1
-    assert found.value(found.whole["ordinals"][kind][0]) == 0.5
+    assert found.value(found.whole.ordinals[kind][0]) == 0.5
     assert "not finite" in table_row(found)
 
 
@@ -131,7 +132,7 @@ def test_census_wrong_index_is_counted_per_select_last_index():
     ]
     assert wrong_in("correctly_rounded", cell, two) == 0
     (row,) = rows_in("argmax_prefers_one", cell, two)
-    assert argmax_module.decode_pair(cell.float_type, row["ordinals"]["wrong"][0]) == (2.0, 1.0, 0)
+    assert argmax_module.decode_pair(cell.float_type, row.ordinals["wrong"][0]) == (2.0, 1.0, 0)
 
 
 def test_census_argmax_sample_has_all_kinds_of_values():
@@ -141,7 +142,7 @@ def test_census_argmax_sample_has_all_kinds_of_values():
     values = np.concatenate([block.firsts for block in firsts if block.select]).view(np.float16)
     assert {0.0, 1.0, -1.0, np.inf, -np.inf} < set(values.tolist())
     assert len(values) == len(np.unique(values.view(np.uint16))) == 128
-    row = {"binade": 0, "counts": {"pairs": 3}, "extremes": {}, "ordinals": {}}
+    row = BinadeCounters(0, {"pairs": 3}, {}, {})
     assert table_row(CellResult(cell, "1", {0: row}))[3] == "3 sampled"
 
 
@@ -149,8 +150,8 @@ def test_census_argmax_of_nan_is_counted():
     cell = Cell("", "ArgMax", "float16")
     (row,) = rows_in("correctly_rounded", cell, 0)
     nans = 2 * (2**10 - 1)
-    assert row["counts"]["nan_after_ignored"] == argmax_module.FIRSTS_PER_CHUNK * nans
-    assert row["counts"]["pairs"] == argmax_module.FIRSTS_PER_CHUNK * (2**16 - nans)
+    assert row.counts["nan_after_ignored"] == argmax_module.FIRSTS_PER_CHUNK * nans
+    assert row.counts["pairs"] == argmax_module.FIRSTS_PER_CHUNK * (2**16 - nans)
 
 
 def rows_in(name, cell, chunk):
@@ -160,7 +161,7 @@ def rows_in(name, cell, chunk):
 
 def wrong_in(name, cell, chunk):
     (row,) = rows_in(name, cell, chunk)
-    return row["counts"].get("wrong", 0)
+    return row.counts.get("wrong", 0)
 
 
 def test_census_some_binades_of_float_are_counted(monkeypatch):

@@ -24,7 +24,7 @@ def test_numpy_largest_error_is_at_published_argument(cells, operator, ulp):
     found = cells["onnx-reference", operator]
     (figure,) = (figure for figure in published_errors() if figure.is_met(found))
     assert figure.ulp == ulp
-    assert found.whole["extremes"]["error"]["value"] == pytest.approx(float(ulp), abs=0.03)
+    assert found.whole.extremes["error"].value == pytest.approx(float(ulp), abs=0.03)
     assert any(figure.of in note and figure.source in note for note in footnotes(found))
 
 

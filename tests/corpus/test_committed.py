@@ -10,6 +10,7 @@ import onnx
 import pytest
 from command_outputs import read_tree
 from model_refusals import checker_refusal
+from msgspec import to_builtins
 from repository import DATA
 
 from conformance.clauses import Conclusion, clauses
@@ -28,7 +29,7 @@ def committed():
 @pytest.fixture(scope="module")
 def documents(committed):
     """Return every committed case.json by the case's id."""
-    return {id: read_case_json(committed, case) for id, case in committed.cases.items()}
+    return {id: to_builtins(read_case_json(committed, case)) for id, case in committed.cases.items()}
 
 
 class TestCommittedCorpus:

@@ -163,7 +163,7 @@ def failed(outcome: tuple[dict[str, unittest.TestCase], unittest.TestResult]) ->
 @pytest.fixture(scope="module")
 def levels(corpus) -> dict[str, str]:
     """Every case's level by its id."""
-    return {id: read_case_json(corpus, case)["level"] for id, case in corpus.cases.items()}
+    return {id: read_case_json(corpus, case).level for id, case in corpus.cases.items()}
 
 
 def leaves_choice(case: LoadedCase) -> bool:

@@ -131,7 +131,7 @@ def test_run_optimizer_release_with_options_checks_them(make, command, small_cor
 def test_run_release_with_chosen_packages_has_an_environment_of_its_own(make, command, small_corpus):
     plain, chosen = subject(wheel_index.OLD), f"{subject(wheel_index.OLD)}[with=numpy>=2]"
     assert make(plain, chosen).status == 0
-    installed = {each.subject: each.document["installed"] for each in list_environments()}
+    installed = {each.subject: each.document.installed for each in list_environments()}
     assert ["numpy==1.26.9" in installed[plain], "numpy==2.9.9" in installed[chosen]] == [True, True]
     ended = command("run", "-b", plain, "-b", chosen, "--data", small_corpus, "--case", EXACT)
     assert ended.status == 0
@@ -167,7 +167,7 @@ def test_create_old_release_has_compatible_numpy(make):
     make(subject(wheel_index.OLD))
     (environment,) = list_environments()
     installed = ["ml_dtypes==0.6", "numpy==1.26.9", "onnx==1.23.2", f"onnxruntime=={wheel_index.OLD}"]
-    assert environment.document["installed"] == installed
+    assert environment.document.installed == installed
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from refusals import assert_raises
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.evidence.folder import write_evidence
 from conformance.evidence.requirements import bundled_map, read_map
+from conformance.results.records import case_record
 
 
 @pytest.fixture(scope="module")
@@ -403,10 +404,7 @@ def test_bound_of_propagated_error_holds(function, bound):
 @pytest.mark.whole
 def test_bundled_map_selects_cases_of_the_corpus():
     corpus = open_corpus(bundled_corpus_path())
-    cases = [
-        {"case": id, "kind": str(entry.kind), **json.loads(corpus.read(entry, "case.json"))}
-        for id, entry in corpus.cases.items()
-    ]
+    cases = [case_record(corpus, entry) for entry in corpus.cases.values()]
     linked = bundled_map().link(cases)
     assert len(linked) == len(bundled_map().requirements)
-    assert EXP in {case["case"] for case in linked["exp/float/informal#value"]}
+    assert EXP in {case.case for case in linked["exp/float/informal#value"]}

@@ -10,7 +10,6 @@ import pytest
 from repository import ROOT
 from runs_in_memory import make_result, make_run, plain_result
 
-from conformance.corpus.case_json import read_case_json
 from conformance.diagnosis.diagnosis import can_compose
 from conformance.expectations.criterion import PassCriterion, case_facts
 from conformance.expectations.file import Expectations, parse_expectations, read_expectations
@@ -20,6 +19,7 @@ from conformance.judging.backend import judge_backend
 from conformance.mutants import FAMILIES, catalogue
 from conformance.mutants.mutant import compose
 from conformance.results.file import Results, read_results
+from conformance.results.records import case_record
 from conformance.verdicts import Level, Verdict
 from mutation.operators import cases_by_family
 
@@ -56,10 +56,7 @@ def recorded_run(corpus: Corpus, verdicts: Mapping[str, Verdict]) -> Results:
         "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }
-    cases = [
-        {"record": "case", "case": id, "kind": str(corpus.cases[id].kind), **read_case_json(corpus, corpus.cases[id])}
-        for id in verdicts
-    ]
+    cases = [case_record(corpus, corpus.cases[id]) for id in verdicts]
     results = [
         plain_result("acme", id, str(verdict), level=str(corpus.cases[id].level)) for id, verdict in verdicts.items()
     ]
@@ -73,7 +70,7 @@ def gate_fails(corpus: Corpus, expectations: Expectations, verdicts: Iterator[tu
         entry, case = expectations.entry_for(id), corpus.cases[id]
         expected = entry and {"verdict": str(entry.verdict), "reason": "", "location": entry.location_of(id)}
         result = make_result(case=id, level=str(case.level), verdict=str(verdict), expected=expected)
-        document = {"kind": str(case.kind), **read_case_json(corpus, case)}
+        document = case_record(corpus, case)
         if not criterion.judge(result, lambda record=document: case_facts(record)):
             return True
     return bool(criterion.reasons(partial=False))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 from refusals import assert_raises
+from runs_in_memory import make_case
 
 from conformance.expectations.support import Support, SupportCounter, parse_supports, support_name
+from conformance.results.records import CaseRecord
 from conformance.verdicts import Verdict
 
 
-def case(*operators: str, kind="node", level="must", tags=("adam", "float")) -> dict:
+def case(*operators: str, kind="node", level="must", tags=("adam", "float")) -> CaseRecord:
     nodes = [{"op_type": operator} for operator in operators]
-    return {"kind": kind, "level": level, "tags": list(tags), "clauses": ["adam.x_new"], "model": {"nodes": nodes}}
+    return make_case(kind=kind, level=level, tags=list(tags), clauses=["adam.x_new"], model={"nodes": nodes})
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from unittest.mock import patch
 from corpora import SMALL
 from fake_jobs import Squares
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
 from targets import TOML, Example, FuzzFailure, Seeds, bounded, write
 
@@ -61,7 +62,7 @@ def reader_targets(seeds: Seeds) -> dict[str, tuple[st.SearchStrategy[bytes], Ca
     """Return the strategy for the content and the reader, by the name of the target."""
     corpus = open_corpus(seeds.folder / "corpus")
     case = corpus.cases[SMALL[0]]
-    document = read_case_json(corpus, case)
+    document = to_builtins(read_case_json(corpus, case))
     manifest = (corpus.path / MANIFEST).read_bytes()
     model = st.sampled_from(seeds.models).flatmap(corrupted_model)
     return {

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from corpora import write_corpus
+from msgspec import to_builtins
 from onnx import helper
 from refusals import assert_raises
 
@@ -47,7 +48,7 @@ def written(tmp_path):
     def write(case: Case):
         write_corpus(tmp_path / "made", [case])
         corpus = open_corpus(tmp_path / "made")
-        return load_case(corpus, corpus.cases[case.id]), read_case_json(corpus, corpus.cases[case.id])
+        return load_case(corpus, corpus.cases[case.id]), to_builtins(read_case_json(corpus, corpus.cases[case.id]))
 
     return write
 
@@ -119,31 +120,28 @@ class TestSummary:
         return model_summary(onnx.load_model_from_string(case.model))
 
     def test_subgraph_summary_is_one_line(self, defined):
-        (node,) = self.of(defined["test_argmax_pass_subgraphs_if_exp"][1])["nodes"]
-        assert node["attributes"] == {
+        (node,) = self.of(defined["test_argmax_pass_subgraphs_if_exp"][1]).nodes
+        assert node.attributes == {
             "then_branch": "() → Y = Exp(X); inner = ArgMax(Y) → (inner)",
             "else_branch": "() → plain = ArgMax(X) → (plain)",
         }
 
     def test_sequence_and_optional_types_name_the_element(self, defined):
         types = [
-            self.of(defined[f"test_argmax_pass_types_and_shapes_{kind}_input"][1])["inputs"][1]
+            self.of(defined[f"test_argmax_pass_types_and_shapes_{kind}_input"][1]).inputs[1]
             for kind in ("sequence", "optional")
         ]
-        assert [(value["type"], value["shape"]) for value in types] == [
+        assert [(value.type, value.shape) for value in types] == [
             ("sequence(float)", [2, 3]),
             ("optional(float)", [2, 3]),
         ]
 
     def test_sparse_tensor_summary_is_type_and_shape(self, defined):
-        nodes = self.of(defined["test_argmax_pass_types_and_shapes_sparse_constant"][1])["nodes"]
-        assert nodes[0]["attributes"] == {"sparse_value": "sparse float[2, 3]"}
+        nodes = self.of(defined["test_argmax_pass_types_and_shapes_sparse_constant"][1]).nodes
+        assert nodes[0].attributes == {"sparse_value": "sparse float[2, 3]"}
 
     def test_unknown_dimension_is_a_question_mark(self):
-        assert self.of(make_case(inputs=[make_value_info("X", "float", (None, "C"))]))["inputs"][0]["shape"] == [
-            "?",
-            "C",
-        ]
+        assert self.of(make_case(inputs=[make_value_info("X", "float", (None, "C"))])).inputs[0].shape == ["?", "C"]
 
 
 class TestWiring:

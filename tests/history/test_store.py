@@ -36,7 +36,7 @@ def test_results_of_release_are_normal_results_file(store, corpus, command):
     right = add_release(store, corpus, "1.1", OneStepOff)
     run = read_results(wrong.path)
     assert {case: row.verdict for (_, case), row in run.rows.items()} == dict.fromkeys(corpus.cases, "fail")
-    assert run.cases[ADAM]["title"]
+    assert run.cases[ADAM].title
     assert command("report", right.path, "--json", "summary.json").status == 0
     ended = command("diff", wrong.path, right.path)
     assert ended.status == 0

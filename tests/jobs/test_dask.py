@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from distributed import LocalCluster
-from fake_jobs import DiesOnce, Endless, Faulty, GivenUp, Squares, WithoutSubject
+from fake_jobs import DiesOnce, Endless, Faulty, GivenUp, Square, Squares, WithoutSubject
 from refusals import assert_raises
 
 from conformance.errors import SuiteFault
@@ -14,7 +14,7 @@ from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import run_job
 from conformance.jobs.process_pool import create_workers
 
-SQUARES = {number: {"square": number**2} for number in range(20)}
+SQUARES = {number: Square(number**2) for number in range(20)}
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +102,7 @@ def test_answer_of_worker_for_another_chunk_is_refused(cluster, monkeypatch, ans
         results(Squares(), DaskWorkers(cluster.scheduler_address, lambda _: None))
 
 
-@pytest.mark.parametrize(
-    "answer", [b"[]", b'{"square": "x"}', b"{}", {"square": 1}, b'{"square": 1}' + b" " * 200, None]
-)
+@pytest.mark.parametrize("answer", [b"[]", b'{"square": "x"}', b"{}", Square(1), b'{"square": 1}' + b" " * 200, None])
 def test_answer_of_worker_that_is_not_a_result_is_refused(cluster, monkeypatch, answer):
     monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
     monkeypatch.setattr("conformance.jobs.dask.MAX_RESULT_BYTES", 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_jobs import Squares
+from fake_jobs import Square, Squares
 from refusals import assert_raises
 
 import conformance.jobs.job as module
@@ -42,12 +42,12 @@ def test_job_state_stopped_job_continues(tmp_path):
 def test_job_state_incomplete_last_line_is_removed(tmp_path):
     file = tmp_path / "state.jsonl"
     with JobState(file, Squares()) as state:
-        state.add(ChunkResult(0, {"square": 0}))
-        state.add(ChunkResult(1, {"square": 1}))
+        state.add(ChunkResult(0, Square(0)))
+        state.add(ChunkResult(1, Square(1)))
     file.write_bytes(file.read_bytes()[:-5])
     with JobState(file, Squares()) as state:
-        assert list(state.chunks()) == [ChunkResult(0, {"square": 0})]
-        state.add(ChunkResult(1, {"square": 1}))
+        assert list(state.chunks()) == [ChunkResult(0, Square(0))]
+        state.add(ChunkResult(1, Square(1)))
     with JobState(file, Squares()) as state:
         assert len(list(state.chunks())) == 2
 
@@ -55,10 +55,10 @@ def test_job_state_incomplete_last_line_is_removed(tmp_path):
 def test_job_state_repeated_chunk_counts_once(tmp_path):
     file = tmp_path / "state.jsonl"
     with JobState(file, Squares()) as state:
-        state.add(ChunkResult(1, {"square": 1}))
-        state.add(ChunkResult(1, {"square": 1}))
+        state.add(ChunkResult(1, Square(1)))
+        state.add(ChunkResult(1, Square(1)))
     with JobState(file, Squares()) as state:
-        assert list(state.chunks()) == [ChunkResult(1, {"square": 1})]
+        assert list(state.chunks()) == [ChunkResult(1, Square(1))]
 
 
 def test_job_state_in_use_is_refused(tmp_path):
@@ -124,7 +124,7 @@ def test_job_state_device_is_refused(name):
         JobState(Path(name), Squares())
 
 
-@pytest.mark.parametrize("chunk", [ChunkResult(20, {"square": 400}), ChunkResult(3, {"square": 16})])
+@pytest.mark.parametrize("chunk", [ChunkResult(20, Square(400)), ChunkResult(3, Square(16))])
 def test_job_state_with_result_of_no_chunk_is_refused(tmp_path, chunk):
     file = tmp_path / "state.jsonl"
     with JobState(file, Squares()) as state:

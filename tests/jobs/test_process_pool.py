@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_jobs import AlwaysDies, DiesOnce, Endless, Faulty, Squares, WithoutSubject
+from fake_jobs import AlwaysDies, DiesOnce, Endless, Faulty, Square, Squares, WithoutSubject
 from refusals import assert_raises
 from repository import SUPPORT
 
@@ -17,7 +17,7 @@ from conformance.errors import SuiteFault
 from conformance.jobs.job import run_job
 from conformance.jobs.process_pool import CHUNK_ATTEMPTS, ProcessWorkers, create_workers
 
-SQUARES = {number: {"square": number**2} for number in range(20)}
+SQUARES = {number: Square(number**2) for number in range(20)}
 
 
 def results(job, workers, state=None):

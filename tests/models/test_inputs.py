@@ -49,8 +49,8 @@ def test_case_json_and_data_sets_agree_on_required_inputs():
     for case in CORPUS.cases.values():
         loaded, document = load_case(CORPUS, case), read_case_json(CORPUS, case)
         required = required_input_names(loaded.model.graph)
-        assert [value["name"] for value in document["model"]["inputs"]] == required, case.id
-        for preview, data_set in zip(document["data_sets"], loaded.data_sets(), strict=True):
+        assert [value.name for value in document.model.inputs] == required, case.id
+        for preview, data_set in zip(document.data_sets, loaded.data_sets(), strict=True):
             fed = fed_input_names(loaded.model.graph, len(preview["inputs"]))
             assert [tensor["name"] for tensor in preview["inputs"]] == fed, case.id
             assert len(data_set.inputs) == len(preview["inputs"]), case.id

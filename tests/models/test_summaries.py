@@ -14,5 +14,5 @@ def test_graph_list_is_summarised_like_a_graph():
     model, graph = parser.parse_model(TEXT), parser.parse_graph(LISTED)
     for name, value in (("one", graph), ("several", [graph, graph])):
         model.graph.node[0].attribute.append(helper.make_attribute(name, value))
-    shown = model_summary(model)["nodes"][0]["attributes"]
+    shown = model_summary(model).nodes[0].attributes
     assert shown == {"one": "(A) → B = Abs(A) → (B)", "several": f"[{shown['one']}, {shown['one']}]"}

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.evidence.inputs import MutationDocument
 from conformance.mutants import FAMILIES, catalogue
-from conformance.serialization.decoding import JsonDecoder
+from conformance.serialization.codec import JsonReader
 from conformance.verdicts import Level
 from mutation.operators import (
     DECISIVE_MARGIN,
@@ -104,7 +104,7 @@ def test_command_with_survivors_exits_with_1(mutation_command, small_corpus):
 
 def test_command_with_json_prints_one_object(mutation_command, small_corpus):
     ended = mutation_command("--data", small_corpus, "--json", "-", "--sweep", 1)
-    assert JsonDecoder(MutationDocument)(ended.out.encode())["command"].startswith("python -m mutation --data")
+    assert JsonReader(MutationDocument)(ended.out.encode()).command.startswith("python -m mutation --data")
     document = json.loads(ended.out)
     assert document["passes"] is False
     assert len(document["sweep"]) == 6

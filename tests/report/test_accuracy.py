@@ -27,16 +27,16 @@ def run_with_accuracy():
 
 def test_summary_counts_elements_and_cases_by_operator():
     document = summary([run_with_accuracy()])
-    counted = [each for each in document["accuracy"] if each["accuracy"] == "IEEE 754"]
-    assert sum(each["elements"] for each in counted) == 8
-    assert sum(each["within"] for each in counted) == 7
-    assert sum(each["cases"] for each in counted) == 2
-    assert sum(each["cases_within"] for each in counted) == 1
+    counted = [each for each in document.accuracy if each.accuracy == "IEEE 754"]
+    assert sum(each.elements for each in counted) == 8
+    assert sum(each.within for each in counted) == 7
+    assert sum(each.cases for each in counted) == 2
+    assert sum(each.cases_within for each in counted) == 1
     assert schema_violation("summary", to_builtins(document)) is None
 
 
 def test_summary_without_accuracy_has_no_key():
-    assert "accuracy" not in summary([small_run()])
+    assert "accuracy" not in to_builtins(summary([small_run()]))
 
 
 def test_markdown_has_an_accuracy_row_for_each_operator():

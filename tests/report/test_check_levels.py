@@ -25,7 +25,9 @@ def failed_run():
 
 def test_summary_counts_cases_by_check_and_level():
     document = summary([optimizer_run()])
-    assert document["checks"] == [{"subject": EVIL_OPTIMIZER, "check": EVIL_CHECK, "levels": {"should": 1}}]
+    assert to_builtins(document)["checks"] == [
+        {"subject": EVIL_OPTIMIZER, "check": EVIL_CHECK, "levels": {"should": 1}}
+    ]
     assert schema_violation("summary", to_builtins(document)) is None
 
 

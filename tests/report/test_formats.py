@@ -142,11 +142,13 @@ class TestMarkdown:
 
     def test_many_cases_of_one_cause_are_counted(self):
         run = run_after()
-        case = {"record": "case", **run.cases["test_adam"]}
+        case = run.cases["test_adam"]
         names = [f"test_{number:04}" for number in range(500)]
         first = with_fields(list_results(run)[0], verdict="fail", unexpected=True, message="wrong")
         results = tuple(with_fields(first, case=name) for name in names)
-        text = text_renderer(markdown.render)([with_records(run, [{**case, "case": name} for name in names], results)])
+        text = text_renderer(markdown.render)(
+            [with_records(run, [with_fields(case, case=name) for name in names], results)]
+        )
         assert [int(count) for count in re.findall(r"(\d+) (?:more )?cases", text)] == [7, 500, 500, 480]
 
     def test_partial_run_shows_selection(self):
@@ -170,7 +172,7 @@ class TestAnnotations:
         names = [f"test_{number}" for number in range(30)]
         results = [with_fields(first, case=name, message=f"kernel_of_{name[5:]} is missing") for name in names]
         text = text_renderer(annotations.render)(
-            [with_records(run, [{**case, "case": name} for name in names], results)]
+            [with_records(run, [with_fields(case, case=name) for name in names], results)]
         )
         assert len(text.splitlines()) == 10
 
@@ -211,7 +213,7 @@ class TestSummary:
         assert schema_violation("summary", to_builtins(summary([run()]))) is None
 
     def test_outcome_of_several_runs_is_fail_if_one_fails(self):
-        assert [summary(runs)["outcome"] for runs in ([passing_run()], [passing_run(), run_after()])] == [
+        assert [summary(runs).outcome for runs in ([passing_run()], [passing_run(), run_after()])] == [
             "pass",
             "fail",
         ]

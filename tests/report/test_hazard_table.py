@@ -63,7 +63,7 @@ def test_subject_output_is_shown(result, answer):
 def test_smallest_samples_has_one_per_class_and_operator():
     cases = [case("test_a", ["89", "100", "3"]), case("test_b", ["89", "100"]), case("test_c", ["1"], operator="Log")]
     found = report.smallest_samples([run({"acme": {}}, cases)])
-    assert [(one.operator, one.case["case"]) for one in found] == [("Exp", "test_b"), ("Log", "test_c")]
+    assert [(one.operator, one.case.case) for one in found] == [("Exp", "test_b"), ("Log", "test_c")]
 
 
 def test_render_escapes_markup():

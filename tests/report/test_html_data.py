@@ -56,7 +56,7 @@ def failing_result(message: str, **more: Any) -> Any:
 
 
 def text_of(result: Any, kind: str = "node") -> str:
-    found = failure_kind({**small_run().cases["test_adam"], "kind": kind}, result)
+    found = failure_kind(with_fields(small_run().cases["test_adam"], kind=kind), result)
     assert found is not None
     return found.text
 
@@ -260,7 +260,7 @@ def test_column_of_single_run_is_the_subject_id() -> None:
 
 def test_runs_of_different_corpora_have_a_banner_with_altered_cases() -> None:
     other = small_run(corpus={"version": "2.0.0", "digest": "sha256:01", "cases": 7, "selected": 7})
-    altered: Any = {**other.cases["test_adam"], "title": "Another"}
+    altered: Any = with_fields(other.cases["test_adam"], title="Another")
     page = render(
         [small_run(), with_records(other, {**other.cases, "test_adam": altered}.values(), list_results(other))]
     )

@@ -23,7 +23,7 @@ def run(verdict: str, level: str, case_level: str = "must") -> Results:
 def kinds(before: Results, after: Results) -> list[str]:
     """Return the headings under which the comparison lists the case."""
     found = compare_runs(before, after)
-    return [kind for kind in ("regressions", "fixes", "changes") if found[kind]]
+    return [kind for kind in ("regressions", "fixes", "changes") if getattr(found, kind)]
 
 
 @pytest.mark.parametrize(

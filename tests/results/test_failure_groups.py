@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from runs_in_memory import make_result
+from runs_in_memory import make_case, make_result
 
 from conformance.results.failure_groups import (
     EVIDENCE_CASES,
@@ -38,15 +38,9 @@ BAD = {"index": [0], "expected": "1", "actual": "2"}
 PREVIEW = {"name": "X_new", "type": "float", "shape": [1], "values": ["1"], "elided": 0}
 
 
-def case(name: str, elements: int = 1, clauses: tuple[str, ...] = ("adam.x_new", "adam.v_new")) -> Any:
-    data_set = {"inputs": [{"shape": [elements]}], "outputs": []}
-    return {
-        "case": name,
-        "kind": "node",
-        "clauses": list(clauses),
-        "model": {"nodes": [{"attributes": {}}]},
-        "data_sets": [data_set],
-    }
+def case(name: str, elements: int = 1, clauses: tuple[str, ...] = ("adam.x_new", "adam.v_new"), **more: Any) -> Any:
+    data_set = {"inputs": [{**PREVIEW, "shape": [elements]}], "outputs": []}
+    return make_case(case=name, clauses=list(clauses), model={"nodes": [{}]}, data_sets=[data_set], **more)
 
 
 def output(name: str, violation: str | None = None, **more: Any) -> Any:
@@ -60,7 +54,7 @@ def failure(name: str, **more: Any) -> Any:
 
 
 def found(*results: Any, diagnoses: Any = (), cases: Any = ()) -> list[Any]:
-    known = {each["case"]: each for each in cases}
+    known = {each.case: each for each in cases}
     by_key = {(result.subject, result.case): result for result in results}
     grouper = FailureGrouper(lambda subject, name: CaseResult(known.get(name, case(name)), by_key[subject, name]))
     for result in results:
@@ -91,7 +85,7 @@ class TestGroups:
             case("test_b", clauses=("adam.y", "adam.z")),
             case("test_c", clauses=("adam.z", "adam.w")),
         ]
-        groups = found(*(failure(each["case"]) for each in cases), cases=cases)
+        groups = found(*(failure(each.case) for each in cases), cases=cases)
         assert [(group.clause, group.cases) for group in groups] == [
             ("adam.y", ("test_a", "test_b")),
             ("adam.z", ("test_c",)),
@@ -115,8 +109,8 @@ class TestGroups:
         assert (group.text, len(group.cases)) == ("X_new has wrong elements", 5)
 
     def test_accepted_invalid_models_form_one_group_over_all_clauses(self):
-        cases = [{**case(f"test_{n}", clauses=(f"adam.{n}",)), "kind": "invalid"} for n in range(3)]
-        accepted = [failure(each["case"], outputs=[]) for each in cases]
+        cases = [case(f"test_{n}", clauses=(f"adam.{n}",), kind="invalid") for n in range(3)]
+        accepted = [failure(each.case, outputs=[]) for each in cases]
         (group,) = found(*accepted, cases=cases)
         assert (group.clause, len(group.cases)) == (None, 3)
 
@@ -270,9 +264,9 @@ class TestDiagnoses:
 class TestOrder:
     def test_group_lists_small_cases_first_and_keeps_some_evidence(self):
         cases = [case(f"test_{n}", elements=10 - n) for n in range(6)]
-        (group,) = found(*(failure(each["case"]) for each in cases), cases=cases)
+        (group,) = found(*(failure(each.case) for each in cases), cases=cases)
         assert group.cases == tuple(f"test_{n}" for n in reversed(range(6)))
-        assert [shown.case["case"] for shown in group.smallest] == list(group.cases[:EVIDENCE_CASES])
+        assert [shown.case.case for shown in group.smallest] == list(group.cases[:EVIDENCE_CASES])
 
     def test_format_group_counts_has_groups_and_cases(self):
         assert format_group_counts(found(failure("test_a"), failure("test_b"))) == "1 cause, 2 cases"
@@ -283,5 +277,5 @@ class TestOrder:
 )
 def test_violated_clause_is_about_the_mode_of_the_node(mode, clause):
     nodes = [{"attributes": {"mode": mode}}, {"attributes": {}}]
-    case = {"clauses": ["momentum.x_new_standard"], "model": {"nodes": nodes}}
+    case = make_case(clauses=["momentum.x_new_standard"], model={"nodes": nodes})
     assert violated_clauses(case, [OutputEvidence(0, "X_new", "bound", violation="wrong")]) == (clause,)

@@ -64,7 +64,7 @@ def test_index_describes_every_case(corpus, unpacked):
         checks = [" ".join(output.check for output in data_set.outputs) for data_set in case.data_sets()]
         assert int(row["data_sets"]) == len(checks)
         assert row["checks"] in {" | ".join(checks), "".join(checks[:1])}
-        assert row["title"] == read_case_json(opened, entry)["title"]
+        assert row["title"] == read_case_json(opened, entry).title
     assert {row["one_computation"] for row in rows.values()} > {""}
 
 

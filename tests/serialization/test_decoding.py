@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from golden_files import GOLDEN
+from msgspec import Struct
 from report_sample import small_run
 from report_sample_optimizers import optimizer_run
 from repository import ROOT
@@ -16,11 +17,12 @@ from runs_in_memory import with_fields
 
 from conformance.corpus.case_json import CaseDocument
 from conformance.results.file import decode_record, encode_record
-from conformance.results.records import Result
-from conformance.serialization.decoding import JsonDecoder, MalformedError, decode_json
+from conformance.results.records import ArchiveRecord, Result
+from conformance.serialization.codec import JsonReader
+from conformance.serialization.decoding import MalformedError, decode_json
 from conformance.serialization.json_schema import schema_violation
 
-CASE = JsonDecoder(CaseDocument)
+CASE = JsonReader(CaseDocument)
 CRITERION = {"level": "must", "require": ["Adam"], "expected_results": 3, "expectations": []}
 DIAGNOSIS = {
     "subject": "a",
@@ -61,8 +63,8 @@ def sample_records() -> list[dict]:
     records += [record for run in runs for found in (run.cases, run.results) for record in found.values()]
     records += [json.loads(line) for line in (GOLDEN / "after.jsonl").read_bytes().splitlines()]
     records += [with_fields(next(one for one in records if isinstance(one, Result)), recorded_outputs=OBSERVED)]
-    records += [{"record": "archive", "case": "test_adam", "zip": "UEsFBg=="}]
-    return [json.loads(encode_record(record)) for record in records]
+    records += [ArchiveRecord("test_adam", "UEsFBg==")]
+    return [json.loads(encode_record(record)) if isinstance(record, Struct) else record for record in records]
 
 
 def paths(value, at=()):
@@ -96,7 +98,7 @@ def mutations(record: dict, path: tuple):
     yield changed
 
 
-def accepts(decoder: JsonDecoder, document: object) -> bool:
+def accepts(decoder: JsonReader, document: object) -> bool:
     try:
         decoder(json.dumps(document).encode())
     except MalformedError:

@@ -75,7 +75,7 @@ class Bench:
         }
         cases = {family: {case.id: case for case in own[::each]} for family, own in about.items()}
         documents = {id: read_case_json(corpus, corpus.cases[id]) for own in cases.values() for id in own}
-        return cls(cases, {id: CaseTopics(tuple(d["clauses"]), tuple(d["tags"])) for id, d in documents.items()})
+        return cls(cases, {id: CaseTopics(tuple(d.clauses), tuple(d.tags)) for id, d in documents.items()})
 
     def findings(self, backend: Any, family: str) -> dict[str, CollectedResult]:
         """Return the results of a backend on a family's cases."""

@@ -10,6 +10,7 @@ from recorded_runs import record_run
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.census.chunks import Cell
+from conformance.census.counters import BinadeCounters, Extreme
 from conformance.census.report import json_lines
 from conformance.census.results import CellResult
 from conformance.corpus.corpus import open_corpus
@@ -82,9 +83,8 @@ def write_inputs(folder: Path) -> list[Path]:
     """Write all inputs into a folder, with the corpus in `corpus`, and return the paths of the files."""
     corpus = open_corpus(write_part(folder / "corpus", lambda _, name: name in CASES))
     record_run(corpus, folder / "results.jsonl", {"=right": ReferenceBackend, "wrong": WrongInThirdRun})
-    row = {"binade": 5, "counts": {"values": 8, "pairs": 8, "wrong": 1}, "ordinals": {}}
-    extremes = {"extremes": {"error": {"value": 0.75, "at": 15360}}}
-    cells = [CellResult(Cell("=right", "Exp", type), "1.0", {5: row | extremes}) for type in ("float16", "bfloat16")]
+    row = BinadeCounters(5, {"values": 8, "pairs": 8, "wrong": 1}, {"error": Extreme(0.75, 15360)}, {})
+    cells = [CellResult(Cell("=right", "Exp", type), "1.0", {5: row}) for type in ("float16", "bfloat16")]
     (folder / "census.jsonl").write_bytes(b"".join(json_lines(cells, {"cpu": "A"})))
     measured = {"version": corpus.version, "digest": corpus.digest, "cases": len(corpus.cases)}
     head = {"format": 1, "corpus": measured}

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from conformance.errors import SubjectError
 from conformance.jobs.job import ChunkResult, require_number
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-class Square(TypedDict):
+class Square(Struct):
     """Result of a chunk."""
 
     square: int
@@ -45,7 +47,7 @@ class Squares:
 
     def check_result(self, chunk: ChunkResult) -> None:
         require_number(chunk.number, self.count)
-        if chunk.result["square"] != chunk.number**2:
+        if chunk.result.square != chunk.number**2:
             raise MalformedError("it is the square of another number")
 
     @contextmanager
@@ -53,7 +55,7 @@ class Squares:
         yield self.run_chunk
 
     def run_chunk(self, number: int) -> Square:
-        return {"square": number**2}
+        return Square(number**2)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Faulty(Squares):
     """Divides by zero at chunk 3."""
 
     def run_chunk(self, number: int) -> Square:
-        return {"square": number**2 if number != 3 else number // 0}
+        return Square(number**2 if number != 3 else number // 0)
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Endless(Squares):
     """Has infinitely many chunks."""
 
     def check_result(self, chunk: ChunkResult) -> None:
-        super().check_result(ChunkResult(0, {"square": chunk.result["square"] - chunk.number**2}))
+        super().check_result(ChunkResult(0, Square(chunk.result.square - chunk.number**2)))
 
     def chunk_numbers(self) -> Iterable[int]:
         return itertools.count()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from msgspec import to_builtins
 from runs_in_memory import text_renderer
 
 from conformance.report.diff import compare_runs, to_markdown, to_text
@@ -38,7 +39,7 @@ def render_golden_files() -> dict[str, str]:
     found = compare_runs(run_before(), run_after())
     return {
         **{name: render([run_after()]) for name, render in FORMATS.items()},
-        "diff.json": json.dumps(found, indent=1) + "\n",
+        "diff.json": json.dumps(to_builtins(found), indent=1) + "\n",
         "diff.md": to_markdown(found),
         "diff.txt": to_text(found),
     }

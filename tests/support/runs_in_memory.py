@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, convert, to_builtins
 
 from conformance.results.file import LazyRecords, Results, result_row
-from conformance.results.records import Footer, Header, Result
+from conformance.results.records import CaseRecord, Footer, Header, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,18 +48,20 @@ def make_footer(**fields: Any) -> Footer:
     return convert({"record": "footer", **footer, "diagnoses": [], "unexplained": [], **to_builtins(fields)}, Footer)
 
 
-def plain_case(name: str, clause: str = "adam.x_new") -> Any:
+def make_case(**fields: Any) -> CaseRecord:
+    """Return the record of a case with these fields; the other fields are those of a case without nodes and data."""
+    model = {"ir_version": 8, "opset_imports": {}, "inputs": [], "outputs": [], "nodes": []}
+    case = {"record": "case", "case": "test_x", "kind": "node", "title": "A title", "level": "must", "clauses": []}
+    given = to_builtins(fields)
+    model |= given.pop("model", {})
+    node = {"op_type": "Adam", "domain": "ai.onnx", "inputs": [], "outputs": [], "attributes": {}}
+    model["nodes"] = [{**node, **given_node} for given_node in model["nodes"]]
+    return convert({**case, "tags": [], "data_sets": [], "model": model, **given}, CaseRecord)
+
+
+def plain_case(name: str, clause: str = "adam.x_new") -> CaseRecord:
     """Return the record of a case without nodes and data, as far as failure groups need it."""
-    return {
-        "record": "case",
-        "case": name,
-        "kind": "node",
-        "level": "must",
-        "clauses": [clause],
-        "tags": [],
-        "model": {"nodes": []},
-        "data_sets": [],
-    }
+    return make_case(case=name, clauses=[clause])
 
 
 def make_result(**fields: Any) -> Result:
@@ -83,7 +85,8 @@ def plain_result(subject: str, case: str, verdict: str, **more: Any) -> Result:
 
 def with_records(run: Results, cases: Iterable[Any], results: Iterable[Any], **news: Any) -> Results:
     """Return a run with other records."""
-    by_case = {case["case"]: case for case in cases}
+    records = [make_case(**case) if isinstance(case, dict) else case for case in cases]
+    by_case = {case.case: case for case in records}
     by_key = {(result.subject, result.case): result for result in results}
     return replace(run, rows=LazyRecords(result_row, by_key), results=by_key, case_rows=by_case, cases=by_case, **news)
 
