@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from conformance.dimensions.wrapping import BuiltModel, Context
 from conformance.models.arrays import type_name
 from conformance.search.distributions import SIZE_CLASSES, class_of
 from conformance.search.example import Example, read_example
-from conformance.serialization.decoding import Count, Integer, MalformedError
+from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,8 +36,8 @@ _QUANTITIES = ("size ", "values of ", "kind of ")
 """Beginnings of the names of choices that change no more than sizes and elements."""
 
 
-class DrawnDocument(TypedDict):
-    """A drawn example as JSON; see `DrawnExample`."""
+class DrawnDocument(StoredRecord):
+    """A drawn example; see `DrawnExample`."""
 
     operator: str
     seed: str
@@ -103,9 +103,9 @@ class DrawnExample:
         )
 
     def to_document(self) -> DrawnDocument:
-        """Return the example as JSON."""
+        """Return the example as a record."""
         edits = {name: {str(place): value for place, value in each.items()} for name, each in self.edits.items()}
-        return {"operator": self.operator, "seed": self.seed, "chosen": dict(self.chosen), "edits": edits}
+        return DrawnDocument(self.operator, self.seed, dict(self.chosen), edits)
 
     @classmethod
     def from_document(cls, document: DrawnDocument) -> DrawnExample:
@@ -117,9 +117,9 @@ class DrawnExample:
         try:
             edits = {
                 name: {int(place): float(value) for place, value in each.items()}
-                for name, each in document["edits"].items()
+                for name, each in document.edits.items()
             }
-            example = cls(document["operator"], document["seed"], document["chosen"], edits)
+            example = cls(document.operator, document.seed, document.chosen, edits)
             if example.operator not in declarations() or any(min(each, default=0) < 0 for each in edits.values()):
                 raise MalformedError("an example has an unknown operator or a negative index")
             example.built  # noqa: B018 - a wrong document has no model

@@ -122,7 +122,7 @@ class SearchJob:
     subjects: tuple[tuple[str, SubjectKind], ...]
     operators: tuple[str, ...]
     seed: int
-    examples: int
+    examples: int = 0
     timeout: float = 10.0
     isolated: bool = True
     claims: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from fake_subject import always_right, always_wrong, wrong_on_argmax
 from history_stores import TARGET, OneStepOff, add_release, change_tensor, run_release, write_three_cases
 from refusals import assert_raises
 
-from conformance.environments.registry import Environment
+from conformance.environments.registry import Environment, EnvironmentDocument
 from conformance.errors import SubjectError
 from conformance.history import update
 from conformance.history.job import ReleaseChunkResult, ReleaseJob, update_store_on_workers
@@ -56,8 +56,8 @@ class FakeReleases:
     def borrow(self, requirements, _):
         if requirements.release in self.errors:
             raise self.errors[requirements.release]
-        document = {"subject": requirements.subject, "version": requirements.release, "python": "3.11.7"}
-        environment = Environment(self.folder / requirements.release, {**document, "installed": ["numpy==2.0"]})
+        document = EnvironmentDocument(requirements.subject, requirements.release, "3.11.7", ["numpy==2.0"])
+        environment = Environment(self.folder / requirements.release, document)
         return SimpleNamespace(
             environment=environment,
             descriptor=self.DESCRIPTOR,

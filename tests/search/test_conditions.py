@@ -9,13 +9,15 @@ import pytest
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.dimensions.wrapping import Context
+from conformance.jobs.job import ChunkResult
 from conformance.search.conditions import describe_conditions, features, find_conditions, restore
 from conformance.search.evaluation import EvaluatedExample
 from conformance.search.example import Example
 from conformance.search.failing_examples import FailingExamples, describe
-from conformance.search.job import SearchJob
+from conformance.search.job import FailingExample, SearchChunkResult, SearchJob
 from conformance.search.sampling import sample_examples
 from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Verdict
 
 
 def adagrad(T=1, shape=(2,), dtype=np.float32, **attributes):
@@ -66,32 +68,21 @@ def test_describe_ignores_conditions_that_the_example_lacks():
     assert describe(adagrad(), ["scope", "attribute of no name"]) == describe(adagrad(), [])
 
 
-class _Chunk:
-    def __init__(self, number, failures):
-        counts = {"versions": {}, "examples": 1, "without_outputs": {}, "verdicts": {}, "decided_natively": {}}
-        self.number, self.result = number, {**counts, "scopes": {}, "combinations": [], "failures": failures}
-
-
 def failure(example, conditions, violation="wrong elements"):
     """Return a failing example as a chunk has it."""
-    record = {"subject": "s", "about": "Adagrad", "verdict": "fail", "phase": "compare", "violation": violation}
-    return {
-        **record,
-        "message": "",
-        "example": example.to_document(),
-        "drawn": None,
-        "conditions": conditions,
-        "tries": 1,
-        "mutants": [],
-        "seconds": 0,
-    }
+    return FailingExample(
+        *("s", "Adagrad", Verdict.FAIL, "compare", violation, "", example.to_document(), None, conditions),
+        tries=1,
+        seconds=0,
+        mutants=[],
+    )
 
 
 def collected(*failures):
     found = FailingExamples(SearchJob((("s", SubjectKind.BACKEND),), ("Adagrad",), 0))
     for number, one in enumerate(failures):
-        found.add(_Chunk(number, [one]))
-    return [one["conditions"] for one in found]
+        found.add(ChunkResult(number, SearchChunkResult({}, 1, {}, {}, {}, {}, [], [one])))
+    return [one.conditions for one in found]
 
 
 def test_examples_of_one_fault_are_one_failing_example():

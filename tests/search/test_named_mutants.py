@@ -14,7 +14,7 @@ from conformance.diagnosis.diagnosis import SEARCH_TAG
 from conformance.mutants import catalogue
 from conformance.search.evaluation import EvaluatedExample
 from conformance.search.failing_examples import to_case
-from conformance.search.named_mutants import mutants_sentence, name_mutants
+from conformance.search.named_mutants import NamedMutant, mutants_sentence, name_mutants
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
 from conformance.verdicts import Level
@@ -36,7 +36,7 @@ def failing_example(backend, operator, seed=SEED):
 
 def named(backend, original, shrunk=None):
     names = name_mutants(SimpleNamespace(target=backend), original, shrunk or original, Level.MUST, SEED, 0)
-    return {one["id"] for one in names}, names
+    return {one.id for one in names}, names
 
 
 @pytest.mark.parametrize("name", ["adam.epsilon_inside_root", "momentum.alpha_beta_swapped", "argmax.smallest"])
@@ -47,8 +47,8 @@ def test_mutant_is_named_after_fresh_examples(name):
     shrunk, _ = shrink(original, lambda smaller: EvaluatedExample(smaller).is_wrong(backend))
     ids, names = named(backend, original, shrunk)
     assert name in ids
-    assert min(one["same"] for one in names) >= 1
-    assert names[0]["fresh"] > 0
+    assert min(one.same for one in names) >= 1
+    assert names[0].fresh > 0
     assert name in mutants_sentence(names)
 
 
@@ -96,5 +96,5 @@ def test_fault_outside_the_catalogue_is_not_named():
 
 def test_case_of_a_failing_example_has_its_mutants_as_tags():
     example = failing_example(mutant("adam.epsilon_inside_root").backend, "Adam")
-    names = [{"id": "adam.epsilon_inside_root", "text": "adds epsilon inside the root", "same": 7, "fresh": 12}]
+    names = [NamedMutant("adam.epsilon_inside_root", "adds epsilon inside the root", 7, 12)]
     assert {SEARCH_TAG, "adam.epsilon_inside_root"} <= {*to_case(example, CaseKind.NODE, mutants=names).tags}

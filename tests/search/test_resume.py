@@ -8,6 +8,8 @@ import pytest
 from command_outputs import read_tree
 from distributed import LocalCluster
 from fake_subject import kills_its_process_once
+from msgspec import convert, to_builtins
+from msgspec.structs import replace
 from refusals import assert_raises
 
 from conformance.commands import search as search_command
@@ -17,7 +19,7 @@ from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import ChunkResult, JobState, run_job
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.search.failing_examples import FailingExamples
-from conformance.search.job import SearchJob
+from conformance.search.job import FailingExample, SearchJob
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects.naming import SubjectKind
 
@@ -38,7 +40,7 @@ def collected(job, chunks):
     found = FailingExamples(job)
     for chunk in chunks:
         found.add(chunk)
-    failures = [{key: value for key, value in failure.items() if key != "seconds"} for failure in found]
+    failures = [replace(failure, seconds=0) for failure in found]
     return found.examples, found.combinations, failures
 
 
@@ -133,11 +135,12 @@ def test_command_with_state_of_other_search_starts_nothing(command, tmp_path, mo
 
 
 def tampered(chunk, **changes):
-    failure = json.loads(json.dumps(chunk.result["failures"][0]))
+    failure = to_builtins(chunk.result.failures[0])
     example = failure["example"]
     for key, value in changes.items():
-        (example if key in example else failure)[key] = value
-    return ChunkResult(chunk.number, {**chunk.result, "failures": [failure]})
+        of = example if key in example else failure
+        of[key] = {**of[key], **value} if isinstance(value, dict) else value
+    return ChunkResult(chunk.number, replace(chunk.result, failures=[convert(failure, FailingExample)]))
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +195,7 @@ def test_coverage_lists_the_combinations(command, tmp_path):
 def test_check_result_refuses_counts_of_another_search(chunk, changes):
     job(examples=40).check_result(chunk)
     with pytest.raises(MalformedError):
-        job(examples=40).check_result(ChunkResult(chunk.number, {**chunk.result, **changes}))
+        job(examples=40).check_result(ChunkResult(chunk.number, replace(chunk.result, **changes)))
 
 
 def test_shorter_search_accepts_state_of_longer_one(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import fake_subject as fakes
@@ -11,6 +10,7 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.dimensions.wrapping import Context
@@ -19,11 +19,12 @@ from conformance.jobs.process_pool import ProcessWorkers
 from conformance.judging.outcome import Outcome
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.evaluation import EvaluatedExample, evaluate, expected_rewrite, failure_signature
-from conformance.search.example import Example, build_model
+from conformance.search.example import Example, ExampleDocument, build_model
 from conformance.search.failing_examples import FailingExamples
 from conformance.search.job import SearchJob
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
+from conformance.serialization.codec import JsonReader, encode_json
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level, Verdict
@@ -53,7 +54,7 @@ def found(job, workers=1):
 
 
 def without_times(failures):
-    return [{key: value for key, value in find.items() if key != "seconds"} for find in failures]
+    return [structs.replace(find, seconds=0) for find in failures]
 
 
 def test_sample_examples_with_the_same_seed_is_reproducible(examples):
@@ -70,7 +71,7 @@ def test_sample_examples_of_another_chunk_differ(examples):
 
 def test_example_survives_json(examples):
     for example in examples:
-        again = Example.from_document(json.loads(json.dumps(example.to_document())))
+        again = Example.from_document(JsonReader(ExampleDocument)(encode_json(example.to_document())))
         assert build_model(again).model == build_model(example).model
 
 
@@ -169,8 +170,8 @@ def test_shrink_keeps_what_the_failure_needs(examples):
 
 def test_equal_signatures_are_one_failing_example():
     failures = found(job("fake_subject:wrong_on_argmax"))
-    assert {find["about"] for find in failures} == {"ArgMax"}
-    keys = [(find["subject"], find["about"], find["violation"]) for find in failures]
+    assert {find.about for find in failures} == {"ArgMax"}
+    keys = [(find.subject, find.about, find.violation) for find in failures]
     assert len(keys) == len(set(keys))
 
 
