@@ -518,7 +518,7 @@ def _read_header(path: Path) -> Header:
         raise
     except (*_UNPACKING_ERRORS, MalformedError) as error:
         raise malformed_release_error(path, error_text(error)) from None
-    if not isinstance(header, Header) or header.history is None or len(header.subjects) != 1:
+    if header.history is None or len(header.subjects) != 1:
         raise malformed_release_error(path, "it does not name one release")
     if not _is_version(header.history.release):
         raise malformed_release_error(path, f"{header.history.release} is not a release")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import onnx
 import pytest
+from msgspec import structs
 from onnx.reference import ReferenceEvaluator
 
 from conformance.corpus.corpus import read_manifest
@@ -14,11 +13,12 @@ from conformance.jobs.job import run_job
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.search.cases import build_oracle_case
 from conformance.search.conditions import find_conditions, restore
-from conformance.search.drawn_example import DrawnExample, draw_example
+from conformance.search.drawn_example import DrawnDocument, DrawnExample, draw_example
 from conformance.search.evaluation import EvaluatedExample, evaluate
 from conformance.search.failing_examples import FailingExamples
 from conformance.search.job import SearchJob
 from conformance.search.shrinking import shrink
+from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -61,16 +61,16 @@ def found():
 
 def test_search_of_declared_operators_finds_and_shrinks_the_fault(found):
     (failure,) = found
-    example = DrawnExample.from_document(failure["drawn"])
-    assert (failure["about"], example.operator) == ("Relu", "Relu")
+    example = DrawnExample.from_document(failure.drawn)
+    assert (failure.about, example.operator) == ("Relu", "Relu")
     assert example.node.operands["X"].size == 1
-    assert failure["conditions"] == []
+    assert failure.conditions == []
     assert found.verdicts[FAULTY][Verdict.PASS] > 20
 
 
 def test_search_with_several_workers_finds_the_same(found):
     (again,), (failure,) = search("Relu", "Exp", workers=2), found
-    assert {**again, "seconds": 0} == {**failure, "seconds": 0}
+    assert structs.replace(again, seconds=0) == structs.replace(failure, seconds=0)
 
 
 def test_failing_drawn_example_is_written_as_a_case(found, tmp_path):
@@ -83,11 +83,11 @@ def test_failing_drawn_example_is_written_as_a_case(found, tmp_path):
 
 def test_drawn_example_survives_json_and_a_wrong_document_is_refused():
     example = draw_example("Conv", "4").choosing("size c", 1).editing("X", 0, 2.0)
-    document = json.loads(json.dumps(example.to_document()))
+    document = JsonReader(DrawnDocument)(encode_json(example.to_document()))
     assert DrawnExample.from_document(document).built.model == example.built.model
     for change in ({"operator": "Convv"}, {"edits": {"X": {"x": 1.0}}}, {"edits": {"X": {"-1": 1.0}}}):
         with pytest.raises(MalformedError):
-            DrawnExample.from_document({**document, **change})
+            DrawnExample.from_document(structs.replace(document, **change))
 
 
 def test_shrink_of_a_drawn_example_keeps_what_the_failure_needs():
