@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.programs)
 
 
-ISOLATING = {"--no-isolation", "--python", "-n", "--timeout", "--dask", "--resume", "--profile"}
+ISOLATING = {"--no-isolation", "--python", "-n", "--timeout", "--dask", "--profile"}
 """Options of `run` that decide about isolation, or that a run without isolation refuses or records differently."""
 
 

@@ -175,4 +175,5 @@ class TestProcess:
             "import onnx_conformance_command, sys; print([name for name in sys.modules if name == 'conformance'])\n"
             "signal.raise_signal(signal.SIGINT)"
         )
-        assert process("python", "-u", "-c", program) == (130, "[]\n", "")
+        ended = process("python", "-u", "-c", program)
+        assert (ended.status, ended.out, ended.err) == (130, "[]\n", "")

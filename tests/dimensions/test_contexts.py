@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from batches import for_each
 from onnx import helper, numpy_helper
 
 from conformance.dimensions.connections import ALIAS_SOURCES, CONSUMERS, SOURCES, TENSOR_ENCODINGS, Fragment
@@ -89,8 +90,8 @@ def test_overridden_initializers_are_fed_all_inputs():
 
 
 @pytest.mark.parametrize("stored", TENSOR_ENCODINGS)
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("scope", SCOPES)
+@for_each("source", SOURCES)
+@for_each("scope", SCOPES)
 def test_source_keeps_the_result_in_every_scope(scope, source, stored):
     operands = "XY" if source == "sparse_constant" else "XYS"  # ONNX's sparse format has no scalars
     given = outputs(Context(scope, dict.fromkeys(operands, source), stored=stored))
@@ -99,7 +100,7 @@ def test_source_keeps_the_result_in_every_scope(scope, source, stored):
 
 
 @pytest.mark.parametrize("consumer", [level for level in CONSUMERS if level != "unused"])
-@pytest.mark.parametrize("scope", SCOPES)
+@for_each("scope", SCOPES)
 def test_consumer_receives_the_result_in_every_scope(scope, consumer):
     given = outputs(Context(scope, consumers={"Z": consumer}))
     plain = next(iter(outputs(Context(scope)).values()))

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import typer.main
+from batches import for_each
 from distributions import PACKAGES
 from isolation_support import isolated_subject
 from repository import DATA, ROOT
@@ -107,7 +108,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-each_fault = pytest.mark.parametrize("fault", FAULTS, ids=fault_id)
+each_fault = for_each("fault", FAULTS, fault_id)
 ROWS = read_rows()
 
 
@@ -224,7 +225,7 @@ def test_version_is_the_pinned_version(fault):
 
 
 @pytest.mark.programs
-@each_fault
+@pytest.mark.parametrize("fault", FAULTS, ids=fault_id)
 def test_fault_and_its_reproduction_folder_fail(fault, tmp_path, monkeypatch):
     case = load_case(corpus(), corpus().cases[fault.case])
     if (other := installed_version(fault.subject)) != fault.version:

@@ -6,6 +6,7 @@ import re
 import tomllib
 
 import pytest
+from batches import for_each
 from repository import ROOT
 
 from conformance.errors import ExitStatus
@@ -64,7 +65,7 @@ def test_page_opens_with_its_purpose(page):
     )
 
 
-@pytest.mark.parametrize("page", [*PAGES, *ROOT_PAGES])
+@for_each("page", [*PAGES, *ROOT_PAGES])
 def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
     for link in _LINK.findall(_CODE.sub("", read(page))):
         if re.match(r"[a-z]+:", link):
@@ -83,7 +84,7 @@ def test_readme_and_contributing_link_to_all_pages():
     assert [page for page in WRITTEN if page not in linked] == []
 
 
-@pytest.mark.parametrize("page", [*WRITTEN, "README.md", "CONTRIBUTING.md", "SECURITY.md"])
+@for_each("page", [*WRITTEN, "README.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_page_uses_no_former_word(page):
     assert FORMER_WORDS.findall(_CODE.sub("", read(page))) == []
     assert FORMER_OPTIONS.findall(read(page)) == []

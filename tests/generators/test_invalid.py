@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import onnx
 import pytest
+from batches import for_each
 from command_outputs import read_records, read_tree, results_by_key
 from corpora import write_corpus
 from fake_subject import Panic, Unsupported
@@ -34,7 +35,7 @@ CHECKER = {id: case for id, case in CASES.items() if "checker" in case.tags}
 PROSE = {id: case for id, case in CASES.items() if "prose" in case.tags}
 MODE = "test_invalid_momentum_without_mode"
 
-each = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+each = for_each("case", CASES.values(), lambda case: case.id)
 
 
 class ComputesAnyway:
@@ -181,12 +182,12 @@ class TestDefinitions:
     def test_titles_are_distinct(self):
         assert len({case.title for case in CASES.values()}) == len(CASES)
 
-    @pytest.mark.parametrize("case", CHECKER.values(), ids=CHECKER.keys())
+    @for_each("case", CHECKER.values(), lambda case: case.id)
     def test_checker_rejects_cases_tagged_checker(self, case):
         with pytest.raises((onnx.checker.ValidationError, onnx.shape_inference.InferenceError)):
             onnx.checker.check_model(onnx.load_model_from_string(case.model), full_check=True)
 
-    @pytest.mark.parametrize("case", PROSE.values(), ids=PROSE.keys())
+    @for_each("case", PROSE.values(), lambda case: case.id)
     def test_checker_accepts_cases_tagged_prose(self, case):
         assert checker_refusal(onnx.load_model_from_string(case.model)) is None
 

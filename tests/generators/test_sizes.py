@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from batches import for_each
 
 from conformance.models.inputs import tensor_elements
 from generators.argmax import sizes as argmax_sizes
@@ -20,7 +21,7 @@ ARGMAX = list(argmax_sizes.cases())
 CASES = [*ARGMAX, *(case for operator in OPERATORS for case in size_cases(operator))]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@for_each("case", CASES, lambda case: case.id)
 def test_stored_tensors_are_at_most_64_kib(case):
     graph = onnx.load_model_from_string(case.model).graph
     stored = [*map(tensor_elements, graph.initializer), *(array for inputs in case.data_sets for array in inputs)]

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from batches import for_each
 from onnx import TensorProto, helper
 
 from conformance.corpus.loading import ExpectedTensor, _decode_tensor
@@ -25,8 +26,8 @@ def test_type_name_and_number_are_inverse(name):
     assert type_name(dtype_of(type_number(name))) == name
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
+@for_each("name", NAMES)
+@for_each("shape", [(), (0,), (2, 3)])
 def test_array_survives_conversion_to_tensor(name, shape):
     array = np.ones(shape).astype(dtype_of(type_number(name)))
     back = array_of(tensor_of(array, "X"))

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from batches import for_each
 
 from conformance.clauses import clauses
 from conformance.mutants import FAMILIES, arithmetic, catalogue
@@ -24,7 +25,7 @@ def test_catalogue_has_each_family_and_unique_ids():
     assert len({mutant.id for mutant in EVERY}) == len(EVERY)
 
 
-@pytest.mark.parametrize("mutant", EVERY, ids=lambda mutant: mutant.id)
+@for_each("mutant", EVERY, lambda mutant: mutant.id)
 def test_mutant_text_is_a_verb_phrase_about_a_clause(mutant):
     assert re.fullmatch(r"[a-z_]+\.[a-z0-9_]+", mutant.id)
     assert mutant.clause in clauses()
@@ -37,7 +38,7 @@ def test_mutant_texts_of_an_operator_are_unique():
     assert len(set(told)) == len(told)
 
 
-@pytest.mark.parametrize("mutant", [one for one in EVERY if one.edits], ids=lambda mutant: mutant.id)
+@for_each("mutant", [one for one in EVERY if one.edits], lambda mutant: mutant.id)
 def test_mutant_edits_occur_once_in_the_pseudo_code(mutant):
     assert callable(replace_pseudocode(TRAINING_OPTIMIZERS[mutant.operator].formula, mutant.edits))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 import numpy as np
 import pytest
+from batches import for_each
 
 from conformance.reference.enclosures import enclose_node, has_signed_zeros
 from conformance.reference.nodes import Node
@@ -456,8 +457,8 @@ MPMATH: dict[str, tuple[Callable[[Any], Any], tuple[float, float]]] = {
 }
 
 
-@pytest.mark.parametrize("op_type", MPMATH)
 @pytest.mark.parametrize("dtype", [F, D, H])
+@for_each("op_type", MPMATH)
 def test_function_contains_the_value_of_mpmath_at_both_levels(op_type: str, dtype: Any) -> None:
     function, (low, high) = MPMATH[op_type]
     X = np.random.default_rng(3).uniform(low, high, 60).astype(dtype)

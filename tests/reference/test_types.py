@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from batches import for_each
 from onnx import TensorProto, helper
 from reference_models import build_model, error_in_bounds, oracle_answer, reference_outputs
 
@@ -22,7 +23,7 @@ FUNCTIONS = [
 NARROW = [0.25, 0.5, 1.0, 2.0, 3.5]
 
 
-@pytest.mark.parametrize("op_type", FUNCTIONS)
+@for_each("op_type", FUNCTIONS)
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: dtype.__name__)
 def test_operator_supports_every_float_type(op_type, dtype):
     X = np.array(NARROW).astype(dtype)

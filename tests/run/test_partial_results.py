@@ -63,7 +63,7 @@ def test_full_temporary_folder_ends_the_run_and_keeps_results(command, small_cor
     assert (ended.status, ended.code) == (2, "storage.temporary-file")
     before = len(read_records(partial_path(here / "out.jsonl")))
     assert before > 1
-    assert command(*run, "--results", "out.jsonl", "--resume", "out.jsonl.partial").status == 0
+    assert command(*run, "--results", "out.jsonl", "--resume", "out.jsonl.partial", isolate=True).status == 0
 
 
 @pytest.mark.parametrize(("records", "is_kept"), [(1, False), (3, True)])

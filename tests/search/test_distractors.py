@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from batches import for_each
 
 from conformance.dimensions.wrapping import Context
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
@@ -29,7 +30,7 @@ PLAIN = Example(
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_distractor_makes_a_valid_model_with_all_inputs(name):
     evaluated = EvaluatedExample(replace(PLAIN, distractor=name))
     assert OptimizerExample(optimizer_task(evaluated.native)).reference_output.expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from batches import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
@@ -53,10 +54,10 @@ def test_native_optimizer_is_within_must_bounds(op_type, dtype, R_dtype, data):
 
 
 @every_optimizer
-@pytest.mark.parametrize("shape", [(), (1,), (0,), (2, 3)])
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("R_dtype", TYPES)
-@pytest.mark.parametrize("T", [0, 5])
+@for_each("shape", [(), (1,), (0,), (2, 3)])
+@for_each("dtype", TYPES)
+@for_each("R_dtype", TYPES)
+@for_each("T", [0, 5])
 def test_native_outputs_have_type_and_shape_of_tensor(op_type, shape, dtype, R_dtype, T):
     tensors = [np.ones(shape, dtype) for _ in OPERANDS[op_type]]
     inputs = [np.array(0.1, R_dtype), np.array(T), *tensors]
