@@ -191,7 +191,7 @@ def test_interrupted_run_prints_how_many_results_it_has(command, here, small_cor
 class TestResume:
     @pytest.fixture
     def run(self, command, small_corpus, monkeypatch):
-        return lambda *arguments: command("run", "--data", small_corpus, *arguments)
+        return lambda *arguments, **options: command("run", "--data", small_corpus, *arguments, **options)
 
     @pytest.fixture
     def resume(self, run):
@@ -225,15 +225,15 @@ class TestResume:
         assert [run(*told, "--resume", "out.jsonl").status for _ in range(3)] == [130, 130, 0]
         assert read_results(cut_off).footer.results == len(SMALL)
 
-    def test_resume_after_interruption_of_first_case_runs_all_cases(self, run, resume, cut_off, monkeypatch):
+    def test_resume_after_interruption_of_first_case_runs_all_cases(self, run, cut_off, monkeypatch):
         def interrupt(*_):
             raise KeyboardInterrupt
 
         partial_path(cut_off).unlink()
         with monkeypatch.context() as patched:
             patched.setattr("conformance.run.job.Executor.run", interrupt)
-            assert run("-b", RIGHT, "--results", "out.jsonl").status == 130
-        assert resume().status == 0
+            assert run("-b", RIGHT, "--results", "out.jsonl", isolate=True).status == 130
+        assert run("-b", RIGHT, "--resume", "out.jsonl", isolate=True).status == 0
         assert read_results(cut_off).header.corpus.selected == len(SMALL)
 
     def test_resume_adds_missing_footer(self, resume, here, cut_off):
