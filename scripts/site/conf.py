@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -45,6 +45,7 @@ CONTENTS = {
         "docs/how-to/audit-your-model",
         "docs/how-to/find-who-is-wrong",
         "docs/how-to/search-for-faults",
+        "docs/how-to/test-all-of-onnx",
         "docs/how-to/run-a-census",
         "docs/how-to/use-several-workers",
     ),
@@ -109,12 +110,19 @@ def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n:glob:\n\n{lines}\n```\n"
 
 
+def add_heading_levels(_: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: object) -> None:
+    """Give the captions of the sidebar a level, because Sphinx makes them headings without a level."""
+    name = "furo_navigation_tree"
+    context[name] = context.get(name, "").replace('role="heading"', 'role="heading" aria-level="2"')
+
+
 def add_first_page(app: Sphinx, _: Exception | None) -> None:
     """Copy the root page to index.html, the name that web servers look for."""
     shutil.copy(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
 
 
 def setup(app: Sphinx) -> None:
-    """Connect the two functions to the events of Sphinx."""
+    """Connect the functions to the events of Sphinx."""
     app.connect("source-read", add_contents)
+    app.connect("html-page-context", add_heading_levels, priority=900)  # after the theme
     app.connect("build-finished", add_first_page)

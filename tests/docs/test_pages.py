@@ -132,3 +132,8 @@ def test_package_layout_has_the_layers_of_the_import_contract():
     }
     rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", read("docs/contributing/package-layout.md"), re.MULTILINE)
     assert {name: int(layer) for layer, cell in rows for name in re.findall(r"`(\w+)`", cell)} == expected
+
+
+def test_site_lists_each_page_once():
+    listed = re.findall(r'^ +"(docs/[^"]+)",?$|"(docs/[^"*]+)"[,)]', read("scripts/site/conf.py"), re.MULTILINE)
+    assert sorted(f"{one or other}.md" for one, other in listed) == WRITTEN
