@@ -102,6 +102,18 @@ def _interpolate(values: Array, x: Sequence[Array], taps: Taps, *, magnitudes: b
     return np.moveaxis(total, -1, 1)
 
 
+ROUNDINGS_OF_CUBIC = 16
+"""Roundings of a weight of the cubic convolution, which are relative to 1."""
+
+
+def _with_unit_weights(taps: Taps) -> Taps:
+    def find(x: Array, size: int) -> tuple[Array, Array, Array]:
+        indices, weights, is_inside = taps(x, size)
+        return indices, np.ones_like(weights), is_inside
+
+    return find
+
+
 def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps) -> Enclosure:
     """Return a tensor sampled at coordinates.
 
@@ -121,6 +133,8 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
     count = taps(np.zeros(1), 4)[1].shape[-1]
     if count == 1:
         return Enclosure(value, error, X.dtype)
+    if count == 4:  # a polynomial of the distance, whose terms cancel
+        error = error + ROUNDINGS_OF_CUBIC * _roundoff(X) * _interpolate(X.magnitude, x, _with_unit_weights(taps))
     result = X.from_terms(value, magnitudes, np.nan_to_num(error, nan=np.inf), count ** len(x) + 4 * len(x))
     return replace(result, error=np.where(np.isfinite(magnitudes), result.error, np.inf))
 

@@ -231,11 +231,14 @@ def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
     )
     error_of_weight = 4 * (np.abs(x) + 1) * 2.0**-24
     w = Enclosure(weight.reshape(shape), error_of_weight.reshape(shape), X.dtype)
-    return admit(
+    Y = admit(
         "Interpolation",
         written=lambda: (1.0 - w) * first + w * second,
         lerp=lambda: first + w * (second - first),
     )
+    # the page does not state whether a neighbour of weight 0 takes part, which matters for an infinity and NaN
+    is_first, is_second = (~np.isfinite(each.value + each.error) for each in (first, second))
+    return Y.leave_open((is_second & (w.value <= w.error)) | (is_first & (1 - w.value <= w.error)))
 
 
 RESIZE_ENCLOSURES: Mapping[str, NodeEnclosure] = {"Resize": _resize, "Upsample": _resize}

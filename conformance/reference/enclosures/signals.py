@@ -7,6 +7,7 @@ the bound of the sums contains it. A root of unity that a kernel computes has an
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil, log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,11 @@ MAX_TRANSFORM_LENGTH = 4096
 
 ROUNDINGS_OF_ROOT = 8
 """Roundings of a root of unity and of its product, which are relative to 1."""
+
+
+ROUNDINGS_OF_STAGE = 12
+"""Roundings of a stage of three fast Fourier transforms, which compute one of any length as a convolution (Bluestein).
+The convolution has up to four times the length, and its elements are up to so many times larger."""
 
 
 def _roots(length: int, rows: int, columns: int, sign: int) -> tuple[Array, Array]:
@@ -63,7 +69,12 @@ def _transform(X: Enclosure, length: int, *, inverse: bool, onesided: bool) -> E
     )
     ones = np.ones_like(cosines)
     error = error + ROUNDINGS_OF_ROOT * float(format_of(X.dtype).unit_roundoff) * apply(X.magnitude, ones, ones, 1)
-    Y = X.from_terms(value, magnitudes, error, X.shape[-2] * X.shape[-1])
+    roundings = max(X.shape[-2] * X.shape[-1], ROUNDINGS_OF_STAGE * ceil(log2(4 * length)))
+    # a fast algorithm adds the terms of one frequency to those of others
+    magnitudes = np.broadcast_to(magnitudes.max(axis=(-2, -1), keepdims=True, initial=0.0), value.shape)
+    Y = X.from_terms(value, magnitudes, error, roundings)
+    overflows = (magnitudes * 4 * length > float(format_of(X.dtype).largest)) & np.isfinite(value)
+    Y = replace(Y, error=np.where(overflows, np.inf, Y.error))
     return Y / Y.constant(length) if inverse else Y
 
 

@@ -341,15 +341,21 @@ class Enclosure:
                 (magnitudes > 0) & (magnitudes < count * smallest / u), count * smallest, 0.0
             )
             accumulated = np.where(np.isfinite(magnitudes), accumulated, 0.0)
-            overflow = (magnitudes if finite is None else finite) > float(format_of(wide).largest)
+            largest, reached = float(format_of(wide).largest), magnitudes if finite is None else finite
+            overflow = reached > largest
+            # in double the value overflows itself, and its NaN may come from infinities of both signs
+            is_lost = overflow & np.isnan(value) & (wide.itemsize == 8) & (finite is not None)
+            # terms of the other sign may overflow before the sum does
+            is_lost |= np.isfinite(value) & (np.abs(value) > largest) & ((reached - np.abs(value)) / 2 > largest)
             overflow = overflow & ~np.isnan(value)
             has_infinity = overflow & np.isinf(value) & (finite is not None)
         result = self._bounded(
             value, error + accumulated, error == 0, roundings=0.0 if wide == self.dtype else 1.0, own=ROUNDOFF
         )
         # an overflow of one partial sum is not an overflow of the sum
-        undetermined = (overflow & (np.abs(value) <= float(format_of(wide).largest))) | has_infinity
-        return replace(result, error=np.where(undetermined, np.inf, result.error))
+        undetermined = (overflow & (np.abs(value) <= largest)) | has_infinity | is_lost
+        overflows = None if result.overflows is None else result.overflows & ~undetermined
+        return replace(result, error=np.where(undetermined, np.inf, result.error), overflows=overflows)
 
     def extreme(self, axes: Sequence[int], *, largest: bool, keepdims: bool = False) -> Enclosure:
         """Return the largest or the smallest element along some axes."""
