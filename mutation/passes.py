@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.case import CaseKind
 from conformance.corpus.loading import load_case
-from conformance.judging.optimizer import OptimizerTask, judge_rewrite
+from conformance.judging.optimizer import judge_rewrite
+from conformance.judging.optimizer_run import OptimizerTask
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.verdicts import Level, Verdict
 from mutation.pass_mutants import pass_mutants

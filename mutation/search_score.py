@@ -21,7 +21,7 @@ from mutation.passes import ReferencePassOutput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.judging.optimizer import OptimizerTask
+    from conformance.judging.optimizer_run import OptimizerTask
     from conformance.mutants import Mutant
     from mutation.pass_mutants import PassMutant
 

@@ -222,7 +222,10 @@ def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInpu
         cells[name] = read_census(path)
     measured = list(_read_measurements(sorted_paths.measurements, corpus))
     return EvidenceInputs(
-        *(corpus, sorted(files), runs, cells),
+        corpus,
+        sorted(files),
+        runs,
+        cells,
         mutation=next((each for each in measured if isinstance(each, MutationDocument)), None),
         second_oracle=next((each for each in measured if isinstance(each, SecondOracleDocument)), None),
     )

@@ -7,7 +7,7 @@ the stored values take the place of the subject. If the model or the inputs chan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -16,11 +16,11 @@ from conformance.corpus.case_json import read_case_json
 from conformance.corpus.loading import load_case
 from conformance.history.index import results_of
 from conformance.history.store import case_hashes
-from conformance.judging.backend import judge_backend
-from conformance.judging.optimizer import OptimizerTask, judge_rewrite
+from conformance.judging.execute import judge_case
 from conformance.judging.returned import ReplayedBackend, ReplayedOptimizer, UnusableValues
 from conformance.results.levels import effective_level
 from conformance.results.records import EQUAL
+from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -111,17 +111,16 @@ def _judge(
 ) -> Outcome | None:
     """Judge recorded values; return None if they do not belong to the case."""
     loaded = load_case(corpus, case)
+    target: Any
     try:
         if kind is SubjectKind.BACKEND:
-            return judge_backend(ReplayedBackend(loaded, values), loaded)
-        task = OptimizerTask.of(loaded)
-        if task is None:
-            return None
-        runs = 2 if any(check.run == "fixed_point" for check in result.checks) else 1
-        replayed = ReplayedOptimizer(loaded.model, values, runs)
+            target = ReplayedBackend(loaded, values)
+        else:
+            runs = 2 if any(check.run == "fixed_point" for check in result.checks) else 1
+            target = ReplayedOptimizer(loaded.model, values, runs).target()
     except UnusableValues:
         return None
-    return judge_rewrite(replayed.target(), subject.passes, task)
+    return judge_case(Subject(subject.id, subject.version, target, kind, tuple(subject.passes)), loaded)
 
 
 def _with_outcome(result: Result, outcome: Outcome, level: Level) -> Result:

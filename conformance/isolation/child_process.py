@@ -59,7 +59,10 @@ class SubjectProcess:
             self._status, status = os.pipe()
             self._process = start_supervised(
                 command,
-                *(control, status, limits.memory, self.scratch.root),
+                control,
+                status,
+                limits.memory,
+                self.scratch.root,
                 cwd=self.scratch.work,
                 env=self.scratch.environment(),
             )

@@ -113,7 +113,13 @@ class StartingSubjects:
             passes = self._implements if info.passes is None else info.passes
             target = OptimizerProxy(client, passes, fixed_point=info.fixed_point)
         return Subject(
-            *(named.text, info.version, target, named.kind, passes, info.language, info.provider),
+            named.text,
+            info.version,
+            target,
+            named.kind,
+            passes,
+            info.language,
+            info.provider,
             python=info.python,
             packages=info.packages,
         )

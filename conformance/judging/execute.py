@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import LoadedCase
     from conformance.judging.accuracy import AccuracyCounter
+    from conformance.judging.optimizer_run import OptimizerTask
     from conformance.judging.outcome import Outcome
     from conformance.profiles import RequirementProfile
     from conformance.results.records import RecordedOutputs, Result
@@ -35,6 +36,7 @@ class ExecutionOptions:
         profile: requirements beyond the specification, or None.
         accuracy_counter: counter of elements by accuracy grade, or None.
         is_recording: whether the result contains what the subject returned.
+        stop_at_first: whether the first output of a backend that is not acceptable ends the case, without evidence.
         record_failure: function that records the outputs of a failing backend for the diagnosis, or None.
     """
 
@@ -42,6 +44,7 @@ class ExecutionOptions:
     profile: RequirementProfile | None = None
     accuracy_counter: AccuracyCounter | None = None
     is_recording: bool = False
+    stop_at_first: bool = False
     record_failure: Callable[[Subject, Corpus, CorpusCase], RecordedOutputs | None] | None = None
 
 
@@ -53,11 +56,16 @@ def judge_case(
     case: LoadedCase,
     options: ExecutionOptions = _DEFAULT_OPTIONS,
     once_answered: Callable[[], None] | None = None,
+    task: OptimizerTask | None = None,
 ) -> Outcome:
     """Run a case once on a backend or a graph optimizer, and judge what the subject returns.
 
     Args:
+        subject: the subject; its target can be any object with the interface of a backend or a graph optimizer.
+        case: the case.
+        options: options on which the outcome depends.
         once_answered: function to call when a backend has answered the last request, before its outputs are compared.
+        task: what the pass does with the model; None if the case states it.
 
     Raises:
         CorpusError: a file of the case differs from the manifest.
@@ -65,12 +73,18 @@ def judge_case(
     """
     if subject.kind is SubjectKind.BACKEND:
         return judge_backend(
-            *(subject.target, case, options.profile, subject.provider, options.accuracy_counter, once_answered),
+            subject.target,
+            case,
+            options.profile,
+            subject.provider,
+            options.accuracy_counter,
+            once_answered,
+            stop_at_first=options.stop_at_first,
             record=options.is_recording,
         )
     from conformance.judging.optimizer import judge_optimizer
 
-    return judge_optimizer(subject, case, options.profile, record=options.is_recording)
+    return judge_optimizer(subject, case, options.profile, task, record=options.is_recording)
 
 
 def execute(

@@ -9,28 +9,22 @@ from __future__ import annotations
 import time
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.corpus.case import Rewrite
-from conformance.corpus.case_json import read_case_json
 from conformance.judging.backend import is_rejection
 from conformance.judging.optimizer_checks import CHECKS, hazard_changes
 from conformance.judging.optimizer_run import (
     FIXED_POINT,
     ONCE,
     NotJudged,
-    OptimizerDataSet,
-    OptimizerDataSets,
     OptimizerRun,
-    checker_error,
+    OptimizerTask,
 )
 from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import applicable_rules
 from conformance.judging.returned import encode_models
-from conformance.models.inputs import fed_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.results.records import RewriteCheck
 from conformance.subjects.failures import format_exception
@@ -41,76 +35,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from conformance.corpus.loading import LoadedCase
-    from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
     from conformance.results.records import HazardChange
     from conformance.subjects.loading import Subject
     from conformance.verdicts import OptimizerRunName, Phase
 
 
-@dataclass(frozen=True)
-class OptimizerTask:
-    """The parts of a case that are needed to judge a graph optimizer.
-
-    Attributes:
-        model: the model of the case; the optimizer receives copies.
-        expected: what the pass must do with the model.
-        data_sets: the data sets of the case.
-        is_invalid: whether the case is of kind `invalid`.
-        level: level of the case.
-        profile: requirements beyond the specification, or None.
-    """
-
-    model: onnx.ModelProto
-    expected: Rewrite
-    data_sets: OptimizerDataSets
-    is_invalid: bool = False
-    level: Level = Level.MUST
-    profile: RequirementProfile | None = None
-
-    @cached_property
-    def invalid(self) -> str | None:
-        """Why the model is invalid, such as the error of onnx's checker; None if the model is valid."""
-        return checker_error(self.model) or ("the corpus has it as invalid" if self.is_invalid else None)
-
-    @classmethod
-    def of(cls, case: LoadedCase) -> OptimizerTask | None:
-        """Return the task of a case; None if the case does not define what the pass does with its model.
-
-        Raises:
-            CorpusError: a file of the case is altered.
-        """
-        document = read_case_json(case.corpus, case.entry)
-        rewrite = document.rewrite
-        if rewrite is None:
-            return None
-        expected = Rewrite(rewrite.effect, tuple(rewrite.once), tuple(rewrite.fixed_point))
-        hazards = [data_set.hazard or None for data_set in document.data_sets]
-        data_sets = (
-            OptimizerDataSet(number, _feeds(case.model.graph, data_set.inputs), hazards[number])
-            for number, data_set in enumerate(case.data_sets() if hazards else ())
-        )
-        return cls(case.model, expected, OptimizerDataSets(tuple(data_sets)), case.is_invalid, case.entry.level)
-
-
-def _feeds(graph: onnx.GraphProto, inputs: Sequence[Array]) -> dict[str, Array]:
-    """Return the inputs of a data set by name."""
-    return dict(zip(fed_input_names(graph, len(inputs)), inputs, strict=False))
-
-
 def judge_optimizer(
-    subject: Subject, case: LoadedCase, profile: RequirementProfile | None = None, *, record: bool = False
+    subject: Subject,
+    case: LoadedCase,
+    profile: RequirementProfile | None = None,
+    task: OptimizerTask | None = None,
+    *,
+    record: bool = False,
 ) -> Outcome:
     """Run a graph optimizer on a case and return the outcome.
 
     Args:
         profile: requirements beyond the specification, or None.
+        task: what the pass does with the model; None if the case states it.
         record: whether to record the returned models, see `conformance.judging.returned`.
 
     Raises:
         CorpusError: a file of the case is altered.
     """
-    task = OptimizerTask.of(case)
+    task = task or OptimizerTask.of(case)
     if task is None:
         return Outcome(Verdict.SKIPPED, None, "the case does not say what the pass does with its model", 0.0)
     if profile is not None:
@@ -145,8 +94,15 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
             message = f"optimize returned a {type(after).__name__}, not a model"
             return evidence.outcome(Verdict.FAIL, "optimize", message)
         optimizer_run = OptimizerRun(
-            *(run, task.model, caller_model, after, task.expected, task.data_sets),
-            *(PASS_NAME in passes, has_option, task.invalid),
+            run,
+            task.model,
+            caller_model,
+            after,
+            task.expected,
+            task.data_sets,
+            PASS_NAME in passes,
+            has_option,
+            task.invalid,
         )
         if returned is not None:
             returned = [*returned, after] if caller_model == task.model else None

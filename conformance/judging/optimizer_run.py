@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from conformance.corpus.case import PassEffect
+from conformance.corpus.case import PassEffect, Rewrite
+from conformance.corpus.case_json import read_case_json
+from conformance.models.inputs import fed_input_names
 from conformance.models.validity import check_model
 from conformance.passes.expected import bypass_exhaustively, remove_producers
 from conformance.reference.oracle import evaluate
-from conformance.verdicts import OptimizerRunName, Unsupported
+from conformance.verdicts import Level, OptimizerRunName, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import onnx
 
-    from conformance.corpus.case import Rewrite
+    from conformance.corpus.loading import LoadedCase
     from conformance.models.arrays import Array
+    from conformance.profiles import RequirementProfile
 
 
 FOLDING_TOLERANCE_ULP = 64
@@ -98,6 +101,56 @@ class NotJudged(Exception):
 
     The text is the reason; it is empty if the check is left out of the results.
     """
+
+
+@dataclass(frozen=True)
+class OptimizerTask:
+    """The parts of a case that are needed to judge a graph optimizer.
+
+    Attributes:
+        model: the model of the case; the optimizer receives copies.
+        expected: what the pass must do with the model.
+        data_sets: the data sets of the case.
+        is_invalid: whether the case is of kind `invalid`.
+        level: level of the case.
+        profile: requirements beyond the specification, or None.
+    """
+
+    model: onnx.ModelProto
+    expected: Rewrite
+    data_sets: OptimizerDataSets
+    is_invalid: bool = False
+    level: Level = Level.MUST
+    profile: RequirementProfile | None = None
+
+    @cached_property
+    def invalid(self) -> str | None:
+        """Why the model is invalid, such as the error of onnx's checker; None if the model is valid."""
+        return checker_error(self.model) or ("the corpus has it as invalid" if self.is_invalid else None)
+
+    @classmethod
+    def of(cls, case: LoadedCase) -> OptimizerTask | None:
+        """Return the task of a case; None if the case does not define what the pass does with its model.
+
+        Raises:
+            CorpusError: a file of the case is altered.
+        """
+        document = read_case_json(case.corpus, case.entry)
+        rewrite = document.rewrite
+        if rewrite is None:
+            return None
+        expected = Rewrite(rewrite.effect, tuple(rewrite.once), tuple(rewrite.fixed_point))
+        hazards = [data_set.hazard or None for data_set in document.data_sets]
+        data_sets = (
+            OptimizerDataSet(number, _feeds(case.model.graph, data_set.inputs), hazards[number])
+            for number, data_set in enumerate(case.data_sets() if hazards else ())
+        )
+        return cls(case.model, expected, OptimizerDataSets(tuple(data_sets)), case.is_invalid, case.entry.level)
+
+
+def _feeds(graph: onnx.GraphProto, inputs: Sequence[Array]) -> dict[str, Array]:
+    """Return the inputs of a data set by name."""
+    return dict(zip(fed_input_names(graph, len(inputs)), inputs, strict=False))
 
 
 @dataclass(frozen=True)

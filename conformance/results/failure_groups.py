@@ -470,7 +470,12 @@ class FailureGrouper:
     def _group(self, key: _GroupKey, group: _CaseGroup, clause: str | None = None) -> FailureGroup:
         cases = tuple(group.by_size())
         return FailureGroup(
-            *(key.subject, key.verdict, key.cause.text, clause, key.cause.check, None),
+            key.subject,
+            key.verdict,
+            key.cause.text,
+            clause,
+            key.cause.check,
+            None,
             cases=cases,
             smallest=tuple(self._load(key.subject, case) for case in cases[:EVIDENCE_CASES]),
             message=group.common_message() if key.verdict != Verdict.FAIL else "",

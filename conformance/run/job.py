@@ -271,7 +271,9 @@ def execution_options(settings: Settings) -> ExecutionOptions:
 
         record_failure = record_outputs
     profile = load_profile(settings.profile) if settings.profile is not None else None
-    return ExecutionOptions(settings.repeat, profile, counter, settings.record_outputs, record_failure)
+    return ExecutionOptions(
+        settings.repeat, profile, counter, is_recording=settings.record_outputs, record_failure=record_failure
+    )
 
 
 def subject_infos(subjects: Sequence[Subject]) -> dict[str, SubjectInfo]:

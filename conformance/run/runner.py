@@ -172,7 +172,9 @@ class _Execution:
         request, session = self._request, self._session
         settings, is_local = request.settings, request.workers is None and request.dask is None
         workers = create_workers(
-            *(request.workers, request.dask, write_notice),
+            request.workers,
+            request.dask,
+            write_notice,
             LossPolicy(1 if settings.no_isolation else CHUNK_ATTEMPTS, lambda _, how: self._losses.append(how)),
         )
         divisor = None if is_local else request.workers or DASK_CHUNK_WORKERS

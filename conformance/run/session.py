@@ -119,8 +119,13 @@ class RunSession:
     def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
         settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}
         criterion = criterion_for_run(
-            *(settings.fail_level, self.corpus, versions, expectations, settings.require),
-            *(settings.baseline, settings.relative_to),
+            settings.fail_level,
+            self.corpus,
+            versions,
+            expectations,
+            settings.require,
+            settings.baseline,
+            settings.relative_to,
         )
         profile = load_profile(settings.profile) if settings.profile is not None else None
         return Recorder(

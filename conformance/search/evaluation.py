@@ -16,9 +16,8 @@ import onnx
 
 from conformance.corpus.case import PassEffect, Rewrite
 from conformance.corpus.loading import CaseInMemory
-from conformance.judging.backend import judge_backend
-from conformance.judging.optimizer import OptimizerTask, judge_rewrite
-from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets
+from conformance.judging.execute import ExecutionOptions, judge_case
+from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
 from conformance.models.graphs import all_nodes, is_operator, main_opset
 from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate
@@ -27,6 +26,7 @@ from conformance.results.failure_groups import normalize_message
 from conformance.search.cases import NoExpectedOutputsError, build_native_case, build_oracle_case
 from conformance.search.drawn_example import DrawnExample
 from conformance.search.example import DEFAULT_OPSET, Example
+from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Unsupported, Verdict
 
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 
     from conformance.judging.outcome import Outcome
     from conformance.search.drawn_example import AnyExample
-    from conformance.subjects.loading import Subject
-
 
 MAX_OPTIONAL_OPERATORS = 2
 """Maximum number of optional removals of operators in a case. A case has only two lists of removed operators: after the
 first run of the pass, and after all runs.
 """
+
+
+_VERDICT_ALONE = ExecutionOptions(stop_at_first=True)
 
 
 @dataclass(frozen=True)
@@ -133,10 +134,9 @@ class EvaluatedExample:
         Raises:
             NoExpectedOutputsError: the example has no determinate expected outputs.
         """
-        return (
-            judge_backend(backend, self.native, stop_at_first=True).verdict.is_defect
-            and judge_backend(backend, self.case, stop_at_first=True).verdict.is_defect
-        )
+        subject = Subject("", "", backend, SubjectKind.BACKEND)
+        native = judge_case(subject, self.native, _VERDICT_ALONE).verdict
+        return native.is_defect and judge_case(subject, self.case, _VERDICT_ALONE).verdict.is_defect
 
 
 def evaluate(subject: Subject, case: CaseInMemory, *, stop_at_first: bool = False) -> Outcome:
@@ -145,10 +145,10 @@ def evaluate(subject: Subject, case: CaseInMemory, *, stop_at_first: bool = Fals
     Args:
         stop_at_first: whether the first output of a backend that is not acceptable ends the case, without evidence.
     """
-    if subject.kind is SubjectKind.BACKEND:
-        fresh = CaseInMemory(case.corpus, case.entry, case.fresh_model(), case.held)
-        return judge_backend(subject.target, fresh, stop_at_first=stop_at_first)
-    return judge_rewrite(subject.target, subject.passes, optimizer_task(case))
+    if subject.kind is SubjectKind.OPTIMIZER:
+        return judge_case(subject, case, task=optimizer_task(case))
+    fresh = CaseInMemory(case.corpus, case.entry, case.fresh_model(), case.held)
+    return judge_case(subject, fresh, ExecutionOptions(stop_at_first=stop_at_first))
 
 
 def optimizer_task(case: CaseInMemory) -> OptimizerTask:

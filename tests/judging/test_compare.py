@@ -132,7 +132,7 @@ def test_index_accepts_the_choices_only(actual, acceptable):
 
 def test_evidence_of_several_choices_has_the_actual_index():
     output = index([1], [[False, True, True]])
-    assert compare_output(output, np.array([2], dtype=np.int64), 0).actual["values"] == ["2"]
+    assert compare_output(output, np.array([2], dtype=np.int64), 0).actual.values == ["2"]
 
 
 def test_index_compares_each_element_with_its_choices():
@@ -237,8 +237,8 @@ def test_violation_counts_wrong_elements():
 
 def test_wrong_output_has_a_preview():
     actual = compare_output(ExpectedTensor("Y", np.zeros(100, np.float32)), np.ones(100, np.float32), 0).actual
-    assert len(actual["values"]) + actual["elided"] == 100
-    assert actual["elided"]
+    assert len(actual.values) + actual.elided == 100
+    assert actual.elided
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from conformance.generation.generators import define_cases
-from conformance.judging.optimizer import OptimizerTask
-from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets
+from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
 from conformance.models.inputs import required_input_names
 from conformance.reference.oracle import evaluate
 

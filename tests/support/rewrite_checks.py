@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.corpus.case import PassEffect, Rewrite
-from conformance.judging.optimizer import OptimizerTask, judge_rewrite
-from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets
+from conformance.judging.optimizer import judge_rewrite
+from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.verdicts import Level
 
