@@ -53,7 +53,7 @@ def case_of_wrong_node(
     protos = [model.graph.node[number] for number in numbers]
     own = [output for output in protos[-1].output if output]
     operands = _operands(protos)
-    if any(operand not in values for operand in operands):
+    if any(name not in values for name in (*operands, *own)):
         return None
     if sum(values[operand].nbytes for operand in operands) > MAX_CASE_BYTES:
         return None

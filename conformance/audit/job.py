@@ -34,8 +34,9 @@ from conformance.files.journal import (
     state_errors,
     write_blob,
 )
-from conformance.graphs.exposure import Exposure, RecordedValues
+from conformance.graphs.exposure import Exposure, RecordedValues, value_digest_of
 from conformance.graphs.hashing import hash_values
+from conformance.isolation.protocol import placeholder_for_type
 from conformance.jobs.job import JobState, require_number, run_job
 from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from conformance.jobs.job import ChunkResult, Workers
     from conformance.models.arrays import Array
 
-RECORD_FORMAT = 2
+RECORD_FORMAT = 3
 """Version of a folder with recorded values."""
 
 MAX_RECORD_BYTES = 2**28
@@ -92,6 +93,13 @@ class StoredValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: Blob
 
 
+class OtherValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An output that is a sequence or a map: the name of its type in Python, and its digest."""
+
+    type: str
+    digest: str
+
+
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file `record.json`: what was recorded on a subject, apart from the elements."""
 
@@ -104,6 +112,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remark: str
     refused: dict[str, str]
     hidden: list[str]
+    others: dict[str, OtherValue]
     model: Blob
     values: list[StoredValue]
 
@@ -315,6 +324,10 @@ def write_recording(folder: Path, key: RecordingKey, recording: Recording) -> No
                 recorded.remark,
                 recorded.refused,
                 [name for name, way in recorded.ways.items() if way is Exposure.HIDDEN],
+                {
+                    name: OtherValue(type(value).__name__, value_digest_of(value))
+                    for name, value in recorded.others.items()
+                },
                 Blob(write_blob(partial / _BLOBS, model), len(model)),
                 [
                     _write_value(partial / _BLOBS, name, array, recorded.ways[name])
@@ -357,6 +370,8 @@ def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, di
             raise MalformedError("it belongs to another subject or to other inputs")
         model = onnx.ModelProto.FromString(bytes(_open_blob(folder, record.model)))
         ways = {value.name: value.way for value in record.values} | dict.fromkeys(record.hidden, Exposure.HIDDEN)
+        others = {name: placeholder_for_type(each.type, each.digest) for name, each in record.others.items()}
+        ways |= dict.fromkeys(others, Exposure.OUTPUT)
         constants = initializer_arrays_in(model.graph, data_folder)
         values = StoredValues(folder, {value.name: value for value in record.values}, constants)
         return Recording(
@@ -364,10 +379,11 @@ def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, di
             RecordedValues(
                 values,
                 dict.fromkeys(constants, Exposure.CONSTANT) | ways,
-                [values[value.name] for value in model.graph.output],
+                [others[value.name] if value.name in others else values[value.name] for value in model.graph.output],
                 record.runs,
                 record.remark,
                 record.refused,
+                others,
             ),
             record.is_repeatable,
             record.repeats_when_prepared_again,

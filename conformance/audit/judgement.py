@@ -12,6 +12,7 @@ import numpy as np
 from conformance.audit.operands import operand_texts
 from conformance.audit.propagation import relative_error
 from conformance.audit.sampling import Sample, take_sample
+from conformance.audit.sequences import element_count, enclose_with_maps, is_admissible_sequence
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.distances import are_comparable, find_distances
 from conformance.graphs.exposure import Exposure
@@ -20,7 +21,7 @@ from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import tensor_elements
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.enclosures.linear import FLOAT
-from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
+from conformance.reference.node_enclosures import NodeScope, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW
@@ -256,7 +257,7 @@ class Judgement:
             sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
             part = Sample(node, tensors, outputs) if sample is None else sample
             with np.errstate(all="ignore"):
-                expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
+                expected = enclose_with_maps(self._scope, part.node, known if sample is None else sample.operands)
         except Unsupported as reason:
             result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
             return result
@@ -275,6 +276,8 @@ class Judgement:
                     tensor = _rounded_to(outputs[name].dtype, tensor)  # noqa: PLW2901
                 _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
             else:
+                if name in recorded.others and isinstance(tensor, list):
+                    _compare_sequence(name, tensor, recorded.others[name], result)
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
                 if tensor is not None and not isinstance(tensor, list) and not result.type:
@@ -353,6 +356,19 @@ def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
         elif attribute.name in ("value_int", "value_ints"):
             value = attribute.i if attribute.name == "value_int" else list(attribute.ints)
             recorded.values[node.output[0]] = np.asarray(value, np.int64)
+
+
+def _compare_sequence(name: str, expected: list[Any], actual: Any, result: JudgedNode) -> None:
+    """Compare an output that is a sequence, and record the result."""
+    count = element_count(expected)
+    result.elements += count
+    result.all_elements += count
+    is_admissible = is_admissible_sequence(actual, expected)
+    if is_admissible is None:
+        result.undetermined += count
+    elif not is_admissible:
+        result.verdict, result.share = NodeVerdict.WRONG, math.inf
+        result.reason = f"{name} has other elements than {len(expected)} tensors or maps that the page states"
 
 
 def _compare(
@@ -464,7 +480,8 @@ def _mark_hidden(judged: list[JudgedNode], nodes: Sequence[onnx.NodeProto], reco
         result.segment = tuple(members)
         for number in members:
             covering.setdefault(number, []).append(result)
-    known = {result.number: any(name in recorded.values for name in nodes[result.number].output) for result in judged}
+    obtained = {*recorded.values, *recorded.others}
+    known = {result.number: not obtained.isdisjoint(nodes[result.number].output) for result in judged}
     for result in judged:
         if known[result.number] or result.verdict is NodeVerdict.NOT_JUDGED:
             continue

@@ -302,7 +302,7 @@ def _confirm_wrong_nodes(nodes: list[JudgedNode], confirmation: _Confirmation) -
     """
     used: dict[int, Mapping[str, Array]] = {}
     for position, suspect in enumerate(nodes):
-        if not _fault_rank(suspect):
+        if not _fault_rank(suspect) or confirmation.has_other_outputs(suspect.number):
             continue
         is_fused = confirmation.is_better_alone(suspect)
         if not (is_fused or confirmation.is_needed(suspect.number)):
@@ -428,6 +428,10 @@ class _Confirmation:
         values = self.recorded.values
         constants = [name for name, way in self.recorded.ways.items() if way is Exposure.CONSTANT]
         return frozenset(name for name in constants if type_name(values[name].dtype) in NARROW)
+
+    def has_other_outputs(self, number: int) -> bool:
+        """Return whether a node has an output that is a sequence or a map, which is exact on any operands."""
+        return not self.recorded.others.keys().isdisjoint(self.model.graph.node[number].output)
 
     def is_needed(self, number: int) -> bool:
         """Return whether a node may have had other operands than the exposed ones."""

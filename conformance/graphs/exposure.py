@@ -81,11 +81,14 @@ class RecordedValues:
 
     values: MutableMapping[str, Array]
     ways: dict[str, Exposure]
-    outputs: list[Array]
+    outputs: list[Any]
     runs: int = 1
     remark: str = ""
     refused: dict[str, str] = field(default_factory=dict)
     """Messages of the subject for nodes that it does not run as a model of their own, by the node's first output."""
+
+    others: dict[str, Any] = field(default_factory=dict)
+    """The outputs of the original model that are sequences or maps, by name; some are known by their digest only."""
 
 
 def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, times: int = 1) -> list[list[Any]]:
@@ -139,7 +142,7 @@ def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
 
 def _is_identical(first: Any, second: Any) -> bool:
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
-        return type(first).__name__ == type(second).__name__ and _digest(first) == _digest(second)
+        return type(first).__name__ == type(second).__name__ and value_digest_of(first) == value_digest_of(second)
     if first.dtype != second.dtype or first.shape != second.shape:
         return False
     same = first == second
@@ -148,7 +151,8 @@ def _is_identical(first: Any, second: Any) -> bool:
     return bool(np.all(same))
 
 
-def _digest(value: Any) -> str:
+def value_digest_of(value: Any) -> str:
+    """Return the digest of a sequence or map, or of an object that stands for it."""
     return str(value.digest) if hasattr(value, "digest") else value_digest(value)
 
 
@@ -171,7 +175,7 @@ def record_values(
     backend: Any,
     model: onnx.ModelProto,
     inputs: Sequence[Array],
-    outputs: Sequence[Array],
+    outputs: Sequence[Any],
     progress: Callable[[str], None] = lambda _: None,
     *,
     is_stable: bool = True,
@@ -201,6 +205,8 @@ def record_values(
     for value, array in zip(model.graph.output, outputs, strict=True):
         if isinstance(array, np.ndarray):
             recorded.values[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
+        else:
+            recorded.others[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
     names = exposable_values(model)
     if not names:
         return recorded

@@ -375,3 +375,13 @@ def test_output_of_another_type_has_the_reason_in_json(tmp_path: Path) -> None:
     wrong = [node for node in as_json(model, [result], [], 0)["audits"][0]["nodes"] if node["verdict"] == "wrong"]
     assert wrong
     assert all("float64" in (node["reason"] or "") for node in wrong)
+
+
+def test_topk_with_nan_may_return_either_of_two_subnormal_neighbours(tmp_path: Path) -> None:
+    inputs = {"X": np.array([1, 0, NAN, -5e-324], np.float64)}
+    nodes = [helper.make_node("TopK", ["X", "K"], ["V", "I"], axis=0)]
+    outputs = {"V": TensorProto.DOUBLE, "I": TensorProto.INT64}
+    model = write(tmp_path / "m.onnx", nodes, inputs, outputs, {"K": np.array([3])})
+    for selected in ([np.nan, 1, 0], [1, 0, -5e-324]):
+        backend = Changed(lambda found, values=selected: [np.array(values), found[1]])
+        assert [node.verdict for node in audit(model, inputs, backend).nodes] == [NodeVerdict.UNSPECIFIED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from conformance.audit.job import AuditWorkers
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.session import audit_subject
 from conformance.blame.comparison import Computation
@@ -17,8 +19,11 @@ from conformance.graphs.exposure import are_identical
 from conformance.graphs.inputs import make_inputs
 from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits
+from conformance.isolation.protocol import placeholder_for_type
 from conformance.isolation.start_subjects import started_subjects
+from conformance.jobs.process_pool import create_workers
 from conformance.subjects.harness import value_digest
+from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -91,7 +96,7 @@ def test_difference_of_two_sequences_has_its_kind() -> None:
 @pytest.mark.programs
 @pytest.mark.parametrize(
     ("make", "judged"),
-    [(split_to_sequence, ["correct", "not judged"]), (classifier, ["correct", "not judged", "not judged"])],
+    [(split_to_sequence, ["correct", "correct"]), (classifier, ["correct", "correct", "correct"])],
 )
 @pytest.mark.parametrize("is_isolated", [True, False])
 def test_audit_of_outputs_that_are_not_tensors_is_deterministic(
@@ -105,3 +110,70 @@ def test_audit_of_outputs_that_are_not_tensors_is_deterministic(
         result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
     assert (result.is_repeatable, result.repeats_when_prepared_again, result.failure) == (True, True, "")
     assert [node.verdict for node in result.nodes] == list(map(NodeVerdict, judged))
+
+
+def change_last(outputs: list[Any]) -> list[Any]:
+    """Return outputs of which the last element of the last sequence is another one."""
+    *before, last = outputs
+    changed = {**last[-1], 2: 0.125} if isinstance(last[-1], dict) else last[-1] + np.float32(1)
+    return [*before, [*last[:-1], changed]]
+
+
+class Computes:
+    """A backend that computes sequences and maps with NumPy, or as a change of the outputs has them.
+
+    Args:
+        change: the change; it is applied to every run.
+        shows_elements: whether outputs are returned, and not only their digests.
+    """
+
+    def __init__(self, change: Any = list, *, shows_elements: bool = True) -> None:
+        self.change, self.shows_elements = change, shows_elements
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        names = [value.name for value in model.graph.output]
+
+        def run(inputs: list[Any]) -> list[Any]:
+            n = -inputs[0]
+            values = {"n": n, "s": [*np.split(n, len(n))], "z": [{k: float(x) for k, x in enumerate(row)} for row in n]}
+            own = self.change([values[names[0]]])
+            own = own if self.shows_elements else [placeholder_for_type("list", value_digest(own[0]))]
+            return [*own, *(values[name] for name in names[1:])]
+
+        return SimpleNamespace(run=run)
+
+
+def zip_map() -> onnx.ModelProto:
+    ml = "ai.onnx.ml"
+    nodes = [
+        helper.make_node("Neg", ["x"], ["n"]),
+        helper.make_node("ZipMap", ["n"], ["z"], classlabels_int64s=[0, 1, 2], domain=ml),
+    ]
+    model = classifier()
+    del model.graph.node[:], model.graph.output[0]
+    model.graph.node.extend(nodes)
+    return model
+
+
+@pytest.mark.parametrize("make", [split_to_sequence, zip_map])
+@pytest.mark.parametrize("shows_elements", [True, False])
+@pytest.mark.parametrize(("change", "verdict"), [(list, NodeVerdict.CORRECT), (change_last, NodeVerdict.WRONG)])
+def test_sequence_or_map_with_another_element_is_wrong(
+    tmp_path: Path, make: Any, change: Any, verdict: NodeVerdict, *, shows_elements: bool
+) -> None:
+    onnx.save(make(), tmp_path / "m.onnx")
+    model = LoadedModel.read(tmp_path / "m.onnx")
+    subject = Subject("computes", "1", Computes(change, shows_elements=shows_elements))
+    result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, verdict]
+    assert result.nodes[1].elements == 12
+
+
+def test_recording_keeps_the_digest_of_a_sequence(tmp_path: Path) -> None:
+    onnx.save(split_to_sequence(), tmp_path / "m.onnx")
+    model = LoadedModel.read(tmp_path / "m.onnx")
+    subject, inputs = Subject("computes", "1", Computes(change_last)), make_inputs(model.original.graph, {}, 0)
+    workers = AuditWorkers(create_workers(1, None, lambda _: None), tmp_path / "state")
+    for _ in range(2):  # the second audit reads the recording
+        result = audit_subject(model, subject, inputs, workers=workers)
+        assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.WRONG]

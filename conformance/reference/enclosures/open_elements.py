@@ -116,10 +116,9 @@ def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> E
     first = np.where(places < 0, np.nan, np.take_along_axis(ordered, np.maximum(places, 0), -1))
     low, high = np.fmin(last, first), np.fmax(last, first)
     with np.errstate(all="ignore"):
-        half = np.where((low == high) | np.isnan(low), 0.0, (high - low) / 2 * (1 + 2.0**-50))
-        middle = np.where(np.isfinite(half), low + half, low)
+        width = np.where((low == high) | np.isnan(low), 0.0, high - low)  # half of it could underflow
     is_open = (last != first) & ~(np.isnan(last) & np.isnan(first))
-    value, error, mask = (np.moveaxis(np.asarray(part), -1, axis) for part in (middle, half, is_open))
+    value, error, mask = (np.moveaxis(np.asarray(part), -1, axis) for part in (low, width, is_open))
     return Enclosure(value, error, result.dtype, unspecified=mask)
 
 
