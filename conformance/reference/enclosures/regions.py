@@ -122,7 +122,12 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
         x: the coordinates along each axis, each (N, output sizes).
         errors: the errors of the coordinates.
         taps: the neighbours of a coordinate along an axis and their weights.
+
+    Returns:
+        The samples (N, C, output sizes). A sample at a coordinate that is not finite is open.
     """
+    is_known = np.all([np.isfinite(each) for each in x], axis=0)
+    x = [np.where(is_known, each, 0.0) for each in x]
     value = _interpolate(X.value, x, taps)
     spread = np.zeros_like(value)
     for signs in product((-1, 0, 1), repeat=len(x)):
@@ -131,12 +136,13 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
     magnitudes = _interpolate(X.magnitude, x, taps, magnitudes=True)
     error = spread + _interpolate(X.error, x, taps, magnitudes=True)
     count = taps(np.zeros(1), 4)[1].shape[-1]
-    if count == 1:
-        return Enclosure(value, error, X.dtype)
     if count == 4:  # a polynomial of the distance, whose terms cancel
         error = error + ROUNDINGS_OF_CUBIC * _roundoff(X) * _interpolate(X.magnitude, x, _with_unit_weights(taps))
-    result = X.from_terms(value, magnitudes, np.nan_to_num(error, nan=np.inf), count ** len(x) + 4 * len(x))
-    return replace(result, error=np.where(np.isfinite(magnitudes), result.error, np.inf))
+    result = Enclosure(value, error, X.dtype)
+    if count > 1:
+        result = X.from_terms(value, magnitudes, np.nan_to_num(error, nan=np.inf), count ** len(x) + 4 * len(x))
+        result = replace(result, error=np.where(np.isfinite(magnitudes), result.error, np.inf))
+    return result.leave_open(~is_known[:, np.newaxis])
 
 
 _GRID_MODES: Mapping[str, str] = {"bilinear": "linear", "bicubic": "cubic"}
@@ -155,9 +161,14 @@ def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         x.append((g + 1) / 2 * (size - 1) if is_aligned else ((g + 1) * size - 1) / 2)
         errors.append(2 * u * ((np.abs(g) + 1) * size + 1) + error * size / 2)
     taps = _taps(_GRID_MODES.get(mode, mode), given.get("padding_mode", "zeros"), is_aligned=is_aligned)
-    is_known = np.asarray(np.isfinite(grid.value).all(axis=-1))
-    Y = sample(X, [np.where(is_known, each, 0.0) for each in x], errors, taps)
-    return [Y.leave_open(~is_known[:, np.newaxis])]
+    Y = sample(X, x, errors, taps)
+    if mode not in ("cubic", "bicubic") or given.get("padding_mode") != "border":
+        return [Y]
+    # the page gives the border's value to a place outside; kernels give it to each neighbour outside
+    inside = sample(X, [np.clip(each, 0, size - 1) for each, size in zip(x, X.shape[2:], strict=True)], errors, taps)
+    differs = np.abs(Y.value - inside.value) > Y.error + inside.error
+    is_open = differs if Y.unspecified is None else differs | Y.unspecified
+    return [replace(hull(Y, inside), unspecified=is_open) if is_open.any() else hull(Y, inside)]
 
 
 def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -171,7 +171,7 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> En
     reach = int(np.ceil((2 if given["mode"] == "cubic" else 1) / stretch))
 
     def weigh(x: Array) -> Array:
-        """Return the weights of all elements along the axis for coordinates."""
+        """Return the weights of all elements for coordinates, their magnitudes, and what their roundings relate to."""
         places = np.floor(x).astype(int)[:, np.newaxis] + np.arange(-reach, reach + 2)
         distances = np.abs(x[:, np.newaxis] - places) * stretch
         if given["mode"] == "cubic":
@@ -180,9 +180,10 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> En
             weights = np.maximum(0.0, 1 - distances)
         if given.get("exclude_outside", 0):
             weights = np.where((places >= 0) & (places < size), weights, 0.0)
-        matrix = np.zeros((2, x.size, size))
+        matrix = np.zeros((3, x.size, size))
         clipped = np.clip(places, 0, size - 1)
-        for part, each in zip(matrix, (weights, np.abs(weights)), strict=True):
+        related = weights != 0 if given["mode"] == "cubic" else np.abs(weights)
+        for part, each in zip(matrix, (weights, np.abs(weights), related), strict=True):
             np.add.at(part, (np.arange(x.size)[:, np.newaxis], clipped), each)
         return np.asarray(matrix / weights.sum(axis=1, keepdims=True))
 
@@ -191,19 +192,23 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> En
 
     # a coordinate has a few roundings in float, and a weight as many as its polynomial
     shift = COORDINATE_ROUNDINGS * 2.0**-24 * (np.abs(x) + 1)
-    W, magnitudes = weigh(x)
+    W, magnitudes, related = weigh(x)
     with np.errstate(all="ignore"):
         value, total = combine(W, X.value), combine(magnitudes, X.magnitude)
         moved = [np.abs(combine(weigh(x + sign * shift)[0] - W, X.value)) for sign in (-1, 1)]
-        spread = combine(magnitudes, X.error) + 1.5 * np.maximum(*moved) + WEIGHT_ROUNDINGS * 2.0**-24 * total
+        spread = (
+            combine(magnitudes, X.error)
+            + 1.5 * np.maximum(*moved)
+            + combine(related, X.magnitude) * WEIGHT_ROUNDINGS * 2.0**-24
+        )
         return X.from_terms(value, total, spread, 2 * reach + 2)
 
 
 COORDINATE_ROUNDINGS = 4
 """Roundings of a coordinate, relative to the coordinate plus 1."""
 
-WEIGHT_ROUNDINGS = 8
-"""Roundings of a weight of the triangle or of the cubic kernel, relative to the weights."""
+WEIGHT_ROUNDINGS = 4
+"""Roundings of a weight: relative to a weight of the triangle, or to 1 for the cubic kernel, whose terms cancel."""
 
 
 def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Array]) -> Enclosure:

@@ -63,3 +63,15 @@ def test_mel_weights_are_triangles_over_bins() -> None:
     assert weights.value.max(axis=0).tolist() == [1.0] * 4
     rises = np.diff(np.sign(np.diff(weights.value, axis=0)), axis=0)
     assert (np.abs(rises).sum(axis=0) <= 8).all()
+
+
+def test_dft_of_another_length_than_a_power_of_two_admits_the_chirp_transform() -> None:
+    X = np.random.default_rng(3).standard_normal((1, 17, 1)).astype(np.float32)
+    n = np.arange(17)
+    chirp = np.exp(-1j * np.pi * n**2 / 17).astype(np.complex64)
+    filter_ = np.zeros(64, np.complex64)
+    filter_[:17], filter_[-16:] = chirp.conj(), chirp.conj()[:0:-1]
+    padded = np.zeros(64, np.complex64)
+    padded[:17] = X[0, :, 0] * chirp
+    convolved = np.fft.ifft(np.fft.fft(padded) * np.fft.fft(filter_)).astype(np.complex64)
+    assert admissible_mask(parts(convolved[:17] * chirp)[np.newaxis].astype(np.float32), enclose("DFT", X)).all()
