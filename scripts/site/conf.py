@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -110,10 +110,23 @@ def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n:glob:\n\n{lines}\n```\n"
 
 
-def add_heading_levels(_: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: object) -> None:
-    """Give the captions of the sidebar a level, because Sphinx makes them headings without a level."""
-    name = "furo_navigation_tree"
-    context[name] = context.get(name, "").replace('role="heading"', 'role="heading" aria-level="2"')
+ACCESSIBLE = {
+    'role="heading"': 'role="heading" aria-level="2"',
+    '<aside class="sidebar-drawer"': '<aside aria-label="All pages" class="sidebar-drawer"',
+    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
+"""Parts of the pages of Sphinx and of the theme, with what assistive tools and keyboards need."""
+
+
+def complete_pages(app: Sphinx, _: Exception | None) -> None:
+    """Make every page accessible."""
+    for path in Path(app.outdir).rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for part, accessible in ACCESSIBLE.items():
+            text = text.replace(part, accessible)
+        path.write_text(text, encoding="utf-8")
 
 
 def add_first_page(app: Sphinx, _: Exception | None) -> None:
@@ -124,5 +137,5 @@ def add_first_page(app: Sphinx, _: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Connect the functions to the events of Sphinx."""
     app.connect("source-read", add_contents)
-    app.connect("html-page-context", add_heading_levels, priority=900)  # after the theme
+    app.connect("build-finished", complete_pages)
     app.connect("build-finished", add_first_page)

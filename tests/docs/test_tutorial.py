@@ -13,15 +13,16 @@ from repository import ROOT
 PATH = DOCS / "tutorial.md"
 PAGE = read_page(PATH)
 TEXT = PATH.read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 INSTALL = "pip install ."
 MAX_PICTURE_BYTES = 300_000
 
 _FENCE = re.compile(r"^```sh\n(?P<commands>.*?)^```(?:\n\n```text\n(?P<output>.*?)^```)?$", re.MULTILINE | re.DOTALL)
 
 
-def shown_outputs() -> list[tuple[int, str]]:
-    """Return, for each fence of commands, the number of commands and the output that the page shows."""
-    return [(len(match["commands"].splitlines()), match["output"] or "") for match in _FENCE.finditer(TEXT)]
+def shown_outputs(text: str) -> list[tuple[list[str], str]]:
+    """Return, for each fence of commands, the commands and the output that the page shows."""
+    return [(match["commands"].splitlines(), match["output"] or "") for match in _FENCE.finditer(text)]
 
 
 def comparable(text: str) -> str:
@@ -37,10 +38,15 @@ def pattern(shown: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory):
+def part(tmp_path_factory):
+    """Return a corpus with the cases of Momentum."""
+    return write_part(tmp_path_factory.mktemp("part"), lambda _, name: "momentum" in name and "expanded" not in name)
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory, part):
     """The output of each command, after all of them ran with their exit statuses on the cases of Momentum."""
     folder = tmp_path_factory.mktemp("tutorial")
-    part = write_part(tmp_path_factory.mktemp("part"), lambda _, name: "momentum" in name and "expanded" not in name)
     for path, text in PAGE.files.items():
         (folder / path).write_text(text, encoding="utf-8")
     outputs = []
@@ -68,8 +74,20 @@ def test_tutorial_links_to_the_how_to_guides():
 @pytest.mark.programs
 def test_commands_of_the_tutorial_print_exactly_what_the_page_shows(outputs):
     rest = iter(outputs)
-    for count, shown in shown_outputs():
-        printed = comparable("".join(next(rest) for _ in range(count))) + "\n"
-        expected = comparable(shown)
-        assert re.fullmatch(pattern(expected), printed if expected else "\n"), f"{printed}\n{expected}"
+    for commands, shown in shown_outputs(TEXT):
+        assert_shown("".join(next(rest) for _ in commands), shown)
     assert list(rest) == []
+
+
+@pytest.mark.programs
+def test_command_of_the_readme_prints_exactly_what_it_shows(tmp_path, part):
+    commands, shown = next(pair for pair in shown_outputs(README) if pair[1])
+    (command,) = (re.sub(r"\s+# exits \d$", "", each) for each in commands if each.startswith("onnx-conformance "))
+    assert_shown(run_command(f"{command} --data {part}", tmp_path).stdout, shown)
+
+
+def assert_shown(output: str, shown: str) -> None:
+    """Check that an output is the one that a page shows; a page that shows nothing has a command without output."""
+    printed = comparable(output) + "\n"
+    expected = comparable(shown)
+    assert re.fullmatch(pattern(expected), printed if expected else "\n"), f"{printed}\n{expected}"
