@@ -175,6 +175,24 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda row: f"computes with one value as {' and '.join(row['operands'])}, T = {row['T']}, in {row['types']}",
         lambda operator, _: (operator.step, "operands", "results"),
     ),
+    "after_empty": FamilyText(
+        ("tensors", "types"),
+        lambda row: f"updates small tensors after empty ones in one node ({row['tensors']}, {row['types']})",
+        lambda *_: ("several_tensors", "elementwise"),
+    ),
+    "repeated": FamilyText(
+        ("operand", "tensor", "types"),
+        lambda row: f"updates two tensors with one value as {row['operand']} ({row['tensor']} tensor, {row['types']})",
+        lambda *_: ("several_tensors", "operands", "pure"),
+    ),
+    "names": FamilyText(
+        ("names", "scope", "types"),
+        lambda row: (
+            f"takes its own operands if the names of values are of the kind {row['names'].replace('_', ' ')}"
+            f" ({row['tensors']} tensor, scope {row['scope']}, {row['types']})"
+        ),
+        lambda operator, _: ("value_names", operator.step),
+    ),
     "fed_defaults": FamilyText(
         ("fed", "types"),
         lambda row: f"computes with the fed value of {row['fed'].replace('_', ' ')} instead of its initializer",

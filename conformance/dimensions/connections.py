@@ -292,6 +292,18 @@ ALIASES: Mapping[str, Callable[[str, str, Array, TensorEncoding], GraphPart]] = 
 }
 """Builders of nodes that give a value a second name, by level. A runtime may store both names in the same memory."""
 
+
+def _after_empty_names(name: str, array: Array, _: TensorEncoding) -> OperandSource:
+    """Return a source that computes the operand by a Dropout whose last inputs and last output have empty names."""
+    given = f"{name}_given"
+    return OperandSource({given: array}, before=GraphPart([helper.make_node("Dropout", [given, "", ""], [name, ""])]))
+
+
+OMITTING_SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
+    "trailing_empty": _after_empty_names
+}
+"""Builders of sources of floating-point operands with omitted inputs and outputs, by level. They need opset 12."""
+
 SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
     "input": _input,
     "initializer": _initializer,

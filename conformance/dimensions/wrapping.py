@@ -13,6 +13,7 @@ from conformance.dimensions.connections import (
     ALIAS_SOURCES,
     CONDITION_INPUT,
     CONSUMERS,
+    OMITTING_SOURCES,
     SOURCES,
     TENSOR_ENCODINGS,
     Fragment,
@@ -53,7 +54,8 @@ class Context:
 
     Attributes:
         scope: the enclosing scope, a key of `SCOPES` or `SEARCH_SCOPES`.
-        sources: the operand source, a key of `SOURCES` or `ALIAS_SOURCES`, by the operand's name. Default: `input`.
+        sources: the operand source by the operand's name: a key of `SOURCES`, `ALIAS_SOURCES` or `OMITTING_SOURCES`.
+            The default is `input`.
         consumers: the result consumer, a key of `CONSUMERS`, by the result's name. The default is `output`.
         shared: names of operands that another node also reads.
         stored: how constants are stored, a key of `TENSOR_ENCODINGS`.
@@ -122,7 +124,7 @@ def build_in_context(
 
 def _operand_sources(operands: Mapping[str, Array], context: Context) -> dict[str, OperandSource]:
     """Return the graph inputs, initializers and nodes that provide each operand, by the operand's name."""
-    stored, sources = TENSOR_ENCODINGS[context.stored], {**SOURCES, **ALIAS_SOURCES}
+    stored, sources = TENSOR_ENCODINGS[context.stored], {**SOURCES, **ALIAS_SOURCES, **OMITTING_SOURCES}
     return {name: sources[context.sources.get(name, "input")](name, array, stored) for name, array in operands.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from conformance.errors import ConformanceError, ModelError
 from conformance.files.atomic_write import read_input
 from conformance.models.arrays import array_of, check_shape
 from conformance.models.graphs import (
+    all_graphs,
     all_nodes,
     all_tensors,
     called_name,
@@ -76,9 +78,13 @@ def _named_domains(model: onnx.ModelProto) -> Iterator[onnx.OperatorSetIdProto |
 def find_unchecked_faults(model: onnx.ModelProto) -> Iterator[str]:
     """Yield descriptions of faults that onnx's checker does not detect.
 
-    The faults are: a function output that no node computes, a call with too many outputs, and a tensor whose number of
-    elements does not match its shape. Example: `tensor W: the number of elements does not match the shape`.
+    The faults are: a function output that no node computes, a call with too many outputs, several declarations of one
+    value, and a tensor whose number of elements does not match its shape. Example: `tensor W: the number of elements
+    does not match the shape`.
     """
+    for holder in (*all_graphs(model), *model.functions):
+        names = Counter(value.name for value in holder.value_info)
+        yield from (f"value_info has {count} entries of {name}" for name, count in names.items() if count > 1)
     for function in model.functions:
         given = {*function.input, *(name for node in function.node for name in node.output)}
         yield from (

@@ -12,7 +12,7 @@ import numpy as np
 from ml_dtypes import finfo
 
 from conformance.models.types import softmax_default_axis
-from conformance.mutants.wrappers import named, replace_outputs, set_attributes
+from conformance.mutants.wrappers import named, replace_inputs, replace_outputs, set_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,6 +165,22 @@ def prefer_tie(function: Callable[[Array], Array]) -> KernelWrapper:
         return [restore_reduced_axis(node, index.astype(np.int64), axis)]
 
     return replace_outputs(answer)
+
+
+@named("inputs_of_last_index")
+def change_inputs_of_last_index(function: Callable[[Array], Array], kinds: str) -> KernelWrapper:
+    """Replace the input of nodes with `select_last_index` by the result of `function`.
+
+    Args:
+        function: function of the input.
+        kinds: the NumPy kinds of the inputs to replace.
+    """
+
+    def change(node: Node, inputs: list[Array]) -> list[Array]:
+        is_changed = node.attributes.get("select_last_index", 0) and inputs[0].dtype.kind in kinds
+        return [function(inputs[0])] if is_changed else inputs
+
+    return replace_inputs(change)
 
 
 @named("mirrored_last_index", replace_outputs)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import finfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,14 @@ def flushed(x: Any) -> Any:
     """Replace subnormals by zeros of the same sign."""
     x = np.asarray(x)
     return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
+
+
+def below_minus_zero(x: Any) -> Any:
+    """Replace -0 by the largest negative subnormal; integers are returned unchanged."""
+    if x.dtype.kind in "iu":
+        return x
+    limits = finfo(x.dtype)  # type: ignore[no-untyped-call]
+    return np.where((x == 0) & np.signbit(x), -limits.smallest_subnormal, x).astype(x.dtype)
 
 
 def dropping_nan(x: Any) -> Any:

@@ -243,6 +243,32 @@ def _share_operands_by_x(tensors: list[list[Array]]) -> list[list[Array]]:
     return [seen.setdefault(tensor[0].tobytes(), tensor) if tensor[0].size else tensor for tensor in tensors]
 
 
+@named("shared_operand")
+def change_shared_operand(operand: str, is_updated: bool) -> KernelWrapper:
+    """Change an operand that is passed for several tensors, except for the first of them.
+
+    Args:
+        operand: the group of the operand: X, G, V or H.
+        is_updated: whether the operand is replaced by its new value, as if it was updated in place; otherwise by zeros.
+    """
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            own, count = TRAINING_OPTIMIZERS[node.op_type], len(operands_by_tensor(node, inputs))
+            start = 2 + own.operands.index(operand) * count
+            names, changed = node.inputs[start : start + count], list(inputs)
+            outputs = kernel(node, inputs)
+            for place, name in enumerate(names):
+                if (first := names.index(name)) < place:
+                    result = own.results.index(f"{operand}_new") * count + first if is_updated else None
+                    changed[start + place] = np.zeros_like(inputs[start]) if result is None else outputs[result]
+            return kernel(node, changed)
+
+        return run
+
+    return wrap_kernel
+
+
 # Elements of a tensor
 
 

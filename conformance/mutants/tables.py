@@ -27,7 +27,7 @@ These keys of a mutant are optional:
     defaults.epsilon = 0.0                  # values of attributes that the model does not set
     arithmetic.rounding = "half"            # or arithmetic.computing = "float32", or arithmetic.promotes = true
     wrappers = [{ name = "each_output", function = "half" }]    # kernel wrappers, the outermost first
-    each.size = [8, 16]                     # a mutant for each value; `{size}` is replaced in id, text and wrappers
+    each.size = [8, 16]                     # a mutant for each value; `{size}` is replaced in texts and wrappers
 
 `conformance.mutants.wrappers.WRAPPERS` has the wrappers. The other keys of a wrapper's table are its arguments:
 `scalar` is R or T, and `function` is a function. A function is the name of a function in
@@ -60,7 +60,19 @@ if TYPE_CHECKING:
     from conformance.mutants.mutant import KernelWrapper
     from conformance.reference.numbers.number_system import NumberSystem
 
-FILES = ("adam", "momentum", "adagrad", "argmax", "numerics", "layout", "sizes", "buffers", "context", "monotone")
+FILES = (
+    "adam",
+    "momentum",
+    "adagrad",
+    "argmax",
+    "numerics",
+    "layout",
+    "sizes",
+    "buffers",
+    "context",
+    "names",
+    "monotone",
+)
 """Names of the catalogue's files. The mutants of an operator are in this order in the catalogue."""
 
 
@@ -151,8 +163,8 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
     rows = [dict(zip(table.each, values, strict=True)) for values in zip(*table.each.values(), strict=True)]
     for row in rows or [{}]:
         names = {**row, "operator": prefix}
-        id, text, clause, wrappers = (
-            _fill(part, names) for part in (table.id, table.text, table.clause, table.wrappers)
+        id, text, clause, wrappers, rewrite = (
+            _fill(part, names) for part in (table.id, table.text, table.clause, table.wrappers, table.rewrite)
         )
         yield Mutant(
             id if "." in id else f"{prefix}.{id}",
@@ -169,7 +181,7 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
             is_direct=table.is_direct,
             by_position=table.by_position,
             last_reader_of=table.last_reader_of,
-            rewrite=MODEL_REWRITES[table.rewrite] if table.rewrite else None,
+            rewrite=MODEL_REWRITES[rewrite] if rewrite else None,
         )
 
 

@@ -8,13 +8,17 @@ changes inputs, outputs or attributes, or keeps state between runs. The modules 
 from __future__ import annotations
 
 import dataclasses
+import re
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from onnx import helper, numpy_helper
 
-from conformance.models.graphs import all_nodes, is_operator, onnx_op_type
+from conformance.models.graphs import all_nodes, is_operator, iter_nodes, onnx_op_type
 from conformance.models.inputs import dense_array
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -194,10 +198,60 @@ def _ignore_fed_defaults(model: onnx.ModelProto, _: str) -> None:
             node.input[:] = [copy.name if name == tensor.name else name for name in node.input]
 
 
+def _confuse_names(function: Change) -> ModelRewrite:
+    """Return a rewrite that confuses the values for whose names `function` returns the same text with the first one."""
+
+    def rewrite(model: onnx.ModelProto, _: str) -> None:
+        first: dict[str, str] = {}
+        for name in (*(value.name for value in model.graph.input), *(t.name for t in model.graph.initializer)):
+            first.setdefault(function(name), name)
+        for node in iter_nodes(model.graph):
+            node.input[:] = [first.get(function(name), name) for name in node.input]
+            for name in node.output:
+                first.setdefault(function(name), name)
+
+    return rewrite
+
+
+def _ignore_attributes_with_names_of_values(model: onnx.ModelProto, op_type: str) -> None:
+    """Remove the attributes of nodes that have the name of a value."""
+    names = {name for node in all_nodes(model) for name in (*node.input, *node.output)}
+    for node in all_nodes(model):
+        kept = [attribute for attribute in node.attribute if attribute.name not in names]
+        if onnx_op_type(node) == op_type:
+            del node.attribute[:]
+            node.attribute.extend(kept)
+
+
+def _take_operands_by_name(model: onnx.ModelProto, op_type: str) -> None:
+    """Sort the inputs of nodes whose inputs have the names that the specification gives to them, in another order."""
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    for node in all_nodes(model):
+        count = (len(node.input) - 2) // len(optimizer.operands)
+        numbers = map(str, range(1, count + 1)) if count > 1 else [""]
+        expected = ["R", "T", *map("".join, product(optimizer.operands, numbers))]
+        if onnx_op_type(node) == op_type and sorted(node.input) == sorted(expected):
+            node.input[:] = expected
+
+
+def _refuse_trailing_empty_names(model: onnx.ModelProto, _: str) -> None:
+    if any("" in (*node.input[-1:], *node.output[-1:]) for node in all_nodes(model)):
+        raise ValueError("a node has an empty name at the end")
+
+
 MODEL_REWRITES: Mapping[str, ModelRewrite] = {
     "forget_sparse_elements": _forget_sparse_elements,
     "pack_sparse_elements": _pack_sparse_elements,
     "share_attributes_by_node_name": _share_attributes_by_node_name,
     "ignore_fed_defaults": _ignore_fed_defaults,
+    **{
+        f"cut_names_at_{word}": _confuse_names(partial(re.sub, f"{re.escape(character)}.*", ""))
+        for word, character in {"colon": ":", "slash": "/", "dot": ".", "space": " "}.items()
+    },
+    "ignore_case_of_names": _confuse_names(str.lower),
+    "cut_long_names": _confuse_names(lambda name: name[:256]),
+    "ignore_attributes_with_names_of_values": _ignore_attributes_with_names_of_values,
+    "take_operands_by_name": _take_operands_by_name,
+    "refuse_trailing_empty_names": _refuse_trailing_empty_names,
 }
 """Functions that modify a model, by the name in TOML files. They define faults of loading a model."""

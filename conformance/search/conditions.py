@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.dimensions.names import PLAIN_NAMES
 from conformance.dimensions.training import USUAL_ATTRIBUTES
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.drawn_example import AnyExample, DrawnExample
 from conformance.search.example import ARGMAX, DEFAULT_OPSET, Example
-from conformance.search.interface import PLAIN_NAMES
 from conformance.search.shrinking import keep_tensors, slice_tensor
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from onnx import helper
 
 from conformance.dimensions.argmax import argmax_fragment
 from conformance.dimensions.connections import Fragment
+from conformance.dimensions.names import PLAIN_NAMES, rename_values_of
 from conformance.dimensions.training import tensor_names
 from conformance.dimensions.wrapping import BuiltModel, Context, build_in_context
 from conformance.models.arrays import type_name
@@ -23,7 +24,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import add_distractor
 from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
-from conformance.search.interface import PLAIN_NAMES, open_declared_sizes, rename_values_of
+from conformance.search.interface import open_declared_sizes
 from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:

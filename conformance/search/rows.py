@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.dimensions.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, TENSOR_ENCODINGS
 from conformance.dimensions.covering_array import Declaration, LevelCombination, covered_interactions
+from conformance.dimensions.names import NAME_KINDS, PLAIN_NAMES
 from conformance.dimensions.scopes import SCOPES, SEARCH_SCOPES
 from conformance.dimensions.training import READ_BY_ANOTHER, placed_declaration
 from conformance.dimensions.wrapping import IMPORT_LEVELS, Context
@@ -29,7 +30,6 @@ from conformance.search.distributions import (
     spread_choice,
 )
 from conformance.search.example import ARGMAX, AXIS_RELATIONS, CHAIN_OPERATORS
-from conformance.search.interface import NAME_KINDS, PLAIN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ An example of the sweep takes about twenty times as long as another example.
 """
 AFTER_EMPTY = "after_empty"
 """Level of the optimized tensors: empty tensors, then tensors whose size is at most their position, then another."""
-NAME_LEVELS = (PLAIN_NAMES,) * 3 + tuple(NAME_KINDS)
+NAME_LEVELS = (PLAIN_NAMES,) * len(NAME_KINDS) + tuple(NAME_KINDS)
 RESIZED_LEVELS = ("no",) * 4 + ("yes",)
 """Whether the runs of an example have different shapes."""
 RANKS = tuple(map(str, range(MAX_RANK + 1)))

@@ -1,10 +1,10 @@
-"""Cases of ArgMax, in one module for each topic: attributes, values, sizes, loaded models, and enclosing scopes."""
+"""Cases of ArgMax, in one module for each topic: attributes, values, sizes, loaded models, scopes, and families."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators.argmax import attributes, placed, preparation, sizes, values
+from generators.argmax import attributes, families, placed, preparation, sizes, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,3 +19,4 @@ def cases() -> Iterator[Case]:
     yield from preparation.cases()
     yield from sizes.cases()
     yield from placed.cases()
+    yield from families.cases()

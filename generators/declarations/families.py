@@ -34,6 +34,24 @@ from generators.declarations.numbers import (
     readers_declaration,
     shared_declaration,
 )
+from generators.declarations.operands import (
+    after_empty_declaration,
+    build_after_empty,
+    build_names,
+    build_repeated,
+    names_declaration,
+    repeated_declaration,
+)
+from generators.declarations.ranking import (
+    argmax_names_declaration,
+    build_argmax_names,
+    build_integers,
+    build_narrow_ties,
+    build_zeros,
+    integers_declaration,
+    narrow_ties_declaration,
+    zeros_declaration,
+)
 from generators.declarations.sizes import long_types_declaration
 
 if TYPE_CHECKING:
@@ -174,16 +192,28 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "aliases": Family(aliases_declaration, build_aliases),
     "shared": Family(shared_declaration, build_shared),
     "fed_defaults": Family(fed_defaults_declaration, build_fed_defaults),
+    "after_empty": Family(after_empty_declaration, build_after_empty),
+    "repeated": Family(repeated_declaration, build_repeated),
+    "names": Family(names_declaration, build_names),
 }
 """Families of each training optimizer, by tag. Their cases also have a tag `factor=level` for each factor."""
 
 PAIRWISE = "pairwise"
 """Tag of the family that is declared here but built by a generator."""
 
+RANKING_FAMILIES: Mapping[str, tuple[Declaration, Callable[[str, Row], BuiltModel]]] = {
+    "integers": (integers_declaration(), build_integers),
+    "zeros": (zeros_declaration(), build_zeros),
+    "narrow_ties": (narrow_ties_declaration(), build_narrow_ties),
+    "names": (argmax_names_declaration(), build_argmax_names),
+}
+"""Declarations of ArgMax's families with builders of models and data, by tag."""
+
 ARGMAX_FAMILIES: Mapping[str, Declaration] = {
     "placed": argmax_placed_declaration(),
     "long_types": long_types_declaration(),
     "close": argmax_close_declaration(),
+    **{name: declaration for name, (declaration, _) in RANKING_FAMILIES.items()},
 }
 """Declarations of ArgMax's families, by tag. Their cases also have a tag `factor=level` for each factor."""
 

@@ -383,7 +383,7 @@ def build_numbers(op_type: str, name: str, row: Row) -> BuiltModel:
         }
         for T in UPDATE_COUNTS[row["T"]]
     ]
-    return _build(op_type, name, attributes, operands)
+    return build_node(op_type, name, attributes, operands)
 
 
 def build_extreme(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -391,8 +391,10 @@ def build_extreme(op_type: str, name: str, row: Row) -> BuiltModel:
     own, _ = TYPES[row["types"]]
     extreme, scalar = EXTREME_VALUES[row["extreme"]], row["scalar"]
     attributes = {**USUAL_ATTRIBUTES[op_type], **({scalar: extreme} if scalar != "R" else {})}
-    scalars = _scalars(extreme if scalar == "R" else RATE, EXTREME_COUNTS[row["T"]], own)
-    return _build(op_type, name, attributes, [{**scalars, **_tensors(op_type, name, own, [(ELEMENT_COUNT,)])}])
+    scalars = scalar_operands(extreme if scalar == "R" else RATE, EXTREME_COUNTS[row["T"]], own)
+    return build_node(
+        op_type, name, attributes, [{**scalars, **tensor_operands(op_type, name, own, [(ELEMENT_COUNT,)])}]
+    )
 
 
 def build_many_tensors(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -400,8 +402,8 @@ def build_many_tensors(op_type: str, name: str, row: Row) -> BuiltModel:
     own, _ = TYPES[row["types"]]
     shapes = TENSOR_SHAPES[row["shapes"]]
     chosen = [shapes[place % len(shapes)] for place in range(TENSOR_COUNTS[row["tensors"]])]
-    operands = {**_scalars(RATE, usual_count(op_type, own), own), **_tensors(op_type, name, own, chosen)}
-    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands])
+    operands = {**scalar_operands(RATE, usual_count(op_type, own), own), **tensor_operands(op_type, name, own, chosen)}
+    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands])
 
 
 def build_lengths(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -412,10 +414,10 @@ def build_lengths(op_type: str, name: str, row: Row) -> BuiltModel:
     own, _ = TYPES[row["types"]]
     tensors = {
         operand: np.resize(array.reshape(-1)[:PERIOD], array.shape) if array.size else array
-        for operand, array in _tensors(op_type, name, own, TENSOR_LENGTHS[row["lengths"]]).items()
+        for operand, array in tensor_operands(op_type, name, own, TENSOR_LENGTHS[row["lengths"]]).items()
     }
-    return _build(
-        op_type, name, USUAL_ATTRIBUTES[op_type], [{**_scalars(RATE, usual_count(op_type, own), own), **tensors}]
+    return build_node(
+        op_type, name, USUAL_ATTRIBUTES[op_type], [{**scalar_operands(RATE, usual_count(op_type, own), own), **tensors}]
     )
 
 
@@ -423,7 +425,7 @@ def build_constants(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `constants_declaration`."""
     own, _ = TYPES[row["types"]]
     shape = CONSTANT_SHAPES[row["shape"]]
-    operands = {**_scalars(RATE, usual_count(op_type, own), own), **_tensors(op_type, name, own, [shape])}
+    operands = {**scalar_operands(RATE, usual_count(op_type, own), own), **tensor_operands(op_type, name, own, [shape])}
     constant = constant_sets(op_type)[row["constant"]]
     value = {"equal": 0.5, "zeros": 0.0}.get(row["values"])
     for operand in constant:
@@ -434,7 +436,7 @@ def build_constants(op_type: str, name: str, row: Row) -> BuiltModel:
     source = "sparse_constant" if row["source"] in SPARSE_SOURCES else row["source"]
     stored = "typed" if row["source"] == "sparse_coordinates" else "raw"
     context = Context(sources=dict.fromkeys(constant, source), stored=stored)
-    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
+    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
 
 
 def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -449,9 +451,12 @@ def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
 def build_aliases(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `aliases_declaration`."""
     own, _ = TYPES[row["types"]]
-    operands = {**_scalars(RATE, usual_count(op_type, own), own), **_tensors(op_type, name, own, [(2, 2)])}
+    operands = {
+        **scalar_operands(RATE, usual_count(op_type, own), own),
+        **tensor_operands(op_type, name, own, [(2, 2)]),
+    }
     context = Context(sources={row["operand"]: f"{row['alias']}_{row['side']}"})
-    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
+    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
 
 
 def build_shared(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -461,27 +466,29 @@ def build_shared(op_type: str, name: str, row: Row) -> BuiltModel:
     """
     own, _ = TYPES[row["types"]]
     first, *others = list(row["operands"])
-    operands = {**_scalars(RATE, int(row["T"]), own), **_tensors(op_type, name, own, [(2, 2)])}
+    operands = {**scalar_operands(RATE, int(row["T"]), own), **tensor_operands(op_type, name, own, [(2, 2)])}
     operands[first] = operands[others[-1]]
-    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], shared=dict.fromkeys(others, first))
+    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], shared=dict.fromkeys(others, first))
 
 
 def build_fed_defaults(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `fed_defaults_declaration`, with two runs."""
     own, _ = TYPES[row["types"]]
     runs = [
-        {**_scalars(rate, count, own), **_tensors(op_type, f"{name}/{count}", own, [(2, 2)])}
+        {**scalar_operands(rate, count, own), **tensor_operands(op_type, f"{name}/{count}", own, [(2, 2)])}
         for rate, count in ((RATE, 2), (OTHER_RATE, 3))
     ]
     context = Context(sources=dict.fromkeys(constant_sets(op_type)[row["fed"]], "overridden"))
-    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], runs, context)
+    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], runs, context)
 
 
-def _scalars(R: float, T: int, dtype: Any) -> dict[str, Array]:
+def scalar_operands(R: float, T: int, dtype: Any) -> dict[str, Array]:
+    """Return the operands R and T of a node."""
     return {"R": np.array(R, dtype=dtype), "T": np.array(T, dtype=np.int64)}
 
 
-def _tensors(op_type: str, name: str, dtype: Any, shapes: Sequence[Sequence[int]]) -> dict[str, Array]:
+def tensor_operands(op_type: str, name: str, dtype: Any, shapes: Sequence[Sequence[int]]) -> dict[str, Array]:
+    """Return pseudo-random operands of tensors of these shapes, in their usual ranges."""
     return {
         operand: pseudo_random_array(f"{name}/{operand}", shape, dtype, *OPERAND_RANGES[operand[0]])
         for operand, shape in operand_shapes(TRAINING_OPTIMIZERS[op_type].operands, shapes).items()
@@ -500,7 +507,7 @@ def _rate_factor(attributes: Mapping[str, Any], T: int) -> float:
     return max(1.0, abs(1 + T * float(attributes.get("decay_factor", 0.0))))
 
 
-def _build(
+def build_node(
     op_type: str,
     name: str,
     attributes: Mapping[str, Any],

@@ -22,6 +22,7 @@ from generators.eliminate_nop_monotone_argmax import (
     interface,
     invalid,
     long_chains,
+    neighbours,
     node,
     operator_domains,
     other_operators,
@@ -56,6 +57,7 @@ FAMILIES = (
     constants,
     types_and_shapes,
     combined,
+    neighbours,
     hazards,
     invalid,
 )

@@ -3,8 +3,8 @@
 Most mutants are the suite's implementation of the pass (`Elimination`) with one step replaced by a wrong function of
 these modules. Many of the functions have a parameter `site`: an ArgMax together with the operator before it, which the
 pass may remove. The modules are named for the kind of fault: the pass applies in the wrong places (`applicability`), it
-misreads the graph (`graph_structure`), it damages the model (`damage`), or it also simplifies other nodes
-(`other_simplifications`). `correct_variants` contains correct graph optimizers as controls.
+misreads the graph (`graph_structure`) or what is near the pair (`neighbours`), it damages the model (`damage`), or it
+also simplifies other nodes (`other_simplifications`). `correct_variants` contains correct graph optimizers as controls.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ def pass_mutants() -> Mapping[str, tuple[PassMutant, ...]]:
     from mutation.pass_mutants.applicability import AXES, CHAINS, DOMAINS, LIMITS, PREDICATE
     from mutation.pass_mutants.damage import CLEARED, INTERFACE, MUTATION, PRESERVATION
     from mutation.pass_mutants.graph_structure import CAPTURES, FUNCTIONS, SCOPES, USES
+    from mutation.pass_mutants.neighbours import DECLARED, DEFAULTS, EQUAL_SIZES, READ, SPARSE
     from mutation.pass_mutants.other_simplifications import TOOLS
 
     return {
@@ -42,5 +43,10 @@ def pass_mutants() -> Mapping[str, tuple[PassMutant, ...]]:
         "preservation": PRESERVATION,
         "mutation": MUTATION,
         "tools": TOOLS,
+        "declared": DECLARED,
+        "sparse": SPARSE,
+        "defaults": DEFAULTS,
+        "read": READ,
+        "equal_sizes": EQUAL_SIZES,
         "fields": CLEARED,
     }

@@ -16,6 +16,7 @@ from conformance.judging.optimizer_run import checker_error
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
+from generators.eliminate_nop_monotone_argmax import neighbours
 from generators.eliminate_nop_monotone_argmax.combined import annotated_declaration, combined_declaration
 from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, all_hazards
 from generators.eliminate_nop_monotone_argmax.pass_scenario import PASS_OPERATORS
@@ -46,6 +47,11 @@ MIN_CASES = {
     "hazards": 40,
     "combined": 60,
     "annotated": 18,
+    "declared": 9,
+    "sparse": 6,
+    "defaults": 15,
+    "read": 15,
+    "equal_sizes": 10,
 }
 """Minimum number of cases of each family."""
 
@@ -212,7 +218,12 @@ class TestOwnImplementation:
 
 
 @pytest.mark.parametrize(
-    ("family", "declaration"), [("combined", combined_declaration()), ("annotated", annotated_declaration())]
+    ("family", "declaration"),
+    [
+        ("combined", combined_declaration()),
+        ("annotated", annotated_declaration()),
+        *((name, declaration) for name, (declaration, _) in neighbours.FAMILIES.items()),
+    ],
 )
 def test_family_covers_every_pair_of_levels(family, declaration):
     tags = [case.tags for case in PASS_CASES if family in case.tags]

@@ -16,7 +16,7 @@ from conformance.search.cases import NoExpectedOutputsError
 from conformance.search.evaluation import EvaluatedExample
 from conformance.search.sampling import sample_examples
 
-MAX_EXAMPLES = 120
+MAX_EXAMPLES = 200
 CHUNK = 40
 OPTIMIZERS = ("Adam", "Momentum", "Adagrad")
 

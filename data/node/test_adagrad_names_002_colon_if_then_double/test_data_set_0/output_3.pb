@@ -1,0 +1,1 @@
+Bvalue:H2_new_ifJ O“­@Ö÷?ÈjPt@O"bÅÇã@JËÙõGá@

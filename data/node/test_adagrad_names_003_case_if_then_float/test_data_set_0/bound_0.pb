@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJ ö/”?i˜>©?Ã¡‹>­¿m?.u>‡I	%¤ˆ>

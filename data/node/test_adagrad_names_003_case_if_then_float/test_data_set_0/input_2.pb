@@ -1,0 +1,2 @@
+BaBcdefghijklmnopJ¦`“?
+Ï6¿—’†½(”?

@@ -1,0 +1,1 @@
+BABcdefghijklmnopJ†Ì¶?‘Tò>Ô6â?r"à?

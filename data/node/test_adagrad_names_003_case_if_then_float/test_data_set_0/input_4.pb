@@ -1,0 +1,1 @@
+BabCdefghijklmnopJÄNÃ?1K@Nèè>ƒ@

@@ -1,0 +1,2 @@
+BaBcDefghijklmnopJUŽ?”+9¿1ã½š
+?

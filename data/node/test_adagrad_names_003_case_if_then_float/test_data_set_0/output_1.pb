@@ -1,0 +1,1 @@
+BABcDefghijklmnopJHЏ@ЫЪ@юNa@я	х@

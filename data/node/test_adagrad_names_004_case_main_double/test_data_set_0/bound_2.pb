@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJ V¦Éã±]Ú<KWý`Ð<µD Ý<Ò<&y2‹½ï<

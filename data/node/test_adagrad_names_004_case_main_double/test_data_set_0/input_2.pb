@@ -1,0 +1,1 @@
+BaBcdefghijklmnopJ €cï¯ØyÌ¿4ñÉ·qì¿$í†,ä?ˆ³)Lô?

@@ -1,0 +1,1 @@
+BABcdefghijklmnopJ j┬M8╠.√┐╚йб╗_Ш▐?0ьзYнь┐ьWу╩∙?

@@ -1,0 +1,1 @@
+BabCdefghijklmnopJ Ngîå/ð¿@¸6Ä¡·?„÷L×â?tÄk0>žü?

@@ -1,0 +1,1 @@
+BAbCdefghijklmnopJ M®ËÕ¿JÛ‚·vò¿<wûXXyþ?„A¯Éßô¿

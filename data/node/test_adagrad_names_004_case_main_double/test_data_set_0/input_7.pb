@@ -1,0 +1,1 @@
+BABCdefghijklmnopJ eæ¢‹Çé@Løº@	¦Îsì@j™\÷@

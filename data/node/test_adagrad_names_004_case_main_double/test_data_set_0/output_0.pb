@@ -1,0 +1,1 @@
+BabcDefghijklmnopJ iжCpL…њqадыWмњЃ/$ЫIdг?±{Ј"ЫЉу?

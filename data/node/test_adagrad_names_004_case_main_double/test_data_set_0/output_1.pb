@@ -1,0 +1,1 @@
+BAbcDefghijklmnopJ ìº‘ÀÖú¿s“tà?Ã9h¤Ðí¿Ö—»üæ,ú?

@@ -1,0 +1,2 @@
+BABcDefghijklmnopJ 8W„™@š–€NL%@ì–`B@ìDšM
+@

@@ -1,0 +1,1 @@
+Bvalue/H2_new_ifJ ®dпoЇ°@cJ"– t@xЎтся@НpуЖUц@

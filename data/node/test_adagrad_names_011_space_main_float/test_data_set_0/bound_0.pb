@@ -1,0 +1,1 @@
+Bvalue X_newJ „SpI–j’>ð7X3	“>}"üMÆ—>RãSŸ]!¡>

@@ -1,0 +1,1 @@
+Bvalue H1_new_ifJ ·EŽ¦ñ\Ð<rˆèÕËTØ<.cV‘ÜvÓ<<èÐOz´<

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvJ T™6%5¦<…cÂIç´<ìdÒp1ä·<íkÀLÅ<

@@ -1,0 +1,2 @@
+BvvvvvvvvvvvvvvvvvvvJ <guG°<Àâh*¹ÃÈ<(Í¿ñ
+eÊ<Èóä.þQË<

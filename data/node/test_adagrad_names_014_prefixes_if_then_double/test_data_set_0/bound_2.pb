@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvJ ∑9é}©wﬂ<ßSã¬Dy÷<…–∏/Ö„<æu&÷»∑<

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvJ „×qá¿ßÏ<=á©³-¼<0[{Ö„àÖ<ªÞG‘CÒ<

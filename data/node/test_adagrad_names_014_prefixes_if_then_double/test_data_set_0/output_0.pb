@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvJ '[∑ú—?ËGel<·ø‹˘pÓÙø„øø4ß}8^Ú?

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvJ ѓЋtЗ{а@62ЮЋ]@:$l»’@=ыRBау?

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvJ ê¨gtü@ßs¨»ò?ÖÏÃ«òe@+H’y6@

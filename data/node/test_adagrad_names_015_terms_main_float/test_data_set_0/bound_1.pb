@@ -1,0 +1,1 @@
+Bnorm_coefficientJ |GŒîm©©>tÕÓ‡F±¦>û…øUÖˆ >cÇ‘³Ÿ>

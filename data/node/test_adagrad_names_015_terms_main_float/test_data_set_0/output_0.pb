@@ -1,0 +1,1 @@
+Bselect_last_indexJ§ˆÚ>Ý­ã¿ËÖ¼>uø×¿

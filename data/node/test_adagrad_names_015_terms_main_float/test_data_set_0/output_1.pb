@@ -1,0 +1,1 @@
+Bnorm_coefficientJıÑa@¡E@ØQ@ûd9@

@@ -1,0 +1,3 @@
+Bnorm_coefficientJ Ñx,¶°	@²\fÚh9
+@
+7Ü¥U@ÒA ©‚ì÷?

@@ -1,0 +1,1 @@
+BAbCDefghijklmnopJ æìÒJ«>ù!&•G¶>Áîm·ãVª>´&^Ûí¡>

@@ -1,0 +1,1 @@
+BaBCDefghijklmnopJ öº§>+Áƒ>LFÔßß³r>÷ç.ZÙ>ˆ>|‹e#§ôŒ>

@@ -1,0 +1,1 @@
+BABCDefghijklmnopJ m=¢ „®>°R5°ÒBƒ>]vÓØ´>€á-‘`d¯>

@@ -1,0 +1,1 @@
+BabCdefghijklmnopJ)Ò=›K±>’?A=‚°%¿

@@ -1,0 +1,1 @@
+BAbCdefghijklmnopJzß?Ÿì•?|ŽŽ?–…@

@@ -1,0 +1,1 @@
+BAbCDefghijklmnopJuÏx¿q‹ã¿Y¿:*>

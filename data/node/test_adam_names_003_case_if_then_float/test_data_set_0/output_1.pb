@@ -1,0 +1,1 @@
+BaBCDefghijklmnopJΠοΓΎ΄±]>iάρΎΕfΏ

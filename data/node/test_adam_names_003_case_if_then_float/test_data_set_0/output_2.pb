@@ -1,0 +1,1 @@
+BABCDefghijklmnopJÕ@š¿?ç¥'@'a(@

@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJ AÌ´ÏóÄ<mcË¹Í<K{Ÿ<Uež"CÏ<

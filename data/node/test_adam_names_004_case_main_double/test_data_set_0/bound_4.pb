@@ -1,0 +1,1 @@
+BaBCDefghijklmnopJ ÀÅ¬$‘ÃÂ<aŸN_¡È<«*PäôÎ<xGŞŒ[Å×<

@@ -1,0 +1,1 @@
+BABCDefghijklmnopJ wçgÂ€Ò<Íxw»àñç<Jˆ ¦¬ûË<Ãú¡hKÄÊ<

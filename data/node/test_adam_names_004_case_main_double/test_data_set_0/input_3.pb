@@ -1,0 +1,1 @@
+BABcdefghijklmnopJ ΐ[Στ΄Ò΅?τπnΘsεΏΎΉθM›­χΏωsSΌvυ?

@@ -1,0 +1,1 @@
+BabCdefghijklmnopJ `ส่า0น?๖]นu๒์?Kuภ…c๔?N๕LFT๖?

@@ -1,0 +1,1 @@
+BAbCdefghijklmnopJ P.i|8þô¿VŸé³Kûþ¿ ‹)QœÕ¿`„‡B^É¾?

@@ -1,0 +1,1 @@
+BABCdefghijklmnopJ х∙"}qcс?П|═эг?╝3K╪)yГ?X%4╒Фкл©

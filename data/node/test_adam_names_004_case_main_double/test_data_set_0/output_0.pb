@@ -1,0 +1,2 @@
+BaBcDefghijklmnopJ ‚–Rj›ÃÛ¿ñG¬†ÜÁä?G‡Š/Š•›¿ÍSøR
+Íæ?

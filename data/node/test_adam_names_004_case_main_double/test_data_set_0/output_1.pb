@@ -1,0 +1,1 @@
+BABcDefghijklmnopJ +§ÀðCw£?F¸>¦@â¿51e¹ëõ¿¦Ô6RÖò?

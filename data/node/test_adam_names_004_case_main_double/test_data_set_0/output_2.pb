@@ -1,0 +1,1 @@
+BabCDefghijklmnopJ }„=Ã¢å?'4³JĞ¿¿¦¼ÂÍ¿åNbeĞ?

@@ -1,0 +1,2 @@
+BAbCDefghijklmnopJ 
+]–Ò÷?¹¿šq¢Ù¿îÙ“|Cã×?œºpŒ¬¿

@@ -1,0 +1,1 @@
+BaBCDefghijklmnopJ ┼'mV^П?░/азм;Т?▓═┼йhВ?Ш1═O6@

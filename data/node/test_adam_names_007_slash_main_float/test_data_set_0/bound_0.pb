@@ -1,0 +1,1 @@
+Bvalue/X_newJ Q^:Ÿ1X•>Ç>¡…¶q©>UpCs~v°>Fl{$ë¾>

@@ -1,0 +1,1 @@
+Bvalue X_newJ þëÓéF‹²>Ž4Ol¬>l{›¤>wlzRAd™>

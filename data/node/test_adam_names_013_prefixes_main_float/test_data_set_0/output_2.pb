@@ -1,0 +1,1 @@
+B	vvvvvvvvvJïau?b‰R@`]@¸ó˜>

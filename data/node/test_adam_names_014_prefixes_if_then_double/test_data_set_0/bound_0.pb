@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvvvvJ ÿ»À¾“Û<fs8;'¢À<qEÇÃ´üÜ<Iûð´eGØ<

@@ -1,0 +1,2 @@
+BvvvvvvvvvvvvvvvvvvvvvvvvvJ ’Å2*
+É<â©}ˆ½<[/¡¡ã©<‰ôæ±"‡º<

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvvvvvvvvJ ì“ÓKŒ<›ãÇ2≤µﬂ<⁄ˇkûo›<HbÉO˛…<

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvvvvvJ §ª9Òœqâ?ÚùLÅç‡Ñ?/3Ûk£Á¿DMQ˜ÇÑ¿

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvvvvvvJ ÐEÄ]à¿Èƒv8¼¿³c\ÅD`Ä?¨rŒÂŸ¿

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvvvvvvvvJ Ðæ#mâÕû?ÝZ\ @æÈ(«0°@û>àp®•ö?

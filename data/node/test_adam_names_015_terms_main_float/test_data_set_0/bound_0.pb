@@ -1,0 +1,1 @@
+Bnorm_coefficientJ ªˆk¹9’ª>_CÜ°8˜>íÄ›SrŸ²>·GjW´>

@@ -1,0 +1,1 @@
+Bdecay_factorJ ¸KU’ƒ>!xüóÜÍ}>‚Fsf†>tE®¬®v>

@@ -1,0 +1,1 @@
+Bnorm_coefficientJ?½?d­>‰[·¿BIÝ?

@@ -1,0 +1,1 @@
+Bselect_last_indexJ pkµ`1√?А‘ЋЩЁџЬњ|№cудAзњМ@Rйњ

@@ -1,0 +1,1 @@
+BAbcdefghijklmnopJPtp;1½`à¿6­‰Û×ÿ¿üP'ÜÔû?ÀFt¤Qk¿¿ŒVYbò1ú?>|/Zõ¿>4NÛzªû?pÚò´¤ý¿v®dX½¤ý¿èzA3×÷?

@@ -1,0 +1,1 @@
+Bvalue:VJs€h?N"øgKøv^q?

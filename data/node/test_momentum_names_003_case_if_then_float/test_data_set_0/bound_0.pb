@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJ E¨ê¿>Bp'ð¯À>¢Œ…Ä™§>pTák¢>

@@ -1,0 +1,1 @@
+BABcDefghijklmnopJ Eâƒ¨¯À‚>š[A%¹›’>Œ}¢‰–><Qâ ‚>

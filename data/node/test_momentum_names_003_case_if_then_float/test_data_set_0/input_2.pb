@@ -1,0 +1,1 @@
+BaBcdefghijklmnopJ9ÌÝ?/þ¿6ú?¼§¿

@@ -1,0 +1,1 @@
+BABcdefghijklmnopJzYÍ¿ZÖ?¾ë•E¿v¼¿

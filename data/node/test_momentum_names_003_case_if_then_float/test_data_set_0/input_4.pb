@@ -1,0 +1,1 @@
+BabCdefghijklmnopJiÒú=‡ö[¿Kg|¿½qÉ½

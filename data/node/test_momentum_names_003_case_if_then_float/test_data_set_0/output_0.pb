@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJч†с?2длї<';?hВѕ

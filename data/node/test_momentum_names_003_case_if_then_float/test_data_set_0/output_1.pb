@@ -1,0 +1,1 @@
+BABcDefghijklmnopJdÅü¾¼z|¿”œ†¿°Íb¿

@@ -1,0 +1,1 @@
+BabcDefghijklmnopJ £†0Ž…Lê<6ÜDO!Ù<1ìiÆïLÔ<4$”ÏôDê<

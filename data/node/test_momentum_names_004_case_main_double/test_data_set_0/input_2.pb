@@ -1,0 +1,1 @@
+BaBcdefghijklmnopJ /wñÄš÷¿XªH_P,ä?¤€ùY]}å¿(5#ÉHVù?

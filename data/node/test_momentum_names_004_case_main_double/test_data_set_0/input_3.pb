@@ -1,0 +1,1 @@
+BABcdefghijklmnopJ ÓsÝÍ×¿Òø!‘¸ö¿pR_ðÕiÑ?ÆØ1œÐü?

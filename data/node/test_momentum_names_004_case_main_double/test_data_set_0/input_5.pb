@@ -1,0 +1,1 @@
+BAbCdefghijklmnopJ ş›rŸÆñ¿õ{|xú?lÅLÂÔ&ê¿’¼±%ıü¿

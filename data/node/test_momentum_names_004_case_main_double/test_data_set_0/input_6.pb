@@ -1,0 +1,1 @@
+BaBCdefghijklmnopJ ŒAuHGÐ?°×óa+â¿ŒñsÏ/Æâ¿`"6Â£å¿

@@ -1,0 +1,1 @@
+BAbcDefghijklmnopJ ueш*6‘ГїщIOљашї7IтаЌЧ?zЪHї¤Тя?

@@ -1,0 +1,1 @@
+BABcDefghijklmnopJ шtдоххїЅLЋЅрг?pyJЈуOЖїВш=жї

@@ -1,0 +1,1 @@
+Bvalue/V_newJ²Si?žCé¾ñ°¬¿´nS¿

@@ -1,0 +1,1 @@
+Bvalue X_newJ OÕnXÀ>Îœc—#¿>]Cìe—ÿ¼>qˆÅÊR%¯>

@@ -1,0 +1,1 @@
+Bvalue V_newJVู>Rำน>B?ใiฟ

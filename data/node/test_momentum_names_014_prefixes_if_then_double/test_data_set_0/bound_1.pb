@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvJ 'СНgр<..–гD≥ё<њўyъ]jл<KEqсл<

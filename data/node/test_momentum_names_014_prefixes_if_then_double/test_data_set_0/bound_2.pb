@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvJ Ö¨/Æ<4çd³^¶<óÌ¬k@¾´<ôÍéjG¼<

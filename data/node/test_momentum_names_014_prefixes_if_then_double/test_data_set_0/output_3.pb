@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvvvvvvJ ώ/“ΔΥΏΌΜ&$χκΏτp·ΔόΗΏ=Εά…\ς?

@@ -1,0 +1,1 @@
+Bselect_last_indexJ '€Žsf¸>C]Ñl/—>ÝœC"½¤>¹<€Õ%h§>

@@ -1,0 +1,1 @@
+Bselect_last_indexJX∂?Ï”Ωæc6ø¥b?

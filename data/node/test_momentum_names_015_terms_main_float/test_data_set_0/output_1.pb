@@ -1,0 +1,1 @@
+Bnorm_coefficientJ ƒÂ>½K?ˆ«¾YÇJ?

@@ -1,0 +1,1 @@
+Bnorm_coefficientJ èúıMctì¿¤·Æòc³ì?0HÕFõt½?ÜÈ£€8ì¿

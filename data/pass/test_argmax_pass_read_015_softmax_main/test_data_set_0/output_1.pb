@@ -1,0 +1,3 @@
+B
+captured_0Jž´L>¡?nlƒ>
+a•>ÐHö>M¬h>

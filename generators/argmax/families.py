@@ -1,0 +1,106 @@
+"""Cases of ArgMax's families of `generators.declarations.ranking`: one case for each row of a covering array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conformance.corpus.case import Case
+from conformance.dimensions.covering_array import covering_array
+from conformance.dimensions.wrapping import OPSET
+from conformance.verdicts import Level
+from generators.declarations.families import RANKING_FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conformance.dimensions.covering_array import Row
+
+
+@dataclass(frozen=True)
+class FamilyText:
+    """Ids, titles and clauses of the cases of a family.
+
+    Attributes:
+        id: factors whose levels end the id of a case, after the number of the row.
+        title: function that returns the title.
+        clauses: function that returns the tested clauses, the main one first.
+    """
+
+    id: tuple[str, ...]
+    title: Callable[[Row], str]
+    clauses: Callable[[Row], tuple[str, ...]]
+
+
+def _tie_clause(row: Row) -> str:
+    return f"argmax.{'select_last_index' if row['select_last_index'] == '1' else 'first_index'}"
+
+
+def _whose(row: Row) -> str:
+    return "" if row["before"] == "none" else f" of {row['before'].replace('_', ' ')}"
+
+
+FAMILY_TEXTS = {
+    "integers": FamilyText(
+        ("type", "values"),
+        lambda row: (
+            f"ArgMax distinguishes consecutive integers of type {row['type']} ({row['values'].replace('_', ' ')}) in"
+            f" {row['length']} elements (the larger: {row['place']}, select_last_index {row['select_last_index']})"
+        ),
+        lambda row: ("argmax.index", "argmax.data_type", _tie_clause(row)),
+    ),
+    "zeros": FamilyText(
+        ("type", "zeros"),
+        lambda row: (
+            f"ArgMax{_whose(row)} treats zeros of both signs of type {row['type']} as equal ({row['length']} elements"
+            f" {row['zeros'].replace('_', ' ')}, select_last_index {row['select_last_index']})"
+        ),
+        lambda row: (
+            _tie_clause(row),
+            "argmax.data_type",
+            *(["monotone.sqrt"] if row["before"] == "sqrt" else []),
+        ),
+    ),
+    "narrow_ties": FamilyText(
+        ("before", "type"),
+        lambda row: (
+            f"ArgMax{_whose(row)} distinguishes {row['length']} elements of type {row['type']} that are equal in a"
+            f" narrower type (the largest: {row['place']}, select_last_index {row['select_last_index']})"
+        ),
+        lambda row: (
+            *([f"monotone.{row['before']}"] if row["before"] != "none" else []),
+            "argmax.index",
+            "argmax.data_type",
+        ),
+    ),
+    "names": FamilyText(
+        ("names", "before"),
+        lambda row: (
+            f"ArgMax{_whose(row)} takes its own operand if the names of values are of the kind"
+            f" {row['names'].replace('_', ' ')} (scope {row['scope']}, type {row['type']})"
+        ),
+        lambda row: (
+            "argmax.value_names",
+            "argmax.index",
+            *(["monotone.exp"] if row["before"] != "none" else []),
+        ),
+    ),
+}
+
+
+def cases() -> Iterator[Case]:
+    """Yield a case for each row of each family."""
+    for family, (declaration, build) in RANKING_FAMILIES.items():
+        text = FAMILY_TEXTS[family]
+        for number, row in enumerate(covering_array(declaration), 1):
+            id = f"test_argmax_{family}_{number:03}_{'_'.join(row[factor] for factor in text.id)}"
+            built = build(id, row)
+            yield Case(
+                id=id,
+                title=text.title(row),
+                level=Level.MUST,
+                clauses=text.clauses(row),
+                tags=("argmax", row["type"], f"opset_{OPSET}", family, *(f"{name}={row[name]}" for name in row)),
+                model=built.model,
+                data_sets=built.data_sets,
+            )

@@ -1,0 +1,176 @@
+"""Families of ArgMax cases: close integers, zeros of both signs, long rows of close values, and names of values.
+
+A family is a declaration of factors, with a builder of models and data for the rows of its covering array.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import helper
+
+from conformance.dimensions.argmax import INTEGER_TYPES, PRODUCERS, argmax_fragment
+from conformance.dimensions.connections import Fragment
+from conformance.dimensions.covering_array import Declaration, LevelCombination
+from conformance.dimensions.names import rename_values_of
+from conformance.dimensions.wrapping import OPSET, Context, build_in_context
+from conformance.generation.models import pseudo_random_array
+from conformance.models.arrays import dtype_of, type_number
+from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, name_kind, names_context
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.dimensions.covering_array import Row
+    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.models.arrays import Array
+
+
+def _sign_border(dtype: Any) -> int:
+    """Return the integer above which the sign bit changes: -1, or the largest positive integer of the signed type."""
+    return -1 if np.iinfo(dtype).min else int(np.iinfo(dtype).max) // 2
+
+
+CLOSE_INTEGERS: Mapping[str, Callable[[Any], int]] = {
+    "least": lambda dtype: int(np.iinfo(dtype).min),
+    "above_least": lambda dtype: int(np.iinfo(dtype).min) + 1,
+    "sign": _sign_border,
+    "largest": lambda dtype: int(np.iinfo(dtype).max) - 1,
+}
+"""Functions of an integer type that return the smaller of two consecutive integers, by level."""
+
+PLACES: Mapping[str, Callable[[int], Sequence[int]]] = {
+    "last": lambda length: (length - 1,),
+    "first": lambda _: (0,),
+    "inner": lambda length: (length // 2,),
+    "ends": lambda length: (0, length - 1),
+}
+"""Functions of the length of a row that return the indices of the larger value, by level."""
+
+LENGTHS = ("3", "18", "33")
+"""Numbers of elements of a row, which exceed a vector of 16 and of 32 elements."""
+
+SELECT_LAST_INDEX = ("0", "1")
+
+ZEROS: Mapping[str, Sequence[float]] = {
+    "alternating": (-0.0, 0.0),
+    "plus_first": (0.0, -0.0, -0.0),
+    "minus_first": (-0.0, 0.0, 0.0),
+    "beside_negative": (-1.0, -0.0, -2.0, 0.0, -1.0),
+}
+"""Elements of a row by level, used cyclically. Zeros of both signs are the largest."""
+
+ZERO_PRODUCERS: Mapping[str, Sequence[str]] = {"none": (), "neg": ("Neg",), "sqrt": ("Sqrt",)}
+"""Operators before ArgMax by level. All of them return zeros for zeros."""
+
+NARROWER: Mapping[str, float] = {"double": 2.0**-36, "float": 2.0**-13}
+"""Largest relative difference of the elements by type. They are equal in float, or in float16 and bfloat16."""
+
+LONG_LENGTHS = ("65", "130")
+"""Numbers of elements of a row, which exceed 64 and 128 elements."""
+
+
+def integers_declaration() -> Declaration:
+    """Return the factors of the family `integers`: rows of two consecutive integers, of which the larger is rare."""
+    return Declaration(
+        {
+            "type": INTEGER_TYPES,
+            "values": tuple(CLOSE_INTEGERS),
+            "length": LENGTHS,
+            "place": tuple(PLACES),
+            "select_last_index": SELECT_LAST_INDEX,
+        }
+    )
+
+
+def zeros_declaration() -> Declaration:
+    """Return the factors of the family `zeros`: rows in which zeros of both signs are the largest elements."""
+    return Declaration(
+        {
+            "type": ("float", "double", "float16", "bfloat16"),
+            "zeros": tuple(ZEROS),
+            "before": tuple(ZERO_PRODUCERS),
+            "length": LENGTHS,
+            "select_last_index": SELECT_LAST_INDEX,
+        },
+        forbidden=(
+            LevelCombination({"before": ("sqrt",), "zeros": ("beside_negative",)}, "Sqrt of a negative number is NaN."),
+            LevelCombination(
+                {"before": ("neg",), "zeros": ("beside_negative",)}, "The negative numbers become largest."
+            ),
+        ),
+    )
+
+
+def narrow_ties_declaration() -> Declaration:
+    """Return the factors of the family `narrow_ties`: long rows of elements that are equal in a narrower type."""
+    return Declaration(
+        {
+            "type": tuple(NARROWER),
+            "before": tuple(name for name in PRODUCERS if "default" not in name),
+            "length": LONG_LENGTHS,
+            "place": ("inner", "last", "first"),
+            "select_last_index": SELECT_LAST_INDEX,
+        },
+    )
+
+
+def argmax_names_declaration() -> Declaration:
+    """Return the factors of the family `names` of ArgMax: names of values that a runtime may cut or confuse."""
+    return Declaration(
+        {"names": NAME_LEVELS, "before": ("none", "exp"), "scope": ("main", "if_then"), "type": ("float", "double")},
+        omissions=(TRAILING_OMISSION,),
+    )
+
+
+def build_integers(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `integers_declaration`."""
+    dtype, length = _dtype(row), int(row["length"])
+    smaller = CLOSE_INTEGERS[row["values"]](dtype)
+    X = np.full(length, smaller, dtype=dtype)
+    X[list(PLACES[row["place"]](length))] = smaller + 1
+    return _build(name, np.stack([X, X[::-1]]), [], row)
+
+
+def build_zeros(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `zeros_declaration`."""
+    X = np.resize(np.array(ZEROS[row["zeros"]], dtype=_dtype(row)), int(row["length"]))
+    return _build(name, np.stack([X, X[::-1]]), ZERO_PRODUCERS[row["before"]], row)
+
+
+def build_narrow_ties(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `narrow_ties_declaration`."""
+    length = int(row["length"])
+    steps = pseudo_random_array(f"{name}/X", (length,), np.float64, 0.0, 0.5)
+    steps[list(PLACES[row["place"]](length))] = 1.0
+    X = (1.5 * (1 + steps * NARROWER[row["type"]])).astype(_dtype(row))
+    chain = PRODUCERS[row["before"]]
+    return _build(name, np.stack([X, X[::-1]]), chain[:1] if chain else (), row)
+
+
+def build_argmax_names(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `argmax_names_declaration`: two equal chains."""
+    nodes, operands = [], {}
+    for number in ("1", "2"):
+        operands[f"X{number}"] = pseudo_random_array(f"{name}/X{number}", (2, 5), _dtype(row))
+        taken = f"X{number}"
+        if row["before"] != "none":
+            nodes.append(helper.make_node("Exp", [taken], [f"Y{number}"]))
+            taken = f"Y{number}"
+        nodes.append(helper.make_node("ArgMax", [taken], [f"index{number}"], axis=1, keepdims=0))
+    results = {f"index{number}": np.zeros(2, dtype=np.int64) for number in ("1", "2")}
+    fragment = Fragment(tuple(nodes), operands, results, {"": OPSET})
+    return rename_values_of(build_in_context(name, fragment, names_context(row, list(operands))), name_kind(row))
+
+
+def _dtype(row: Row) -> Any:
+    return dtype_of(type_number(row["type"])).type
+
+
+def _build(name: str, X: Array, before: Sequence[str], row: Row) -> BuiltModel:
+    """Build a model with operators before ArgMax along the last axis."""
+    along = {"Softmax": {"axis": 1}, "LogSoftmax": {"axis": 1}}
+    chain = [(op_type, along.get(op_type, {})) for op_type in before]
+    attributes = {"axis": 1, "keepdims": 0, "select_last_index": int(row["select_last_index"])}
+    return build_in_context(name, argmax_fragment(X, chain, attributes, OPSET), Context())
