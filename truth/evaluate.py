@@ -55,6 +55,8 @@ class Behavior:
         is_double: every float node is computed in double and rounded once.
         fused: pairs of operators. The value between them is not rounded if only the second node reads it.
         replaced_pairs: a function for such a pair; it receives the calls of both nodes.
+        changed_node: the name of a node whose first output is changed after it is computed.
+        change: the kind of this change, a name in `CHANGES`.
     """
 
     replaced: Mapping[str, Replacement] = field(default_factory=dict)
@@ -62,6 +64,8 @@ class Behavior:
     is_double: bool = False
     fused: tuple[tuple[str, str], ...] = ()
     replaced_pairs: Mapping[tuple[str, str], Callable[[Call, Call, int], Result]] = field(default_factory=dict)
+    changed_node: str = ""
+    change: str = ""
 
 
 class Call:
@@ -273,8 +277,18 @@ class Evaluation:
                 results = self._finish(node, values, None, call, keep=fused)
             if fused and (node.op_type, readers[node.output[0]][0].op_type) in self.behavior.replaced_pairs:
                 calls[node.output[0]] = call
+            if node.name and node.name == self.behavior.changed_node:
+                results[0] = self._change(results[0])
             values.update((name, value) for name, value in zip(node.output, results, strict=False) if name)
         return [values[value.name] for value in graph.output]
+
+    def _change(self, value: Value) -> Value:
+        """Return the value after the change of the behavior, in its own type, and keep the difference in ULP."""
+        array = round_to(value.array, value.type)
+        changed = CHANGES[self.behavior.change](array.astype(np.float64), value.type)
+        changed = round_to(np.asarray(changed, np.float64), value.type)
+        self.ulps["changed"] = max(self.ulps.get("changed", 0.0), ulps(changed, array, value.type))
+        return Value(changed.astype(value.array.dtype), value.type)
 
     def _fused_reader(self, node: onnx.NodeProto, readers: dict[str, list[onnx.NodeProto]], exposed: set[str]) -> bool:
         if len(node.output) != 1 or node.output[0] in exposed or len(readers.get(node.output[0], ())) != 1:
@@ -351,6 +365,31 @@ def ulps(result: Array, correct: Array, type: int) -> float:
         unit = float(stored.eps) * 2.0 ** np.floor(np.log2(size))
         distance = np.where(is_far, np.inf, np.where((a == b) | np.isnan(a), 0, np.abs(a - b) / unit))
     return float(distance.max())
+
+
+def spacing(array: Array, type: int) -> Array:
+    """Return the distances of numbers of a type near the elements of an array of doubles."""
+    stored: Any = ml_dtypes.finfo(helper.tensor_dtype_to_np_dtype(type))  # type: ignore[no-untyped-call]
+    size = np.maximum(np.abs(array), float(stored.smallest_normal))
+    return np.asarray(float(stored.eps) * 2.0 ** np.floor(np.log2(size)))
+
+
+def with_last(array: Array, value: float) -> Array:
+    """Return a copy whose last element has another value."""
+    copy = array.copy()
+    copy.reshape(-1)[-1:] = value
+    return copy
+
+
+CHANGES: dict[str, Callable[[Array, int], Array]] = {
+    "zeros": lambda x, _: np.zeros_like(x),
+    "percent": lambda x, _: x * 1.01,
+    "ulps": lambda x, elem_type: x + 64 * spacing(x, elem_type),
+    "last": lambda x, _: with_last(x, 0.75 * x.reshape(-1)[-1] if x.size else 0.0),
+    "nan": lambda x, _: with_last(x, float("nan")),
+    "shifted": lambda x, _: np.roll(x, 1, -1) if x.ndim else x,
+}
+"""Changes of the output of one node: a wrong result of any operator, without a model of the mistake."""
 
 
 def captured(node: onnx.NodeProto) -> set[str]:

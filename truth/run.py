@@ -5,6 +5,7 @@ python -m truth.run nodes --modes realistic,default,probes
 python -m truth.run planted --modes realistic,default,probes
 python -m truth.run blame --seeds 0..50
 python -m truth.run blamed
+python -m truth.run changed --seeds 0..100
 
 Each audit or blame is one line of OUTPUT/results.jsonl. The command continues where it ended: a line that exists is not
 computed again, and a model during which the process ended is recorded as a crash.
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 import traceback
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +33,7 @@ import onnxruntime
 from onnx import numpy_helper
 
 from .chains.chain import draw_chain
-from .evaluate import execute
+from .evaluate import CHANGES, FLOATS, execute
 from .faults import FAULTS
 from .faults.models import PLANTED
 from .subject import find_behavior
@@ -181,6 +183,10 @@ def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
             for pair in arguments.pairs.split(","):
                 yield f"blame {seed} {pair}", lambda s=seed, p=pair: blame_chain(s, *p.split(":"))
 
+    if arguments.what == "changed":
+        for seed in numbers(arguments.seeds):
+            for change in CHANGES:
+                yield f"changed {seed} {change}", lambda s=seed, c=change: audit_changed(s, c)
     if arguments.what == "blamed":
         for index, planted in enumerate(PLANTED):
             yield f"blamed {index} {planted.name} realistic", lambda i=index: blame_planted(i)
@@ -218,6 +224,20 @@ def audit_planted(index: int, mode: str) -> dict[str, Any]:
     return {"faulty": sorted(operators | around), **record}
 
 
+def audit_changed(seed: int, change: str) -> dict[str, Any]:
+    """Audit a random chain of which one node has a changed output."""
+    chain = draw_chain(seed)
+    model, feeds = chain.build()
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    types = {v.name: v.type.tensor_type.elem_type for v in [*inferred.value_info, *inferred.output]}
+    nodes = [node for node in model.graph.node if types.get(node.output[0]) in FLOATS]
+    node = nodes[int(np.random.default_rng([seed, 5]).integers(len(nodes)))]
+    behavior = replace(VARIANTS["plain"], changed_node=node.name, change=change)
+    subject = f"truth.subject:Backend[node={node.name},change={change}]"
+    record = audit(model, feeds, subject, MODES["realistic"], behavior)
+    return {"chain": chain.name, "faulty": [node.op_type], "node": node.name, **record}
+
+
 def blame_chain(seed: int, first: str, second: str) -> dict[str, Any]:
     """Compare two subjects on a random chain with `blame`."""
     chain = draw_chain(seed)
@@ -249,7 +269,7 @@ def blame(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]], first: str,
 def main() -> None:
     """Run the jobs that have no record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["chains", "nodes", "planted", "blame", "blamed"])
+    parser.add_argument("what", choices=["chains", "nodes", "planted", "blame", "blamed", "changed"])
     parser.add_argument("--output", default="dist/truth", type=Path)
     parser.add_argument("--seeds", default="0..2000")
     parser.add_argument("--subjects", default=",".join((*RUNTIMES, *VARIANTS)))

@@ -59,8 +59,15 @@ class Backend:
 
     @classmethod
     def prepare(
-        cls, model: onnx.ModelProto, device: str = "CPU", *, fault: str = "", variant: str = "plain"
+        cls,
+        model: onnx.ModelProto,
+        device: str = "CPU",
+        *,
+        fault: str = "",
+        variant: str = "plain",
+        node: str = "",
+        change: str = "",
     ) -> Prepared:
-        """Load a model."""
+        """Load a model. The output of `node` is changed in the way that `CHANGES` names."""
         del device
-        return Prepared(model, find_behavior(fault, variant))
+        return Prepared(model, replace(find_behavior(fault, variant), changed_node=node, change=change))
