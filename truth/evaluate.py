@@ -33,6 +33,9 @@ FLOATS = {*HALVES, TensorProto.FLOAT, TensorProto.DOUBLE}
 MAX_ITERATIONS = 10_000
 onnxruntime.set_default_logger_severity(4)
 
+NOT_EXPANDED = {"AffineGrid", "Celu", "RotaryEmbedding"}
+"""Operators whose functions mix types, have no node for an output, or are not run by ONNX Runtime."""
+
 RECURRENT = {"GRU", "LSTM", "RNN"}
 """Operators that ONNX Runtime does not compute in double."""
 
@@ -55,6 +58,7 @@ class Behavior:
         is_double: every float node is computed in double and rounded once.
         fused: pairs of operators. The value between them is not rounded if only the second node reads it.
         replaced_pairs: a function for such a pair; it receives the calls of both nodes.
+        is_expanded: operators that the specification defines as functions are computed by the nodes of the function.
         changed_node: the name of a node whose first output is changed after it is computed.
         change: the kind of this change, a name in `CHANGES`.
     """
@@ -64,6 +68,7 @@ class Behavior:
     is_double: bool = False
     fused: tuple[tuple[str, str], ...] = ()
     replaced_pairs: Mapping[tuple[str, str], Callable[[Call, Call, int], Result]] = field(default_factory=dict)
+    is_expanded: bool = False
     changed_node: str = ""
     change: str = ""
 
@@ -184,9 +189,18 @@ def exact_gelu(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Array:
     return np.asarray(0.5 * x * ERFC(-x / math.sqrt(2)))
 
 
+def exact_lrn(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Array:
+    """Return LRN, also with the even sizes that ONNX Runtime refuses."""
+    x, size = arrays[0], attributes["size"]
+    low, high = (size - 1) // 2, size // 2
+    square = np.stack([(x[:, max(0, c - low) : c + high + 1] ** 2).sum(1) for c in range(x.shape[1])], 1)
+    scale = attributes.get("bias", 1.0) + attributes.get("alpha", float(np.float32(1e-4))) / size * square
+    return np.asarray(x / scale ** attributes.get("beta", 0.75))
+
+
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 ERFC = np.vectorize(math.erfc, otypes=[np.float64])
-OWN_KERNELS: dict[str, Any] = {"Erf": lambda arrays, _: ERF(arrays[0]), "Gelu": exact_gelu}
+OWN_KERNELS: dict[str, Any] = {"Erf": lambda arrays, _: ERF(arrays[0]), "Gelu": exact_gelu, "LRN": exact_lrn}
 """Kernels that ONNX Runtime does not have in double, and that onnx's ReferenceEvaluator computes in float."""
 
 
@@ -307,6 +321,8 @@ class Evaluation:
         self, node: onnx.NodeProto, values: dict[str, Value], result: Result | None, call: Call, *, keep: bool
     ) -> list[Value]:
         given = [values[name] if name else None for name in node.input]
+        if self.behavior.is_expanded and (body := function_body(node, [v.type if v else 0 for v in given], self.opset)):
+            return self._run_function(body, given)
         replacement = self.behavior.replaced.get(node.op_type)
         if node.op_type in CONTROL_FLOW and replacement is None:
             return CONTROL_FLOW[node.op_type](self, call.attributes, given)
@@ -329,6 +345,19 @@ class Evaluation:
             Value(np.empty(0) if a is None else self._store(np.asarray(a), type, keep=keep, is_cast=is_cast), type)
             for a, type in zip(outputs, types, strict=False)
         ]
+
+    def _run_function(self, body: onnx.FunctionProto, given: Sequence[Value | None]) -> list[Value]:
+        """Return the outputs of a function; every node of the function rounds its result."""
+        values = {name: value for name, value in zip(body.input, given, strict=False) if value is not None}
+        made = {name for node in body.node for name in node.output}  # without optional outputs
+        outputs = [onnx.ValueInfoProto(name=name) for name in body.output if name in made]
+        graph = onnx.GraphProto(node=body.node, output=outputs)
+        opset = self.opset
+        self.opset = next((o.version for o in body.opset_import if not o.domain), opset)
+        try:
+            return self.run_graph(graph, values)
+        finally:
+            self.opset = opset
 
     def _compare(self, operator: str, correct: Sequence[Array], result: Any, types: Sequence[int]) -> None:
         """Keep the largest difference of a replaced result from the correct one, in ULP of the type of the output."""
@@ -365,6 +394,38 @@ def ulps(result: Array, correct: Array, type: int) -> float:
         unit = float(stored.eps) * 2.0 ** np.floor(np.log2(size))
         distance = np.where(is_far, np.inf, np.where((a == b) | np.isnan(a), 0, np.abs(a - b) / unit))
     return float(distance.max())
+
+
+def function_body(node: onnx.NodeProto, types: Sequence[int], opset: int) -> onnx.FunctionProto | None:
+    """Return the function that defines the operator of a node, with the attributes of the node; None without one."""
+    if not onnx.defs.has(node.op_type, opset) or node.op_type in {*CONTROL_FLOW, *NOT_EXPANDED}:
+        return None
+    schema = onnx.defs.get_schema(node.op_type, opset)
+    dependent = [v for v in schema.context_dependent_function_opset_versions if v <= opset]
+    plain = [v for v in schema.function_opset_versions if v <= opset]
+    if dependent:
+        made = [helper.make_tensor_type_proto(type, None).SerializeToString() for type in types]
+        packed = schema.get_context_dependent_function_with_opset_version(
+            max(dependent), node.SerializeToString(), made
+        )
+    elif plain:
+        packed = schema.get_function_with_opset_version(max(plain))
+    else:
+        return None
+    body = onnx.FunctionProto.FromString(packed)
+    given = {name: attribute.default_value for name, attribute in schema.attributes.items()}
+    given |= {attribute.name: attribute for attribute in node.attribute}
+    for inner in body.node:
+        for index, attribute in reversed(list(enumerate(inner.attribute))):
+            if attribute.ref_attr_name:
+                found = given.get(attribute.ref_attr_name)
+                if found is None or not found.type:
+                    del inner.attribute[index]
+                else:
+                    name = attribute.name
+                    attribute.CopyFrom(found)
+                    attribute.name = name
+    return body
 
 
 def spacing(array: Array, type: int) -> Array:

@@ -241,6 +241,7 @@ VARIANTS = {
             ("Sigmoid", "Mul"): silu,
         }
     ),
+    "expanded": Behavior(is_expanded=True),
     "region-flipped": Behavior(FLIPPED, is_region=True),
     "region-fused": Behavior(is_region=True, fused=FUSED),
 }
