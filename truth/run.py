@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from .evaluate import Behavior
 
-NO_PROBES: tuple[str, ...] = ()
+NO_PROBES = ("--probes", "0")
 RUNTIMES = ("onnxruntime", "onnxruntime[optimization=disabled]", "openvino", "tract", "onnx-reference")
 MODES = {"realistic": NO_PROBES, "default": NO_PROBES, "probes": ()}
 """The options of `audit`: your data alone, or also hard data for each node."""
@@ -144,7 +144,19 @@ def summary(audit: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record keeps of the JSON of an audit."""
     first = audit["audits"][0]
     nodes = first.get("nodes") or []
-    keep = ("number", "name", "operator", "type", "way", "share", "should_share", "worst", "reason", "together")
+    keep = (
+        "verdict",
+        "number",
+        "name",
+        "operator",
+        "type",
+        "way",
+        "share",
+        "should_share",
+        "worst",
+        "reason",
+        "together",
+    )
     return {
         "failure": first.get("failure"),
         "is_repeatable": first.get("is_repeatable"),
@@ -153,7 +165,9 @@ def summary(audit: Mapping[str, Any]) -> dict[str, Any]:
         "should": [n["operator"] for n in nodes if n["verdict"] != "wrong" and float(n.get("should_share") or 0) > 1],
         "not judged": [[n["operator"], n["reason"]] for n in nodes if n["verdict"] == "not judged"],
         "unspecified": [n["operator"] for n in nodes if n["verdict"] == "unspecified"],
-        "probes": first.get("probes"),
+        "probes": [
+            {k: probe.get(k) for k in keep} for probe in first.get("probes") or [] if probe["verdict"] == "wrong"
+        ],
     }
 
 
@@ -204,7 +218,7 @@ def audit_node(name: str, mode: str) -> dict[str, Any]:
     fault = FAULTS[name]
     assert fault.node is not None
     level = ("--fail-level", fault.level)
-    feeds = fault.node.feeds() if mode != "default" else {}
+    feeds = fault.node.feeds() if mode == "realistic" else {}
     subject = f"truth.subject:Backend[fault={name}]"
     options = (*MODES[mode], *level)
     return {"faulty": [fault.operator], **audit(fault.node.model(), feeds, subject, options, find_behavior(name))}
