@@ -6,6 +6,7 @@ python -m truth.run planted --modes realistic,default,probes
 python -m truth.run blame --seeds 0..50
 python -m truth.run blamed
 python -m truth.run changed --seeds 0..100
+python -m truth.run probes --subjects onnxruntime,expanded
 
 Each audit or blame is one line of OUTPUT/results.jsonl. The command continues where it ended: a line that exists is not
 computed again, and a model during which the process ended is recorded as a crash.
@@ -162,7 +163,11 @@ def summary(audit: Mapping[str, Any]) -> dict[str, Any]:
         "is_repeatable": first.get("is_repeatable"),
         "judged": first.get("judged"),
         "wrong": [{k: node.get(k) for k in keep} for node in nodes if node["verdict"] == "wrong"],
-        "should": [n["operator"] for n in nodes if n["verdict"] != "wrong" and float(n.get("should_share") or 0) > 1],
+        "should": [
+            n["operator"]
+            for n in [*nodes, *(first.get("probes") or [])]
+            if n["verdict"] != "wrong" and float(n.get("should_share") or 0) > 1
+        ],
         "not judged": [[n["operator"], n["reason"]] for n in nodes if n["verdict"] == "not judged"],
         "unspecified": [n["operator"] for n in nodes if n["verdict"] == "unspecified"],
         "probes": [
@@ -197,6 +202,10 @@ def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
             for pair in arguments.pairs.split(","):
                 yield f"blame {seed} {pair}", lambda s=seed, p=pair: blame_chain(s, *p.split(":"))
 
+    if arguments.what == "probes":
+        for name, fault in FAULTS.items():
+            for subject in arguments.subjects.split(",") if fault.node else ():
+                yield f"probes {name} {subject}", lambda n=name, s=subject: audit_probes(n, s)
     if arguments.what == "changed":
         for seed in numbers(arguments.seeds):
             for change in CHANGES:
@@ -236,6 +245,13 @@ def audit_planted(index: int, mode: str) -> dict[str, Any]:
     operators = set(fault.pair or [fault.operator])
     around = {n.op_type for n in model.graph.node for a in n.attribute for i in a.g.node if i.op_type in operators}
     return {"faulty": sorted(operators | around), **record}
+
+
+def audit_probes(name: str, subject: str) -> dict[str, Any]:
+    """Audit the node of a fault on a correct subject, with hard data."""
+    node = FAULTS[name].node
+    assert node is not None
+    return {"chain": node.operator, **audit(node.model(), node.feeds(), subject_name(subject), MODES["probes"])}
 
 
 def audit_changed(seed: int, change: str) -> dict[str, Any]:
@@ -283,7 +299,7 @@ def blame(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]], first: str,
 def main() -> None:
     """Run the jobs that have no record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["chains", "nodes", "planted", "blame", "blamed", "changed"])
+    parser.add_argument("what", choices=["chains", "nodes", "planted", "blame", "blamed", "changed", "probes"])
     parser.add_argument("--output", default="dist/truth", type=Path)
     parser.add_argument("--seeds", default="0..2000")
     parser.add_argument("--subjects", default=",".join((*RUNTIMES, *VARIANTS)))
