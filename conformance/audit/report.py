@@ -104,6 +104,10 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield f"  on hard data: {probes_text(audit.probes)}"
     for probed in audit.wrong_probes[:MAX_LISTED_NODES]:
         yield f"  WRONG ON HARD DATA {wrong_text(probed.node)}"
+        yield from _command_lines(audit, probed.node)
+    for probed in audit.probes_below_should[:MAX_LISTED_NODES]:
+        yield f"  SHOULD ON HARD DATA {should_text(probed.node)}"
+        yield from _command_lines(audit, probed.node)
 
 
 def probes_text(probes: Sequence[ProbedNode]) -> str:

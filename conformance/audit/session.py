@@ -125,6 +125,11 @@ class SubjectAudit:
         return [each for each in self.probes if each.node.verdict is NodeVerdict.WRONG]
 
     @property
+    def probes_below_should(self) -> list[ProbedNode]:
+        """The distinct nodes that are outside of their bounds of level `should` only on hard values."""
+        return [each for each in self.probes if each.node.should_worst is not None]
+
+    @property
     def has_faults(self) -> bool:
         """Whether the subject failed, returned different outputs for the same inputs, or has a wrong node."""
         is_stable = self.is_repeatable and self.repeats_when_prepared_again
@@ -132,7 +137,7 @@ class SubjectAudit:
 
     def has_faults_at(self, level: Level) -> bool:
         """Return whether the audit has faults, if outputs must keep the bounds of a level."""
-        below = self.nodes_below_should or any(each.node.should_worst is not None for each in self.probes)
+        below = self.nodes_below_should or self.probes_below_should
         return self.has_faults or (level is not Level.MUST and bool(below))
 
 

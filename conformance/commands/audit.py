@@ -164,7 +164,7 @@ def audit(
                 )
                 given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
                 if not node:
-                    result.command = _command(model, subject.id, given, **{"--no-isolation": no_isolation})
+                    result.command = _command(model, subject.id, given, probes, no_isolation=no_isolation)
                 audits.append(result)
                 print_progress("")
                 for line in text_lines(result):
@@ -211,11 +211,12 @@ def _write_reports(
         write_text_atomically(html, render_page(*content[:3], passes=passes))
 
 
-def _command(model: Path, subject: str, given: Sequence[str], **switches: bool) -> str:
+def _command(model: Path, subject: str, given: Sequence[str], probes: int | None, *, no_isolation: bool) -> str:
     """Return the command line of the audit of a model on one subject with one data set."""
     import shlex
 
-    chosen = [name for name, is_chosen in switches.items() if is_chosen]
+    chosen = ["--no-isolation"] if no_isolation else []
+    chosen += [] if probes is None else ["--probes", str(probes)]
     return shlex.join(["onnx-conformance", "audit", str(model), "-b", subject, *given, *chosen])
 
 

@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from conformance.audit.page import render_page
+from conformance.audit.report import text_lines
 from conformance.audit.session import SubjectAudit, audit_nodes_alone, audit_subject
 from conformance.cli import main
 from conformance.errors import UsageError
@@ -128,6 +129,18 @@ def test_command_of_a_wrong_node_is_in_all_reports_and_runs_it_alone(
     assert command.replace("'", "&#39;") in (tmp_path / "a.html").read_text()
     status, alone, _ = run(*shlex.split(command)[1:])
     assert (status, [node["operator"] for node in alone["audits"][0]["nodes"]]) == (1, ["Exp"])
+
+
+def test_node_below_should_on_hard_data_is_named_in_text_and_page(tmp_path: Path) -> None:
+    """A kernel that subtracts from 0 loses the sign of zero, which the given values do not show."""
+    model = write_chain(tmp_path / "m.onnx", "Neg")
+    subject = Subject("kernels", "1", Kernels(Neg=lambda x: np.float32(0) - x))
+    result = audit_subject(model, subject, X, probes=8)
+    result.command = "audit m.onnx"
+    assert (result.nodes_below_should, len(result.probes_below_should)) == ([], 1)
+    (line,) = [place for place, text in enumerate(text_lines(result)) if "SHOULD ON HARD DATA node 0 Neg" in text]
+    assert [*text_lines(result)][line + 1].endswith("audit m.onnx --node 0")
+    assert "on hard data, level should" in render_page(model, [result], ["x"])
 
 
 def test_page_has_a_bar_and_a_point_for_each_node(tmp_path: Path) -> None:
