@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PLAIN_ELEMENTS = (0.0, 1.0)
 """The elements that other elements are simplified to."""
 
-MAX_ELEMENTS_EDITED = 64
+MAX_ELEMENTS_EDITED = 32
 """Number of elements of all operands up to which single elements are simplified."""
 
 _QUANTITIES = ("size ", "values of ", "kind of ")
@@ -165,21 +165,33 @@ def read_any_example(example: ExampleDocument | None, drawn: DrawnDocument | Non
 
 
 def plainer_choices(example: DrawnExample) -> Iterator[DrawnExample]:
-    """Yield examples in which one choice takes a plainer option."""
-    for name, choice in sorted(example.node.choices.items(), key=lambda each: each[0].startswith(_QUANTITIES)):
+    """Yield examples in which choices take plainer options: all, all sizes, and then each choice.
+
+    Sizes come first, because small examples are judged faster.
+    """
+    choices = {name: choice for name, choice in example.node.choices.items() if choice.index and name != "declaration"}
+    sizes = [name for name in choices if name.startswith("size ")]
+    for group in (list(choices), sizes):
+        if len(group) > 1:
+            yield from _valid(replace(example, chosen={**example.chosen, **dict.fromkeys(group, 0)}))
+    for name, choice in sorted(choices.items(), key=lambda each: each[0] not in sizes):
         for index in dict.fromkeys((0, choice.index // 2, choice.index - 1)) if choice.index > 0 else ():
             yield from _valid(example.choosing(name, index))
 
 
 def plainer_elements(example: DrawnExample) -> Iterator[DrawnExample]:
-    """Yield examples in which one element of an operand is a plain number."""
+    """Yield examples in which all elements of an operand, or one of them, are a plain number."""
     if element_count(example.node) > MAX_ELEMENTS_EDITED:
         return
-    for name in example.node.free:
-        for place, element in enumerate(example.node.operands[name].flat):
+    free = {name: example.node.operands[name] for name in example.node.free}
+    for name, array in free.items():
+        for plain in PLAIN_ELEMENTS:
+            yield replace(example, edits={**example.edits, name: dict.fromkeys(range(array.size), plain)})
+    for name, array in free.items():
+        for place, element in enumerate(array.flat):
             for plain in PLAIN_ELEMENTS:
                 if float(element) != plain or np.signbit(float(element)):
-                    yield from _valid(example.editing(name, place, plain))
+                    yield example.editing(name, place, plain)
 
 
 def _valid(example: DrawnExample) -> Iterator[DrawnExample]:
