@@ -186,10 +186,16 @@ def inputs_of(model: AuditedFile) -> dict[str, Array]:
     return {**made, **model.values}
 
 
-def audit(model: AuditedFile, path: Path, subject: str, work: Path) -> dict[str, Any]:
+def kept_audit(model: AuditedFile, subject: str, work: Path) -> Path:
+    """Return the file of an audit in the folder `work`."""
+    return work / f"{model.name}-{''.join(c if c.isalnum() else '_' for c in subject)}.json"
+
+
+def audit(model: AuditedFile, subject: str, work: Path) -> dict[str, Any]:
     """Return the JSON of an audit; that of an earlier audit of the same model, if it is in the folder `work`."""
-    kept = work / f"{model.name}-{''.join(c if c.isalnum() else '_' for c in subject)}.json"
+    kept = kept_audit(model, subject, work)
     if not kept.exists():
+        path = model.find(work)
         inputs = work / f"{model.name}.npz"
         np.savez(inputs, **inputs_of(model))  # type: ignore[arg-type]  # the names are those of arrays
         command = ("-m", "conformance", "audit", str(path), "-b", subject, "--inputs", str(inputs), "--json", str(kept))
@@ -280,13 +286,14 @@ def page(rows: Sequence[str], totals: Sequence[str], wrong: Sequence[str], versi
         "Results of [`onnx-conformance audit`](../../docs/how-to/audit-your-model.md) on models that",
         "come inside packages.",
         "`nox -s models` writes this page. For users who want to see how many nodes of a real model are",
-        "judged. No model is copied.",
+        "judged. No model is copied. Models with `_float16` are those of the packages, converted with the converter of",
+        "onnxruntime (`onnxruntime.transformers.float16`, with inputs and outputs in float).",
         "",
         f"Packages: {', '.join(versions)}.",
         "",
         "## Nodes that compute floating-point numbers",
         "",
-        "All models together that the subject runs, without the tree ensemble, for which the suite has no reference.",
+        "All models together that the subject runs, without the tree ensemble.",
         "A node is judged alone if its own operands and result are known. Other nodes are judged with their neighbours,",  # noqa: E501
         "with composed bounds, which are wide after many nodes.",
         "",
@@ -316,6 +323,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=REPOSITORY / "dist" / "models", help="folder of results")
     parser.add_argument("--subject", action="append", help="audit on this subject only; may be repeated")
     parser.add_argument("--model", action="append", help="audit this model only; may be repeated")
+    parser.add_argument("--kept", action="store_true", help="write the page of the finished audits only")
     parser.add_argument("--output", type=Path, default=PAGE, help="page to write")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
@@ -328,9 +336,10 @@ def main() -> None:
     for model in MODELS:
         if given.model and model.name not in given.model:
             continue
-        path = model.find(given.work)
         for subject in subjects:
-            document = audit(model, path, subject, given.work)
+            if given.kept and not kept_audit(model, subject, given.work).exists():
+                continue
+            document = audit(model, subject, given.work)
             rows.append(row(model, document))
             print(rows[-1], flush=True)
             (result,) = document["audits"]

@@ -100,9 +100,17 @@ class Difference:
         """The size of the largest difference of an output."""
         return max((each.size for each in self.outputs), default=0.0)
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the largest difference of each output is a finite number."""
+        return all(math.isfinite(each.largest) for each in self.outputs)
+
     def is_same(self, other: Difference) -> bool:
-        """Return whether the difference of a smaller model is the same: of one kind, and not far smaller."""
-        if not self or not other or self.kind != other.kind:
+        """Return whether the difference of a smaller model is the same: of one kind, and not far smaller.
+
+        A finite difference that becomes NaN or infinite is another one.
+        """
+        if not self or not other or self.kind != other.kind or (self.is_finite and not other.is_finite):
             return False
         return other.size >= self.size * KEPT_SHARE or other.size == self.size
 

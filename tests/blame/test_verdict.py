@@ -127,6 +127,9 @@ def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:
     assert large.is_same(difference_of(one, one * np.float32(1.5)))
     assert not large.is_same(small)
     assert small.is_same(large)
+    infinite = difference_of(one, one * np.float32(np.nan))
+    assert not large.is_same(infinite)
+    assert infinite.is_same(infinite)
 
 
 @pytest.mark.parametrize(
