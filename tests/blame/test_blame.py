@@ -597,3 +597,13 @@ def test_quantization_step_is_that_of_the_type_or_of_the_scale(tmp_path: Path, t
     weights = [numpy_helper.from_array(np.float32(0.25), "s"), numpy_helper.from_array(np.uint8(3), "z")]
     model = write(tmp_path / "m.onnx", nodes, output=tensor("Y", (3, 4), type or TensorProto.FLOAT), weights=weights)
     assert quantization_step(model.prepared, "Y") == steps
+
+
+@pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
+def test_page_has_the_outcome_at_the_chosen_level(command: Any, tmp_path: Path, level: str, status: int) -> None:
+    write(tmp_path / "m.onnx", [helper.make_node("Neg", ["X"], ["Y"])])
+    np.savez(tmp_path / "x.npz", X=np.zeros((3, 4), np.float32))
+    words = ["blame", tmp_path / "m.onnx", "-b", "fake_subject:correct", "-b", "fake_subject:positive_zeros"]
+    words += ["--inputs", tmp_path / "x.npz", "--no-isolation", "--html", tmp_path / "b.html"]
+    assert command(*words, "--fail-level", level).status == status
+    assert ('class="outcome failed"' in (tmp_path / "b.html").read_text()) == bool(status)

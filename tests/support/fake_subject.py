@@ -712,6 +712,14 @@ class wrong_power_of_zero(scaled_correct):
         return np.nextafter(output, np.inf, dtype=output.dtype) + (not is_square)
 
 
+class positive_zeros(scaled_correct):
+    """Loses the sign of zeros."""
+
+    @staticmethod
+    def alter(model: onnx.ModelProto, output: Any) -> Any:
+        return output + output.dtype.type(0)
+
+
 class wrong_abs(correct):
     """Computes Abs as Neg."""
 
