@@ -23,7 +23,7 @@ from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 ROUNDED_CONSTANTS = {
     "test_averagepool_2d_ceil_last_window_starts_on_pad",
@@ -77,6 +77,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.judged: list[str] = []
+        self.names: list[str] = []
         self.contradicted: dict[Level, list[str]] = {Level.MUST: [], Level.SHOULD: []}
         self.reasons: Counter[str] = Counter()
         self.unspecified = 0
@@ -85,6 +86,7 @@ class Tally:
 
     def judge(self, case: Any, *, perturb: bool) -> None:
         """Judge one case; with `perturb`, also its changed outputs."""
+        self.names.append(case.name)
         operator = case.model.graph.node[0].op_type if len(case.model.graph.node) == 1 else "several nodes"
         verdicts = dict.fromkeys(Level, True)
         kept = []
@@ -134,12 +136,23 @@ class Tally:
                     if is_admissible(changed, tensor, level, signed=False):
                         self.unnoticed.setdefault((kind, level), []).append(name)
 
+    def _counts(self) -> Iterator[tuple[str, list[str], list[str], int]]:
+        """Yield the cases of each kind, the judged ones of these, and the number of contradicted ones."""
+        wrong = set(self.contradicted[Level.MUST])
+        for kind, is_expanded in (("single", False), ("expanded", True)):
+            names, judged = (
+                [n for n in each if ("_expanded" in n) == is_expanded] for each in (self.names, self.judged)
+            )
+            yield kind, names, judged, len(wrong & set(names))
+
     def lines(self) -> list[str]:
         """Return the report."""
-        wrong = len(self.contradicted[Level.MUST])
-        summary = f"{len(self.judged)} judged, {len(self.judged) - wrong} right, {wrong} contradicted"
         text = [
-            f"{len(self.judged) + self.reasons.total()} cases: {summary}",
+            "cases          all  judged   right  contradicted  not judged",
+            *(
+                f"{kind:12}{len(names):6}{len(judged):8}{len(judged) - wrong:8}{wrong:14}{len(names) - len(judged):12}"
+                for kind, names, judged, wrong in self._counts()
+            ),
             f"{self.unspecified} judged cases have unspecified elements",
             *(f"contradicted at {level}: {', '.join(names) or 'none'}" for level, names in self.contradicted.items()),
             f"{self.reasons.total()} not judged:",

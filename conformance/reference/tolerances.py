@@ -223,6 +223,12 @@ probability of 2e-9. If nothing is known but independence and the mean, the prob
 2 Exp(-c^2 / 2) = 0.5 %. Source: Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci.
 Comput. 41(5), 2019. Sums of equal terms can have errors with another mean, which is the reason for level `should`."""
 
+SUBNORMAL_STEPS = 128
+"""A further admissible error of a function at level `must` for float and double, in smallest subnormal numbers.
+
+Products inside of a rational approximation lose digits where the result is near the smallest normal number. Source:
+OpenCL admits that subnormal intermediates and results are flushed to zero, which is an error of 2^23 steps for float."""
+
 NORMAL_RANGE = 40.0
 """Number of standard deviations that a number of a normal distribution is from the mean, at most. A number beyond has a
 probability below 1e-300; a generator that transforms 32 or 53 random bits reaches 8.6."""

@@ -538,3 +538,26 @@ def test_thresholded_relu_of_nan_is_zero_for_the_oracle_too() -> None:
     from one_node_models import reference_output
 
     assert reference_output("ThresholdedRelu", F([NAN, -INF, 2.0])).tolist() == [0.0, 0.0, 2.0]
+
+
+def test_a_whole_power_of_an_inexact_negative_base_has_a_bound() -> None:
+    X = Enclosure(np.array([-2.0, 0.0, 1.5]), np.full(3, 0.25), np.dtype(F))
+    for exponent in (0.0, 1.0, 3.0, 4.0):
+        (tensor,) = enclose("Pow", X, F(exponent).reshape(()))
+        for base in (X.value - 0.25, X.value, X.value + 0.25):
+            assert (np.abs(base**exponent - tensor.value) <= tensor.error + 1e-300).all()
+    assert (tensor.error[[0, 2]] < [26, 10]).all()
+
+
+def test_a_window_that_overflows_beside_an_infinity_is_undetermined() -> None:
+    big = 3.39e38
+    X = F([0, -big, 1, -big, 0, -big, 0, 0, INF]).reshape(1, 1, 3, 3)
+    (tensor,) = enclose("AveragePool", X, kernel_shape=[3, 3])
+    assert np.isinf(tensor.error).all()
+
+
+def test_tanh_near_the_smallest_normal_number_may_lose_digits_at_must() -> None:
+    (tensor,) = enclose("Tanh", F([1.739e-38, 0.5]))
+    lost = F([1.739e-38, mpmath.tanh(0.5)]) + F([80 * 2.0**-149, 0])
+    assert passes(lost, tensor)
+    assert not passes(lost, tensor, Level.SHOULD)

@@ -209,7 +209,8 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     else:
         assert given is not None
         exponent = given.astype(np.float64)
-    if not X.is_exact and not (np.all(X.value - X.error > 0) or np.all(exponent == 2)):
+    is_whole = np.all((exponent >= 0) & (exponent % 1 == 0))
+    if not X.is_exact and not (np.all(X.value - X.error > 0) or is_whole):
         raise Unsupported("the base of Pow is not exact and may be negative")
     if np.all(exponent == 2):
         square = multiply(X, X)
@@ -218,7 +219,15 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return [_broadcast(square, np.broadcast_shapes(X.shape, exponent.shape))]
     X = _broadcast(X, np.broadcast_shapes(X.shape, exponent.shape))
     exponent = np.broadcast_to(exponent, X.shape).copy()  # NumPy takes the root for a single exponent of 0.5
-    power = _power(X, exponent, X.apply(lambda x: np.power(x, exponent)))
+    if is_whole and not X.is_exact:  # for a negative base, too, the power changes most at the end farthest from 0
+        with np.errstate(all="ignore"):
+            value = np.power(X.value, exponent)
+            spread = np.power(X.magnitude, exponent) - np.abs(value)
+        spread = np.where(exponent == 0, 0.0, np.where(np.isnan(spread), np.inf, spread))
+        propagated = Enclosure(value, spread, X.dtype)
+    else:
+        propagated = X.apply(lambda x: np.power(x, exponent))
+    power = _power(X, exponent, propagated)
     if is_strict():
         return [power]
     # a kernel may take the root too, whose result for a negative infinity is NaN

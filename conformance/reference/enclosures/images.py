@@ -102,7 +102,8 @@ def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     def total(x: Array) -> Array:
         return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
 
-    sums = X.from_terms(total(X.value), total(X.magnitude), total(X.error), prod(kernel))
+    finite = total(np.where(np.isfinite(X.value), X.magnitude, 0.0))
+    sums = X.from_terms(total(X.value), total(X.magnitude), total(X.error), prod(kernel), finite=finite)
     counted = np.ones(X.shape[2:])[np.newaxis, np.newaxis]
     if node.attributes.get("count_include_pad", 0):
         counted = np.pad(counted, [(0, 0), (0, 0), *declared], constant_values=1.0)
