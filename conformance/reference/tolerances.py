@@ -227,7 +227,7 @@ SUBNORMAL_STEPS = 128
 """A further admissible error of a function at level `must` for float and double, in smallest subnormal numbers.
 
 Products inside of a rational approximation lose digits where the result is near the smallest normal number. Source:
-OpenCL admits that subnormal intermediates and results are flushed to zero, which is an error of 2^23 steps for float."""
+OpenCL admits that subnormal intermediates and results are flushed to zero, which is an error of 2^23 steps in float."""
 
 NORMAL_RANGE = 40.0
 """Number of standard deviations that a number of a normal distribution is from the mean, at most. A number beyond has a
