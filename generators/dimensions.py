@@ -15,8 +15,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.covering_array import covering_array
-from conformance.dimensions.training import FUNCTION_SCOPES, TENSOR_SHAPES
+from conformance.factors.covering_array import covering_array
+from conformance.factors.training import FUNCTION_SCOPES, TENSOR_SHAPES
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 from generators.declarations.families import TRAINING_FAMILIES
@@ -26,8 +26,8 @@ from generators.training_optimizers.table import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.dimensions.covering_array import Row
-    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.factors.covering_array import Row
+    from conformance.factors.wrapping import BuiltModel
     from generators.training_optimizers.operator import Operator
 
 

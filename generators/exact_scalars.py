@@ -19,7 +19,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.dimensions.training import USUAL_ATTRIBUTES
+from conformance.factors.training import USUAL_ATTRIBUTES
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.training import tensor_names
+from conformance.factors.training import tensor_names
 from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model
 from conformance.reference.numbers.symbolic import INT64, TermEmitter, TermFactory, trace
 from conformance.verdicts import Level

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.corpus.case import Case, CaseKind
-from conformance.dimensions.training import tensor_names
+from conformance.factors.training import tensor_names
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.training_optimizers.single_node_model import SingleNodeModel, valid_argmax_model, valid_optimizer_model

@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ALLOWED = {
     "adapters": "run in the process of a subject, whose output the suite captures",
-    "diagnosis/reproduction/show_backend.py": "runs where the package is not installed",
-    "diagnosis/reproduction/show_optimizer.py": "runs where the package is not installed",
+    "diagnosis/reproduction/backend_script.py": "runs where the package is not installed",
+    "diagnosis/reproduction/optimizer_script.py": "runs where the package is not installed",
     "evidence/verify.py": "runs where the package is not installed",
     "files/atomic_write.py": "writes reports to standard output, byte by byte",
     "serialization/terminal.py": "escapes what it prints",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.dimensions.wrapping import Context
+from conformance.factors.wrapping import Context
 from conformance.mutants import catalogue
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import NoExpectedOutputsError

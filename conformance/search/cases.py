@@ -25,8 +25,8 @@ import onnx
 from conformance.corpus.case import CaseKind
 from conformance.corpus.corpus import Corpus, CorpusCase
 from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor
-from conformance.dimensions.training import tensor_names
-from conformance.dimensions.wrapping import Context
+from conformance.factors.training import tensor_names
+from conformance.factors.wrapping import Context
 from conformance.models.validity import check_model
 from conformance.reference.graph import Graph
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.dimensions.names import PLAIN_NAMES
-from conformance.dimensions.training import USUAL_ATTRIBUTES
+from conformance.factors.names import PLAIN_NAMES
+from conformance.factors.training import USUAL_ATTRIBUTES
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.drawn_example import AnyExample, DrawnExample
@@ -26,7 +26,7 @@ from conformance.search.shrinking import keep_tensors, slice_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from conformance.dimensions.wrapping import Context
+    from conformance.factors.wrapping import Context
     from conformance.models.arrays import Array
 
 PLAIN_ATTRIBUTE = 0.5

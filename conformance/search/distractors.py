@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper, parser
 
-from conformance.dimensions.field_parts import (
+from conformance.factors.message_fields import (
     DEVICE_CONFIGURATION,
     OVERLOADED_FUNCTIONS,
     ExtraNodes,
@@ -26,7 +26,7 @@ from conformance.dimensions.field_parts import (
     tensor_parts,
     value_parts,
 )
-from conformance.dimensions.wrapping import BuiltModel
+from conformance.factors.wrapping import BuiltModel
 from conformance.generation.models import make_value_info
 from conformance.graphs.renaming import Renamer
 from conformance.models.inputs import required_input_names

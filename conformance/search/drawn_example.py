@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.declarations.drawing import DrawnNode, InvalidNodeError, draw_node, draw_valid_node, element_count
 from conformance.declarations.tables import declarations
-from conformance.dimensions.wrapping import BuiltModel, Context
+from conformance.factors.wrapping import BuiltModel, Context
 from conformance.models.arrays import type_name
 from conformance.search.distributions import SIZE_CLASSES, class_of
 from conformance.search.example import Example, read_example

@@ -14,11 +14,11 @@ import numpy as np
 from msgspec.structs import asdict
 from onnx import helper
 
-from conformance.dimensions.argmax import argmax_fragment
-from conformance.dimensions.connections import Fragment
-from conformance.dimensions.names import PLAIN_NAMES, rename_values_of
-from conformance.dimensions.training import tensor_names
-from conformance.dimensions.wrapping import BuiltModel, Context, build_in_context
+from conformance.factors.argmax import argmax_fragment
+from conformance.factors.connections import Fragment
+from conformance.factors.names import PLAIN_NAMES, rename_values_of
+from conformance.factors.training import tensor_names
+from conformance.factors.wrapping import BuiltModel, Context, build_in_context
 from conformance.models.arrays import type_name
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -66,7 +66,7 @@ class TensorDocument(StoredRecord):
 
 
 class ContextDocument(StoredRecord):
-    """The context of an example as JSON; see `conformance.dimensions.wrapping.Context`."""
+    """The context of an example as JSON; see `conformance.factors.wrapping.Context`."""
 
     scope: str
     sources: dict[str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from conformance.dimensions.wrapping import BuiltModel
+from conformance.factors.wrapping import BuiltModel
 from conformance.models.inputs import required_input_names
 
 

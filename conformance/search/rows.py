@@ -13,12 +13,12 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from conformance.dimensions.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, TENSOR_ENCODINGS
-from conformance.dimensions.covering_array import Declaration, LevelCombination, covered_interactions
-from conformance.dimensions.names import NAME_KINDS, PLAIN_NAMES
-from conformance.dimensions.scopes import SCOPES, SEARCH_SCOPES
-from conformance.dimensions.training import READ_BY_ANOTHER, placed_declaration
-from conformance.dimensions.wrapping import IMPORT_LEVELS, Context
+from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, TENSOR_ENCODINGS
+from conformance.factors.covering_array import Declaration, LevelCombination, covered_interactions
+from conformance.factors.names import NAME_KINDS, PLAIN_NAMES
+from conformance.factors.scopes import SCOPES, SEARCH_SCOPES
+from conformance.factors.training import READ_BY_ANOTHER, placed_declaration
+from conformance.factors.wrapping import IMPORT_LEVELS, Context
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS
@@ -34,7 +34,7 @@ from conformance.search.example import ARGMAX, AXIS_RELATIONS, CHAIN_OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
 
     Start: TypeAlias = tuple[tuple[Sequence[str], str], ...]
     """A starting point of rows: pairs of a group of factors and a level for one factor of the group."""

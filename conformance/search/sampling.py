@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from conformance.dimensions.training import TYPES, USUAL_ATTRIBUTES, tensor_names
-from conformance.dimensions.wrapping import Context
+from conformance.factors.training import TYPES, USUAL_ATTRIBUTES, tensor_names
+from conformance.factors.wrapping import Context
 from conformance.models.arrays import dtype_of, type_number
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -44,7 +44,7 @@ from conformance.search.rows import AFTER_EMPTY, LARGE_SIZES, SWEEP, SWEEP_INTER
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.dimensions.names import PLAIN_NAMES
-from conformance.dimensions.training import tensor_names
+from conformance.factors.names import PLAIN_NAMES
+from conformance.factors.training import tensor_names
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.drawn_example import DRAWN_STAGES, DrawnExample
 from conformance.search.example import ARGMAX, DEFAULT_OPSET

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import Case
-from conformance.dimensions.covering_array import covering_array
-from conformance.dimensions.wrapping import OPSET
+from conformance.factors.covering_array import covering_array
+from conformance.factors.wrapping import OPSET
 from conformance.verdicts import Level
 from generators.declarations.families import RANKING_FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
 
 
 @dataclass(frozen=True)

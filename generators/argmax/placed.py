@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import Case
-from conformance.dimensions.argmax import (
+from conformance.factors.argmax import (
     DEFAULT_AXIS_PRODUCERS,
     PRODUCERS,
     SOURCE_LEVELS,
     argmax_placed_declaration,
     build_argmax_placed,
 )
-from conformance.dimensions.covering_array import covering_array
+from conformance.factors.covering_array import covering_array
 from conformance.verdicts import Level
 from generators.dimensions import CONSUMER_PHRASES, SCOPE_PHRASES, SOURCE_PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
 
 OPSET_OF_ONE_AXIS = 13
 """First opset in which Softmax and LogSoftmax normalise along a single axis."""

@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 
 from conformance.corpus.case import Case
-from conformance.dimensions.argmax import argmax_fragment
-from conformance.dimensions.connections import ALIAS_SOURCES
-from conformance.dimensions.wrapping import OPSET, Context, build_in_context
+from conformance.factors.argmax import argmax_fragment
+from conformance.factors.connections import ALIAS_SOURCES
+from conformance.factors.wrapping import OPSET, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
@@ -20,7 +20,7 @@ from generators.argmax.case import argmax_case
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.factors.wrapping import BuiltModel
     from conformance.models.arrays import Array
 
 

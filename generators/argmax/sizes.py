@@ -10,8 +10,8 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.connections import GraphPart, join_parts
-from conformance.dimensions.covering_array import covering_array
+from conformance.factors.connections import GraphPart, join_parts
+from conformance.factors.covering_array import covering_array
 from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.inputs import tensor_elements
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
 
 TIE_WORDS = ("first", "last")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16, finfo
 
-from conformance.dimensions.argmax import SUBNORMAL_LEVELS, argmax_close_declaration, close_rows
-from conformance.dimensions.covering_array import covering_array
+from conformance.factors.argmax import SUBNORMAL_LEVELS, argmax_close_declaration, close_rows
+from conformance.factors.covering_array import covering_array
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.argmax.case import argmax_case
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.corpus.case import Case
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
 
 VALUES_BY_TYPE: Mapping[Any, Sequence[Any]] = {

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.dimensions.argmax import argmax_close_declaration, argmax_placed_declaration
-from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission, coverage
-from conformance.dimensions.training import TYPES, build_placed, placed_declaration
+from conformance.factors.argmax import argmax_close_declaration, argmax_placed_declaration
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission, coverage
+from conformance.factors.training import TYPES, build_placed, placed_declaration
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import (
     aliases_declaration,
@@ -57,8 +57,8 @@ from generators.declarations.sizes import long_types_declaration
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from conformance.dimensions.covering_array import Row
-    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.factors.covering_array import Row
+    from conformance.factors.wrapping import BuiltModel
 
 
 UPDATE_COUNTS = {"negative": -3, "0": 0, "1": 1, "2": 2, "1000": 1000, "2p32_plus_1": 2**32 + 1}

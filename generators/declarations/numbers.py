@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.connections import ALIAS_SIDES, ALIASES, Fragment
-from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
-from conformance.dimensions.training import (
+from conformance.factors.connections import ALIAS_SIDES, ALIASES, Fragment
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.training import (
     OPERAND_RANGES,
     OTHER_RATE,
     RATE,
@@ -29,7 +29,7 @@ from conformance.dimensions.training import (
     tensor_names,
     usual_count,
 )
-from conformance.dimensions.wrapping import BuiltModel, Context, build_in_context
+from conformance.factors.wrapping import BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.sizes import PERIOD
@@ -37,7 +37,7 @@ from generators.declarations.sizes import PERIOD
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
 
 

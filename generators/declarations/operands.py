@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.dimensions.covering_array import Declaration, Omission
-from conformance.dimensions.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
-from conformance.dimensions.training import RATE, TYPES, USUAL_ATTRIBUTES, usual_count
-from conformance.dimensions.wrapping import Context
+from conformance.factors.covering_array import Declaration, Omission
+from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
+from conformance.factors.training import RATE, TYPES, USUAL_ATTRIBUTES, usual_count
+from conformance.factors.wrapping import Context
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.dimensions.covering_array import Row
-    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.factors.covering_array import Row
+    from conformance.factors.wrapping import BuiltModel
 
 SHAPES_AFTER_EMPTY: Mapping[str, Sequence[Sequence[int]]] = {
     "0_1_5": ((0,), (1,), (5,)),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.argmax import INTEGER_TYPES, PRODUCERS, argmax_fragment
-from conformance.dimensions.connections import Fragment
-from conformance.dimensions.covering_array import Declaration, LevelCombination
-from conformance.dimensions.names import rename_values_of
-from conformance.dimensions.wrapping import OPSET, Context, build_in_context
+from conformance.factors.argmax import INTEGER_TYPES, PRODUCERS, argmax_fragment
+from conformance.factors.connections import Fragment
+from conformance.factors.covering_array import Declaration, LevelCombination
+from conformance.factors.names import rename_values_of
+from conformance.factors.wrapping import OPSET, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.models.arrays import dtype_of, type_number
 from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, name_kind, names_context
@@ -22,8 +22,8 @@ from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, nam
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.dimensions.covering_array import Row
-    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.factors.covering_array import Row
+    from conformance.factors.wrapping import BuiltModel
     from conformance.models.arrays import Array
 
 

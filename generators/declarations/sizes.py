@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.connections import GraphPart
-from conformance.dimensions.covering_array import Declaration, LevelCombination
+from conformance.factors.connections import GraphPart
+from conformance.factors.covering_array import Declaration, LevelCombination
 from conformance.models.arrays import tensor_of
 
 if TYPE_CHECKING:

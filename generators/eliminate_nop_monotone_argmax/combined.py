@@ -15,8 +15,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from conformance.corpus.case import PassEffect, Rewrite
-from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission, covering_array
-from conformance.dimensions.field_parts import add_quantization_annotations, constant_node, if_node, make_branch
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission, covering_array
+from conformance.factors.message_fields import add_quantization_annotations, constant_node, if_node, make_branch
 from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.corpus.case import Case
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
 
 FAMILY, ANNOTATED_FAMILY = "combined", "annotated"
 SIDE = 3

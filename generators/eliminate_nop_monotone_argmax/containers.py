@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.field_parts import constant_node, if_node
+from conformance.factors.message_fields import constant_node, if_node
 from conformance.generation.models import make_value_info
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.field_parts import constant_node
+from conformance.factors.message_fields import constant_node
 from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
 from generators.eliminate_nop_monotone_argmax.containers import (
     ContainedNodes,

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper
 
-from conformance.dimensions.field_parts import (
+from conformance.factors.message_fields import (
     DEVICE_CONFIGURATION,
     OVERLOADED_FUNCTIONS,
     ExtraNodes,

@@ -9,7 +9,7 @@ import onnx
 from onnx import AttributeProto, helper, numpy_helper
 
 from conformance.corpus.case import PassEffect, Rewrite
-from conformance.dimensions.field_parts import constant_node, if_node, make_branch, make_function
+from conformance.factors.message_fields import constant_node, if_node, make_branch, make_function
 from conformance.generation.models import make_value_info, permuted_quarters
 from generators.eliminate_nop_monotone_argmax.containers import ContainedNodes, container_inputs, nest_in_containers
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (

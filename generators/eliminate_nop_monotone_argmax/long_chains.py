@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper, numpy_helper
 
-from conformance.dimensions.field_parts import make_function
+from conformance.factors.message_fields import make_function
 from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.containers import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission, covering_array
-from conformance.dimensions.field_parts import (
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission, covering_array
+from conformance.factors.message_fields import (
     add_quantization_annotations,
     constant_node,
     if_node,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.corpus.case import Case
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
     from conformance.generation.models import DimensionSize
     from conformance.models.arrays import Array
 

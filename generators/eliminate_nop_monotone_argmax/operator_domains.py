@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import PassEffect, Rewrite
-from conformance.dimensions.field_parts import constant_node, make_function
+from conformance.factors.message_fields import constant_node, make_function
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.dimensions.field_parts import constant_node
+from conformance.factors.message_fields import constant_node
 from conformance.generation.models import argmax_shape, make_value_info, permuted_quarters
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     DOES_NOT_APPLY,

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import PassEffect, Rewrite
-from conformance.dimensions.field_parts import constant_node, if_node, make_branch
+from conformance.factors.message_fields import constant_node, if_node, make_branch
 from conformance.generation.models import argmax_shape, array_value_info, make_value_info, permuted_quarters
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     DOES_NOT_APPLY,

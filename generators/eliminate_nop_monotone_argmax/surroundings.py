@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.dimensions.field_parts import add_quantization_annotations, constant_node, if_node, make_branch
+from conformance.factors.message_fields import add_quantization_annotations, constant_node, if_node, make_branch
 from conformance.generation.models import make_value_info, permuted_quarters
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.training import tensor_names
+from conformance.factors.training import tensor_names
 from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.case import Case
-from conformance.dimensions.covering_array import covering_array
-from conformance.dimensions.training import OPERAND_RANGES
-from conformance.dimensions.training import TYPES as MIXTURES
+from conformance.factors.covering_array import covering_array
+from conformance.factors.training import OPERAND_RANGES
+from conformance.factors.training import TYPES as MIXTURES
 from conformance.generation.models import FLOAT_TYPE_NAMES, pseudo_random_array
 from conformance.verdicts import Level
 from generators.declarations.families import (
@@ -33,7 +33,7 @@ from generators.training_optimizers.operator import Operator, optimizer_model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.dimensions.covering_array import Declaration, Row
+    from conformance.factors.covering_array import Declaration, Row
     from conformance.models.arrays import Array
 
 

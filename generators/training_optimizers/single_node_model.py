@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.training import OPERAND_RANGES, tensor_names
+from conformance.factors.training import OPERAND_RANGES, tensor_names
 from conformance.generation.models import array_value_info, build_model, make_value_info, pseudo_random_array
 from conformance.models.arrays import type_name
 

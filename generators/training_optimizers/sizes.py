@@ -8,8 +8,8 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.connections import GraphPart, join_parts
-from conformance.dimensions.training import tensor_names
+from conformance.factors.connections import GraphPart, join_parts
+from conformance.factors.training import tensor_names
 from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model
 from conformance.models.inputs import tensor_elements
 from conformance.verdicts import Level

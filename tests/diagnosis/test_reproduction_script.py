@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from conformance.corpus.loading import ExpectedTensor
-from conformance.diagnosis.reproduction import show_backend, show_optimizer
+from conformance.diagnosis.reproduction import backend_script, optimizer_script
 from conformance.judging.compare import acceptable_elements
 
 NAN, INF = float("nan"), float("inf")
@@ -83,7 +83,7 @@ MISFITS = {
 
 
 def is_wrong(case):
-    return show_backend.print_differences("Y", *case)
+    return backend_script.print_differences("Y", *case)
 
 
 def suite_accepts(case):
@@ -141,7 +141,7 @@ def folder(tmp_path, monkeypatch):
     arrays = {"input_0": np.array([-1, 4], np.float32), "output_0": np.array([NAN, 2], np.float32)}
     for name, array in (arrays | {"output_1": np.array([True, False])}).items():
         (data / f"{name}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
-    for script in (show_backend, show_optimizer):
+    for script in (backend_script, optimizer_script):
         monkeypatch.setattr(script, "HERE", tmp_path)
     monkeypatch.setitem(sys.modules, "subject", ModuleType("subject"))
     return tmp_path
@@ -149,7 +149,7 @@ def folder(tmp_path, monkeypatch):
 
 def run_backend(run, monkeypatch):
     monkeypatch.setattr(sys.modules["subject"], "prepare", lambda _: run, raising=False)
-    return show_backend.main()
+    return backend_script.main()
 
 
 def test_backend_script_with_expected_nan_succeeds(folder, monkeypatch):
@@ -190,14 +190,14 @@ def replace_operator(op_type):
 @pytest.mark.parametrize(("optimize", "status"), [(lambda model: model, 0), (replace_operator("Abs"), 1)])
 def test_optimizer_script_compares_outputs_with_nan(folder, monkeypatch, capsys, optimize, status):
     monkeypatch.setattr(sys.modules["subject"], "optimize", optimize, raising=False)
-    assert show_optimizer.main() == status
+    assert optimizer_script.main() == status
     assert ("Y: got [1.0, 4.0]" in capsys.readouterr().out) == bool(status)
 
 
 def test_optimizer_script_prints_removed_nodes(folder, monkeypatch, capsys):
     (folder / "rewrite.json").write_text(json.dumps(["Y"]))
     monkeypatch.setattr(sys.modules["subject"], "optimize", lambda model: model, raising=False)
-    assert show_optimizer.main() == 1
+    assert optimizer_script.main() == 1
     assert "got [], expected ['Y']" in capsys.readouterr().out
 
 
@@ -214,4 +214,4 @@ def test_optimizer_script_prints_removed_nodes(folder, monkeypatch, capsys):
     ],
 )
 def test_are_equal_compares_type_shape_and_elements(actual, expected, are_equal):
-    assert show_optimizer.are_equal(actual, expected) is are_equal
+    assert optimizer_script.are_equal(actual, expected) is are_equal

@@ -11,7 +11,7 @@ from pass_cases import declared_answers, defined_pass_cases, produced_values, re
 
 from conformance.corpus.case import CaseKind, PassEffect
 from conformance.corpus.corpus import MANIFEST
-from conformance.dimensions.covering_array import coverage
+from conformance.factors.covering_array import coverage
 from conformance.judging.optimizer_run import checker_error
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.oracle import answers

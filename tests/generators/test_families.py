@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from conformance.dimensions.covering_array import Declaration, LevelCombination, coverage, covering_array
+from conformance.factors.covering_array import Declaration, LevelCombination, coverage, covering_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.families import (
     TRAINING_FAMILIES,

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from conformance.dimensions.connections import join_parts
+from conformance.factors.connections import join_parts
 from conformance.generation.models import array_value_info, build_model
 from conformance.models.inputs import tensor_elements
 from conformance.reference.oracle import evaluate

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.adapters.reference import ReferenceBackend
-from conformance.dimensions.wrapping import Context
+from conformance.factors.wrapping import Context
 from conformance.jobs.job import ChunkResult
 from conformance.search.conditions import describe_conditions, features, find_conditions, restore
 from conformance.search.evaluation import EvaluatedExample

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from batches import for_each
 
-from conformance.dimensions.wrapping import Context
+from conformance.factors.wrapping import Context
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.search.cases import NoExpectedOutputsError
 from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.dimensions.argmax import ARGMAX_TYPES
+from conformance.factors.argmax import ARGMAX_TYPES
 from conformance.models.arrays import type_name
 from conformance.search.distributions import (
     COUNT_CLASSES,

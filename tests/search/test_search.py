@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from conformance.adapters.reference import ReferenceBackend
-from conformance.dimensions.wrapping import Context
+from conformance.factors.wrapping import Context
 from conformance.jobs.job import run_job
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.judging.outcome import Outcome

@@ -10,14 +10,14 @@ import pytest
 from covered_combinations import admissible_rows, covered_pairs, covered_triples
 from repository import ROOT
 
-from conformance.dimensions.covering_array import (
+from conformance.factors.covering_array import (
     Declaration,
     LevelCombination,
     coverage,
     covered_interactions,
     covering_array,
 )
-from conformance.dimensions.training import placed_declaration
+from conformance.factors.training import placed_declaration
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators import adagrad
 

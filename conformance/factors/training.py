@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.connections import (
+from conformance.factors.connections import (
     CONSUMERS,
     PERMITTED_SOURCES,
     SMALL_FAMILY_CONSUMERS,
@@ -16,9 +16,9 @@ from conformance.dimensions.connections import (
     TENSOR_ENCODINGS,
     Fragment,
 )
-from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
-from conformance.dimensions.scopes import ADDED_SCOPES, SCOPES
-from conformance.dimensions.wrapping import IMPORT_LEVELS, Context, build_in_context
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.scopes import ADDED_SCOPES, SCOPES
+from conformance.factors.wrapping import IMPORT_LEVELS, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.dimensions.covering_array import Row
-    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.factors.covering_array import Row
+    from conformance.factors.wrapping import BuiltModel
     from conformance.models.arrays import Array
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from conformance.dimensions.wrapping import BuiltModel
+from conformance.factors.wrapping import BuiltModel
 from conformance.graphs.renaming import Renamer
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.dimensions.connections import (
+from conformance.factors.connections import (
     ALIAS_SOURCES,
     CONDITION_INPUT,
     CONSUMERS,
@@ -22,7 +22,7 @@ from conformance.dimensions.connections import (
     join_parts,
     rename_values,
 )
-from conformance.dimensions.scopes import CUSTOM_DOMAIN, SCOPES, SEARCH_SCOPES, ScopeContent
+from conformance.factors.scopes import CUSTOM_DOMAIN, SCOPES, SEARCH_SCOPES, ScopeContent
 from conformance.generation.models import array_value_info, make_value_info
 from conformance.models.arrays import tensor_of
 from conformance.models.inputs import tensor_elements
@@ -30,7 +30,7 @@ from conformance.models.inputs import tensor_elements
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.dimensions.connections import OperandSource
+    from conformance.factors.connections import OperandSource
     from conformance.models.arrays import Array
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.dimensions.connections import CONDITION_INPUT, Fragment, GraphPart, join_parts, zeros_part
+from conformance.factors.connections import CONDITION_INPUT, Fragment, GraphPart, join_parts, zeros_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,15 +6,15 @@ import numpy as np
 import onnx
 import pytest
 
-from conformance.dimensions.argmax import (
+from conformance.factors.argmax import (
     ARGMAX_TYPES,
     GOLOMB_RULER,
     TIE_LEVELS,
     argmax_placed_declaration,
     build_argmax_placed,
 )
-from conformance.dimensions.connections import raw_tensor, typed_tensor
-from conformance.dimensions.covering_array import covering_array
+from conformance.factors.connections import raw_tensor, typed_tensor
+from conformance.factors.covering_array import covering_array
 from conformance.models.arrays import array_of, dtype_of, type_number
 from conformance.mutants import op_types
 

@@ -8,9 +8,9 @@ import pytest
 from batches import for_each
 from onnx import helper, numpy_helper
 
-from conformance.dimensions.connections import ALIAS_SOURCES, CONSUMERS, SOURCES, TENSOR_ENCODINGS, Fragment
-from conformance.dimensions.scopes import ITERATIONS, SCOPES
-from conformance.dimensions.wrapping import IMPORT_LEVELS, Context, build_in_context
+from conformance.factors.connections import ALIAS_SOURCES, CONSUMERS, SOURCES, TENSOR_ENCODINGS, Fragment
+from conformance.factors.scopes import ITERATIONS, SCOPES
+from conformance.factors.wrapping import IMPORT_LEVELS, Context, build_in_context
 from conformance.models.inputs import fed_input_names, required_input_names
 from conformance.reference.oracle import evaluate
 

@@ -12,7 +12,7 @@ import numpy as np
 from ml_dtypes import finfo
 from onnx import helper
 
-from conformance.dimensions.connections import (
+from conformance.factors.connections import (
     CONSUMERS,
     PERMITTED_SOURCES,
     SMALL_FAMILY_CONSUMERS,
@@ -20,9 +20,9 @@ from conformance.dimensions.connections import (
     SOURCES,
     Fragment,
 )
-from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
-from conformance.dimensions.scopes import ADDED_SCOPES, SCOPES
-from conformance.dimensions.wrapping import IMPORT_LEVELS, BuiltModel, Context, build_in_context
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.scopes import ADDED_SCOPES, SCOPES
+from conformance.factors.wrapping import IMPORT_LEVELS, BuiltModel, Context, build_in_context
 from conformance.generation.models import permuted_quarters
 from conformance.models.arrays import dtype_of, type_number
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.dimensions.covering_array import Row
+    from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
 
 PRODUCERS: Mapping[str, tuple[str, str] | None] = {
