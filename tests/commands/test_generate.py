@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from command_outputs import read_tree
@@ -15,20 +16,32 @@ CASE = "test_momentum_function_standard_float"
 """One of them."""
 
 
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """Path of the corpus that `written` copies."""
+    return tmp_path_factory.mktemp("generated") / "corpus"
+
+
+@pytest.fixture
+def written(command, here, generated):
+    """The corpus of the generator in `out`, which was generated once for all tests."""
+    if not generated.exists():
+        command("generate", "-g", QUICK, "--output", generated)
+    return shutil.copytree(generated, here / "out")
+
+
 class TestGenerate:
     def test_generate_writes_corpus_and_prints_counts(self, command, here):
         ended = command("generate", "-g", QUICK, "--output", "out")
         assert ended.status == 0
         assert re.fullmatch(r"Wrote corpus 1\.0\.0 to out: \d+ cases, \d+ files, \d+ bytes\.\n", ended.out)
 
-    def test_generate_check_of_unchanged_corpus_passes(self, command, here):
-        command("generate", "-g", QUICK, "--output", "out")
+    def test_generate_check_of_unchanged_corpus_passes(self, command, here, written):
         ended = command("generate", "-g", QUICK, "--output", "out", "--check")
         assert ended.status == 0
         assert f"{len(list((here / 'out' / 'node').iterdir()))} cases" in ended.out
 
-    def test_generate_check_names_files_that_differ(self, command, here):
-        command("generate", "-g", QUICK, "--output", "out")
+    def test_generate_check_names_files_that_differ(self, command, here, written):
         changed = here / "out" / "node" / CASE / "model.onnx"
         changed.write_bytes(b"")
         ended = command("generate", "-g", QUICK, "--output", "out", "--check")
@@ -69,8 +82,7 @@ class TestGenerate:
         assert_bad_input(command("generate", "-g", QUICK), "corpus.exists", "data")
         assert read_tree(here) == before
 
-    def test_corpus_with_replace_is_replaced(self, command, here):
-        command("generate", "-g", QUICK, "--output", "out")
+    def test_corpus_with_replace_is_replaced(self, command, here, written):
         first = read_tree(here)
         assert command("generate", "-g", QUICK, "--output", "out", "--replace").status == 0
         assert read_tree(here) == first
@@ -99,8 +111,7 @@ class TestGenerate:
         (here / "file").write_text("")
         assert_bad_input(command("generate", "-g", QUICK, "--output", "file/out"), "file")
 
-    def test_generate_release_leaves_corpus_valid(self, command, here):
-        command("generate", "-g", QUICK, "--output", "out")
+    def test_generate_release_leaves_corpus_valid(self, command, here, written):
         ended = command("generate", "--output", "out", "--release")
         assert ended.status == 0
         assert re.search(r"\b1\.0\.0 .*out/released\.json: \d+ cases", ended.out)
