@@ -197,9 +197,9 @@ class MutantFinder(ast.NodeVisitor):
             self.visit(part)
 
 
-def sample(seed: int, number: int) -> list[Mutant]:
-    """Return a random sample of the mutants of the package."""
-    files = sorted((ROOT / PACKAGE).rglob("*.py"))
+def sample(seed: int, number: int, pattern: str = "**/*.py") -> list[Mutant]:
+    """Return a random sample of the mutants of the package's files that match a pattern."""
+    files = sorted((ROOT / PACKAGE).glob(pattern))
     found = [m for file in files for m in MutantFinder(str(file.relative_to(ROOT)), file.read_bytes()).mutants]
     return random.Random(seed).sample(found, min(number, len(found)))  # noqa: S311
 

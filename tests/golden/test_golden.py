@@ -3,7 +3,7 @@
     NAME/cmd        command lines, without the name of the program; they run in one empty directory
     NAME/stdout     the standard output of all of them
     NAME/stderr     the standard error of all of them; no file if it is empty
-    NAME/status     the exit status of the last one; no file if it is 0
+    NAME/status     the exit status of the last one, and the code of its error; no file if the status is 0
 
 `CORPUS` in a command is the small corpus of the tests. Times, folders, digests and versions are replaced by words.
 `WRITE_GOLDEN=1 pytest tests/golden` writes the files; read what changed before you commit it.
@@ -47,11 +47,10 @@ def test_command_has_the_expected_output(command, here, small_corpus, monkeypatc
     folders = {small_corpus: "CORPUS", here: "HERE"}
     lines = [shlex.split(line) for line in (FOLDER / name / "cmd").read_text().splitlines()]
     ended = [command(*(str(small_corpus) if word == "CORPUS" else word for word in line)) for line in lines]
-    status = ended[-1].status
     found = {
         "stdout": masked("".join(each.out for each in ended), folders),
         "stderr": masked("".join(each.err for each in ended), folders),
-        "status": f"{status}\n" if status else "",
+        "status": f"{ended[-1].status} {ended[-1].code}".rstrip() + "\n" if ended[-1].status else "",
     }
     files = {kind: FOLDER / name / kind for kind in found}
     if "WRITE_GOLDEN" in os.environ:

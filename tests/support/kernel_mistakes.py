@@ -75,10 +75,6 @@ def _doubled(array: Array) -> Array:
     return (array * 2).astype(array.dtype)
 
 
-def _halved(array: Array) -> Array:
-    return array / 2
-
-
 def _reversed(array: Array) -> Array:
     return array[::-1].copy()
 
@@ -90,10 +86,6 @@ def _stale(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]
 
 def _infinity_for_nan(array: Array) -> Array:
     return np.where(np.isnan(array), array.dtype.type(np.inf), array) if array.dtype.kind == "f" else array
-
-
-def _takes_last(node: Node, _: Array) -> bool:
-    return node.attributes.get("select_last_index", 0) == 1
 
 
 def _plus_1(array: Array) -> Array:
