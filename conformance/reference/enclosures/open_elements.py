@@ -142,7 +142,7 @@ def _in_any_order(tensor: Tensor, axis: int) -> Tensor:
     if (low == high).all():
         return tensor
     with np.errstate(all="ignore"):
-        middle, half = (low + high) / 2, (high - low) / 2
+        middle, half = (low + high) / 2, (high - low) / 2 * (1 + 2.0**-50) + 2.0**-1074
     unknown = ~np.isfinite(middle)
     middle = np.where(low == high, selected.value, np.where(unknown, 0.0, middle))
     half = np.where(low == high, 0.0, np.where(unknown, np.inf, half))

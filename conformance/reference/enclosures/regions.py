@@ -106,12 +106,19 @@ ROUNDINGS_OF_CUBIC = 16
 """Roundings of a weight of the cubic convolution, which are relative to 1."""
 
 
-def _with_unit_weights(taps: Taps) -> Taps:
+def _with_weights(taps: Taps, change: Callable[[Array], Array]) -> Taps:
     def find(x: Array, size: int) -> tuple[Array, Array, Array]:
         indices, weights, is_inside = taps(x, size)
-        return indices, np.ones_like(weights), is_inside
+        return indices, change(weights), is_inside
 
     return find
+
+
+def _has_weightless_infinity(X: Enclosure, x: Sequence[Array], taps: Taps) -> Array:
+    """Return whether a neighbour of weight 0 is infinite or NaN. The page does not state whether it takes part."""
+    special = (~np.isfinite(X.value)).astype(np.float64)
+    every = _interpolate(special, x, _with_weights(taps, np.ones_like))
+    return every > _interpolate(special, x, _with_weights(taps, lambda w: (w != 0).astype(np.float64)))
 
 
 def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps) -> Enclosure:
@@ -137,11 +144,13 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
     error = spread + _interpolate(X.error, x, taps, magnitudes=True)
     count = taps(np.zeros(1), 4)[1].shape[-1]
     if count == 4:  # a polynomial of the distance, whose terms cancel
-        error = error + ROUNDINGS_OF_CUBIC * _roundoff(X) * _interpolate(X.magnitude, x, _with_unit_weights(taps))
+        reached = _interpolate(X.magnitude, x, _with_weights(taps, np.ones_like))
+        error = error + ROUNDINGS_OF_CUBIC * _roundoff(X) * reached
     result = Enclosure(value, error, X.dtype)
     if count > 1:
         result = X.from_terms(value, magnitudes, np.nan_to_num(error, nan=np.inf), count ** len(x) + 4 * len(x))
-        result = replace(result, error=np.where(np.isfinite(magnitudes), result.error, np.inf))
+        is_sum = np.isfinite(magnitudes) & ~_has_weightless_infinity(X, x, taps)
+        result = replace(result, error=np.where(is_sum, result.error, np.inf))
     return result.leave_open(~is_known[:, np.newaxis])
 
 

@@ -140,7 +140,8 @@ def _resize_axes(
     doubtful = outside
     for axis, new, scale, region, length in zip(axes, sizes, scales, regions, lengths or sizes, strict=True):
         old = X.shape[axis]
-        if new == old and scale == 1 and coordinates != _CROP:
+        is_kept = new == old and scale == 1 and coordinates != _CROP
+        if is_kept and (mode != "linear" or axis < 2 or np.isfinite(X.value).all()):
             continue
         x = _coordinates(coordinates, scale, old, new, region, length)
         if coordinates == _CROP:

@@ -351,8 +351,9 @@ class Enclosure:
             overflow = reached > largest
             # in double the value overflows itself, and its NaN may come from infinities of both signs
             is_lost = overflow & np.isnan(value) & (wide.itemsize == 8) & (finite is not None)
-            # terms of the other sign may overflow before the sum does
-            is_lost |= np.isfinite(value) & (np.abs(value) > largest) & ((reached - np.abs(value)) / 2 > largest)
+            # terms of the other sign may overflow before the sum does; the difference has an error in double
+            opposite = (reached - np.abs(value)) / 2 + (count > 1) * reached * ROUNDOFF
+            is_lost |= np.isfinite(value) & (np.abs(value) > largest) & (opposite > largest)
             overflow = overflow & ~np.isnan(value)
             has_infinity = overflow & np.isinf(value) & (finite is not None)
         result = self._bounded(
