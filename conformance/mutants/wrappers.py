@@ -224,14 +224,15 @@ def _ignore_attributes_with_names_of_values(model: onnx.ModelProto, op_type: str
 
 
 def _take_operands_by_name(model: onnx.ModelProto, op_type: str) -> None:
-    """Sort the inputs of nodes whose inputs have the names that the specification gives to them, in another order."""
+    """Let nodes take an input with the name that the specification gives to an operand as that operand."""
     optimizer = TRAINING_OPTIMIZERS[op_type]
     for node in all_nodes(model):
         count = (len(node.input) - 2) // len(optimizer.operands)
         numbers = map(str, range(1, count + 1)) if count > 1 else [""]
         expected = ["R", "T", *map("".join, product(optimizer.operands, numbers))]
-        if onnx_op_type(node) == op_type and sorted(node.input) == sorted(expected):
-            node.input[:] = expected
+        if onnx_op_type(node) == op_type and len(expected) == len(node.input):
+            named = {*node.input}
+            node.input[:] = [name if name in named else own for name, own in zip(expected, node.input, strict=True)]
 
 
 def _refuse_trailing_empty_names(model: onnx.ModelProto, _: str) -> None:
