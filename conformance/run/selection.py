@@ -132,12 +132,6 @@ class Selection:
         conditions = {name: tuple(values.get(name) or ()) for name in SELECTION_OPTIONS.values()}
         return cls(values.get("keyword") or "", **conditions)
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> Selection:
-        """Return the selection for the options that a results file stores, such as `--select-level`."""
-        values = {name: tuple(options.get(option, "").split()) for option, name in SELECTION_OPTIONS.items()}
-        return cls(options.get("-k", ""), **values)
-
     def select(self, corpus: Corpus) -> dict[str, CorpusCase]:
         """Return the selected cases of a corpus by id; if `case` is given, the result is sorted by id.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 from onnx import helper
-from runs_in_memory import make_result
+from runs_in_memory import make_case, make_result
 
 from conformance.diagnosis.reproduction.folder import issue_text
 from conformance.results.records import DiagnosisRecord
@@ -15,12 +15,10 @@ MODEL = helper.make_model(helper.make_graph([], "g", [], []))
 
 
 def issue(**changed):
-    case = {"case": "test_x", "kind": "invalid", "title": HOSTILE, "clauses": [], "data_sets": []}
+    case = make_case(**{"kind": "invalid", "title": HOSTILE} | changed)
     result = make_result(verdict="fail", phase="run", message=HOSTILE)
     result.stderr = HOSTILE
-    return issue_text(
-        {**case, **changed}, result, f"acme {HOSTILE}", "backend", {HOSTILE: HOSTILE}, "onnx-conformance", MODEL
-    )
+    return issue_text(case, result, f"acme {HOSTILE}", "backend", {HOSTILE: HOSTILE}, "onnx-conformance", MODEL)
 
 
 def outside_of_code(text):
@@ -38,7 +36,7 @@ def test_hostile_texts_in_an_issue_are_displayed_literally(kind):
 
 def test_hostile_diagnosis_in_an_issue_is_displayed_literally():
     diagnosis = DiagnosisRecord("acme", HOSTILE, "x", HOSTILE, 1, 2, [], [], [])
-    case = {"case": "test_x", "kind": "node", "title": "A title", "clauses": [], "data_sets": []}
+    case = make_case()
     result = make_result(verdict="fail", phase="run", message="")
     result.stderr = ""
     text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", MODEL, diagnosis=diagnosis)
@@ -49,8 +47,8 @@ def test_hostile_diagnosis_in_an_issue_is_displayed_literally():
 def test_names_of_inputs_cannot_end_a_block_of_code():
     value = helper.make_tensor_value_info("a\n~~~~\n# PASSED", onnx.TensorProto.FLOAT, [1])
     model = helper.make_model(helper.make_graph([], "g", [value], []))
-    inputs = [{"name": value.name, "type": "float", "shape": [1], "values": ["1"], "elided": False}]
-    case = {"case": "test_x", "kind": "node", "title": "A title", "clauses": [], "data_sets": [{"inputs": inputs}]}
+    inputs = [{"name": value.name, "type": "float", "shape": [1], "values": ["1"], "elided": 0}]
+    case = make_case(data_sets=[{"inputs": inputs, "outputs": []}])
     result = make_result(verdict="fail", phase="run", message="")
     text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", model)
     assert "# PASSED" not in text.splitlines()
