@@ -128,7 +128,7 @@ def test_comparison_of_runs_names_their_profiles(run, here):
     before = read_results(here / "r.jsonl")
     run("-b", NUMPY, "--profile", "sonnx")
     found = compare_runs(before, read_results(here / "r.jsonl"))
-    assert [found[name].get("profile") for name in ("before", "after")] == [None, "sonnx"]
+    assert [each.profile for each in (found.before, found.after)] == [None, "sonnx"]
 
 
 def test_custom_profile_raises_level_of_a_check(command, here, whole_corpus):

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from recorded_runs import record_run
 from repository import ROOT
+from runs_in_memory import make_case
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.corpus.corpus import open_corpus
@@ -67,7 +68,7 @@ def written(tmp_path_factory, small_corpus):
 @pytest.mark.parametrize("column", COLUMNS)
 def test_column_of_case_is_operator_and_form(board, column):
     kind, tags = COLUMNS[column]
-    assert board.column_of({"kind": kind, "tags": tags}) == column
+    assert board.column_of(make_case(kind=kind, tags=list(tags))) == column
 
 
 def test_faults_known_has_every_row_of_the_findings(board):

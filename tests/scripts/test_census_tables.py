@@ -9,6 +9,7 @@ import pytest
 from script_modules import script_module
 
 from conformance.census.chunks import Cell
+from conformance.census.counters import BinadeCounters
 from conformance.census.file import read_census
 from conformance.census.report import json_lines
 from conformance.census.results import CellResult
@@ -24,7 +25,7 @@ def results(tmp_path):
     """Return a function that writes a census of one subject and returns its path."""
 
     def write(name, environment):
-        row = {"binade": 5, "counts": {"values": 8, "pairs": 8}, "extremes": {}, "ordinals": {}}
+        row = BinadeCounters(5, {"values": 8, "pairs": 8}, {}, {})
         found = CellResult(Cell(name, "Exp", "float16"), "1", {5: row})
         path = tmp_path / f"{name}.jsonl"
         path.write_bytes(b"".join(json_lines([found], environment)))
