@@ -83,6 +83,7 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "QLinearMatMul": "rounds after it has added the zero point",
         "QuantizeLinear": "returns the smallest integer for a quotient above 2^31",
         "RMSNormalization": "squares in float16",
+        "ReduceMean": "divides integers as floats",
         "RNN": "ignores the direction, `clip`, the activations and the lengths of sequences",
         "ReduceLogSumExp": "subtracts infinities",
         "Resize": "multiplies infinities by weights of 0",
@@ -94,9 +95,11 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "Unique": "returns sorted elements also without `sorted`",
     },
     "onnxruntime": {
+        "Cast": "saturates doubles also if `saturate` is 0",
         "DFT": "divides an inverse transform of doubles by a length in float",
         "Einsum": "adds integers as floats",
         "LayerNormalization": "returns NaN as the mean of an infinity",
+        "LogSoftmax": "loses NaN in double",
         "LRN": "subtracts squares from a running sum, in which an infinity becomes NaN",
         "LSTM": "loses NaN in its activations",
         "MaxPool": "starts from the lowest number, and not from minus infinity",
@@ -111,6 +114,7 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "Slice": "returns an element for an end of the largest integer and a negative step",
     },
     "variant as a function": {
+        "SoftmaxCrossEntropyLoss": "LogSoftmax of ONNX Runtime loses NaN in double",
         "Celu": "the function of the schema returns a vector for a scalar",
     },
 }
