@@ -400,7 +400,7 @@ def function_body(node: onnx.NodeProto, types: Sequence[int], opset: int) -> onn
     """Return the function that defines the operator of a node, with the attributes of the node; None without one."""
     if not onnx.defs.has(node.op_type, opset) or node.op_type in {*CONTROL_FLOW, *NOT_EXPANDED}:
         return None
-    schema = onnx.defs.get_schema(node.op_type, opset)
+    schema: Any = onnx.defs.get_schema(node.op_type, opset)  # the types of onnx do not have the functions
     dependent = [v for v in schema.context_dependent_function_opset_versions if v <= opset]
     plain = [v for v in schema.function_opset_versions if v <= opset]
     if dependent:
@@ -412,7 +412,7 @@ def function_body(node: onnx.NodeProto, types: Sequence[int], opset: int) -> onn
         packed = schema.get_function_with_opset_version(max(plain))
     else:
         return None
-    body = onnx.FunctionProto.FromString(packed)
+    body: onnx.FunctionProto = onnx.FunctionProto.FromString(packed)
     given = {name: attribute.default_value for name, attribute in schema.attributes.items()}
     given |= {attribute.name: attribute for attribute in node.attribute}
     for inner in body.node:
