@@ -65,11 +65,11 @@ class Subject:
 
     def is_judged(self, case: str) -> bool:
         """Return whether the reference has the expected values of a case."""
-        return VALUE_TAG not in self.run.case_rows[case]["tags"]
+        return VALUE_TAG not in self.run.case_rows[case].tags
 
     def operator(self, case: str) -> str:
         """Return the operator of a case."""
-        return str(self.run.case_rows[case]["tags"][0])
+        return str(self.run.case_rows[case].tags[0])
 
 
 def is_refused(given: Any, outputs: Sequence[Sequence[Any]]) -> bool:
@@ -87,9 +87,9 @@ def is_refused(given: Any, outputs: Sequence[Sequence[Any]]) -> bool:
 
 def read_subject(path: str, corpus: Corpus, given: Mapping[str, Any]) -> Subject:
     """Return the results of a file, compared with onnx's outputs."""
-    run = read_results(path)
+    run = read_results(Path(path))
     (info,) = run.header.subjects
-    subject = Subject(f"{info.name} {info.version}", run)
+    subject = Subject(f"{info.id} {info.version}", run)
     for key, result in run.results.items():
         if result.returned is None or result.verdict not in {Verdict.PASS, Verdict.FAIL}:
             continue

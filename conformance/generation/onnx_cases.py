@@ -26,9 +26,8 @@ from conformance.models.arrays import array_of, is_floating, type_name
 from conformance.models.graphs import all_nodes
 from conformance.models.inputs import initializer_arrays
 from conformance.models.validity import check_model
-from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
-from conformance.reference.numbers.precision import is_computed
 from conformance.reference.oracle import Answer, evaluate
 from conformance.verdicts import Level, Unsupported
 
@@ -54,9 +53,6 @@ RANDOM_OPERATORS = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 )
 """Operators whose outputs are random numbers."""
-
-BOUND_BITS = 10
-"""Significant bits of a bound, which is rounded up: the last bits of double arithmetic depend on the machine."""
 
 MAX_ORACLE_ELEMENTS = 4096
 """Largest number of elements for which exact arithmetic computes the expected value of doubles."""
@@ -252,46 +248,18 @@ def _exact_doubles(model: onnx.ModelProto, inputs: Sequence[Array], expected: Se
         return [None] * len(expected)
 
 
-def _answer(tensor: Any, exact: Any, own: Array) -> Answer:
-    if isinstance(tensor, np.ndarray):
-        return Answer(tensor, np.zeros(tensor.shape) if is_computed(tensor.dtype) else None)
-    if not isinstance(tensor, Enclosure):
-        raise Unsupported("an output is not a tensor")
-    if tensor.dtype != own.dtype or tensor.shape != own.shape:
+def _answer(tensor: Any, exact: Any, given: Array) -> Answer:
+    """Return the answer of an output.
+
+    Raises:
+        Unsupported: most elements are not determined.
+    """
+    if tensor.dtype != given.dtype or tensor.shape != given.shape:
         raise Unsupported("onnx's output has another type or shape")
-    is_open = np.isinf(tensor.error)
-    if 2 * int(is_open.sum()) > tensor.value.size:
+    answer = answer_of(tensor, given=given, exact=exact)
+    if answer.bound is not None and 2 * int(np.isinf(answer.bound).sum()) > answer.bound.size:
         raise Unsupported("most elements are not determined")
-    is_integer = type_name(tensor.dtype).lstrip("u").startswith("int")
-    return _integer_answer(tensor, own) if is_integer else _float_answer(tensor, exact, own)
-
-
-def _float_answer(tensor: Enclosure, exact: Any, own: Array) -> Answer:
-    is_open = np.isinf(tensor.error)
-    expected = tensor.value.astype(tensor.dtype)
-    if isinstance(exact, np.ndarray) and exact.dtype == expected.dtype and exact.shape == expected.shape:
-        is_near = np.abs(exact.astype(np.float64) - tensor.value) <= tensor.error
-        expected = np.where(is_near, exact, expected)
-    expected = np.where(is_open, own, expected).astype(tensor.dtype)
-    wide = expected.astype(np.float64)
-    same = (wide == tensor.value) | (np.isnan(wide) & np.isnan(tensor.value))
-    distance = np.where(same, 0.0, np.abs(wide - tensor.value))
-    return Answer(expected, np.where(is_open | np.isnan(distance), np.inf, _round_up(distance + tensor.error)))
-
-
-def _integer_answer(tensor: Enclosure, own: Array) -> Answer:
-    is_open = np.isinf(tensor.error)
-    low, high = np.ceil(tensor.value - tensor.error), np.floor(tensor.value + tensor.error)
-    wide = np.clip(np.rint(tensor.value), low, high)
-    expected = np.where(is_open, own, np.where(is_open, 0, wide).astype(tensor.dtype)).astype(tensor.dtype)
-    bound = np.where(is_open, np.inf, np.maximum(high - wide, wide - low))
-    return Answer(expected, bound if bound.any() else None)
-
-
-def _round_up(bounds: Array) -> Array:
-    """Return bounds with few significant bits, which are at least the given ones."""
-    mantissa, exponent = np.frexp(bounds)
-    return np.asarray(np.ldexp(np.ceil(np.ldexp(mantissa, BOUND_BITS)), exponent - BOUND_BITS))
+    return answer
 
 
 def _case(

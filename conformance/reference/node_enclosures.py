@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.models.arrays import type_name
+from conformance.models.arrays import is_floating, type_name
 from conformance.models.graphs import subgraphs_of
 from conformance.models.inputs import initializer_arrays
 from conformance.models.types import MAIN_DOMAINS, normal_domain
@@ -360,8 +360,17 @@ def inner_node_count(proto: onnx.NodeProto) -> int:
     return sum(len(graph.node) + sum(map(inner_node_count, graph.node)) for graph in subgraphs_of(proto))
 
 
-def answer_of(expected: Tensor | list[Tensor]) -> Answer:
+BOUND_BITS = 10
+"""Significant bits of a bound, which is rounded up: the last bits of double arithmetic depend on the machine."""
+
+
+def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, exact: Array | None = None) -> Answer:
     """Return the acceptable values of an output.
+
+    Args:
+        expected: the enclosure of the output.
+        given: a value of the output, for the elements that the specification leaves open.
+        exact: the output by exact arithmetic, which is the expected value where the enclosure contains it.
 
     Raises:
         ValueError: the output is not known, or is a sequence.
@@ -369,12 +378,29 @@ def answer_of(expected: Tensor | list[Tensor]) -> Answer:
     if expected is None or isinstance(expected, list):
         raise ValueError("an output is a sequence, or is not known")
     if not isinstance(expected, Enclosure):
-        is_number = expected.dtype.kind in "fV"
-        return Answer(expected, np.zeros(expected.shape) if is_number else None)
+        return Answer(expected, np.zeros(expected.shape) if is_floating(expected.dtype) else None)
     value, error = np.asarray(expected.value), np.asarray(expected.error)
+    error = np.where(np.isnan(error), np.where(np.isfinite(value), np.inf, 0.0), error)
+    is_open = np.isinf(error)
     with np.errstate(all="ignore"):
-        rounded = value.astype(expected.dtype)
-        distance = np.abs(rounded.astype(np.float64) - value)
-    known = np.where(np.isnan(error), np.where(np.isfinite(value), np.inf, 0.0), error)
-    bound = known + np.where(np.isnan(distance), 0.0, distance)  # infinities and NaN have no distance
-    return Answer(rounded, bound)
+        if is_floating(expected.dtype):
+            rounded = value.astype(expected.dtype)
+            if exact is not None and exact.dtype == expected.dtype and exact.shape == expected.shape:
+                rounded = np.where(np.abs(exact.astype(np.float64) - value) <= error, exact, rounded)
+        else:
+            low, high = np.ceil(value - error), np.floor(value + error)
+            rounded = np.where(is_open, 0, np.clip(np.rint(value), low, high)).astype(expected.dtype)
+        if given is not None:
+            rounded = np.where(is_open, given, rounded).astype(expected.dtype)
+        wide = rounded.astype(np.float64)
+        distance = np.where((wide == value) | (np.isnan(wide) & np.isnan(value)), 0.0, np.abs(wide - value))
+        if not is_floating(expected.dtype):
+            bound = np.where(is_open, np.inf, np.maximum(high - wide, wide - low))
+            return Answer(rounded, bound if bound.any() else None)
+    return Answer(rounded, np.where(is_open | np.isnan(distance), np.inf, _round_up(distance + error)))
+
+
+def _round_up(bounds: Array) -> Array:
+    """Return bounds with few significant bits, which are at least the given ones."""
+    mantissa, exponent = np.frexp(bounds)
+    return np.asarray(np.ldexp(np.ceil(np.ldexp(mantissa, BOUND_BITS)), exponent - BOUND_BITS))

@@ -117,6 +117,7 @@ def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> E
     low, high = np.fmin(last, first), np.fmax(last, first)
     with np.errstate(all="ignore"):
         width = np.where((low == high) | np.isnan(low), 0.0, high - low)  # half of it could underflow
+        width = np.where(np.isnan(first) != np.isnan(last), np.inf, width)  # no distance contains a number and NaN
     is_open = (last != first) & ~(np.isnan(last) & np.isnan(first))
     value, error, mask = (np.moveaxis(np.asarray(part), -1, axis) for part in (low, width, is_open))
     return Enclosure(value, error, result.dtype, unspecified=mask)
