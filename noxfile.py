@@ -326,6 +326,24 @@ def audit_truth(session: nox.Session) -> None:
     session.run("python", "-m", "truth.report", "dist/truth/results.jsonl", "-v")
 
 
+@nox.session(name="onnx-corpus")
+def onnx_corpus(session: nox.Session) -> None:
+    """Run onnx's node cases on runtimes, and write reports/onnx-cases/README.md."""
+    names = ("onnxruntime", "onnxruntime-unoptimized", "onnx-reference", "openvino", "tract", "opencv")
+    session.install("-e", ".", *(pin for name in names for pin in RUNTIMES[name].requirements))
+    corpus = Path("dist/onnx-cases")
+    shutil.rmtree(corpus, ignore_errors=True)
+    session.run("onnx-conformance", "generate", "--onnx", "--output", str(corpus))
+    results = [f"{LATEST}/onnx-cases-{name}.jsonl" for name in names]
+    for name, file in zip(names, results, strict=True):
+        session.run(
+            *("onnx-conformance", "run", "--data", str(corpus), "-b", RUNTIMES[name].subject, "--fail-level", "should"),
+            *("--no-diagnosis", "--record-outputs", "--results", file),
+            success_codes=[0, 1],
+        )
+    session.run("python", "scripts/onnx_cases_page.py", str(corpus), "reports/onnx-cases", *results)
+
+
 @nox.session
 def models(session: nox.Session) -> None:
     """Audit public models that come inside packages, and write reports/models/README.md; `-- --model cls`."""

@@ -22,13 +22,14 @@ from conformance.corpus.loading import load_case_in_memory
 from conformance.generation.onnx_cases import VALUE_TAG, array_of_value, node_cases
 from conformance.judging.returned import ReplayedBackend, UnusableValues
 from conformance.models.arrays import is_floating
-from conformance.results.failure_groups import group_failures
+from conformance.results.failure_groups import count_cases, group_failures
 from conformance.results.file import read_results
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from conformance.results.failure_groups import FailureGroup
     from conformance.results.file import Results
 
 HEADING = """# onnx's node cases on released runtimes
@@ -130,15 +131,18 @@ def operator_lines(subjects: Sequence[Subject]) -> Iterator[str]:
 
 
 def cause_lines(subject: Subject) -> Iterator[str]:
-    """Yield the failures of a subject by cause, wrong outputs first."""
-    groups = [group for group in group_failures(subject.run) if subject.is_judged(group.cases[0])]
-    for group in sorted(groups, key=lambda group: (group.verdict != Verdict.FAIL, -len(group.cases))):
-        operators = ", ".join(sorted(set(map(subject.operator, group.cases))))
-        confirmed = sum(subject.refused.get(case, False) for case in group.cases)
+    """Yield the failures of a subject by cause and operator, wrong outputs first."""
+    found: list[tuple[FailureGroup, str, list[str]]] = []
+    for group in group_failures(subject.run):
+        cases: dict[str, list[str]] = defaultdict(list)
+        for case in filter(subject.is_judged, group.cases):
+            cases[subject.operator(case)].append(case)
+        found += [(group, operator, names) for operator, names in cases.items()]
+    for group, operator, names in sorted(found, key=lambda each: (each[0].verdict != Verdict.FAIL, each[1])):
+        confirmed = sum(subject.refused.get(case, False) for case in names)
         known = f", {confirmed} confirmed" if group.verdict == Verdict.FAIL else ""
-        first = group.cases[0]
         text = " ".join(group.sentence.split()).replace("|", "\\|").replace("<", "&lt;")[:MAX_TEXT]
-        yield f"- **{operators}** ({len(group.cases)} cases{known}; first `{first}`): {text}"
+        yield f"- **{operator}** ({count_cases(len(names))}{known}; first `{names[0]}`): {text}"
 
 
 MAX_TEXT = 220

@@ -1,4 +1,4 @@
-"""Make the files of a release: wheel, sdist, an archive of the corpus, and their checksums.
+"""Make the files of a release: wheel, sdist, archives of the corpus and of onnx's node cases, and their checksums.
 
 The same checkout gives the same files, because they contain no times and no paths. The compressed bytes of the archive
 depend on the version of zlib, so the tar in it has its own checksum.
@@ -16,17 +16,20 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 from conformance.corpus.corpus import open_corpus
 from conformance.generation.export import CHECKSUMS, exported_files
+from conformance.generation.onnx_cases import define_onnx_cases, node_cases
+from conformance.generation.write_corpus import generate
 
 ROOT = Path(__file__).resolve().parent.parent
 
 EPOCH = "1577836800"
 """Time of the files in wheel and sdist, in seconds since 1970: 2020-01-01. Zip files have no time before 1980."""
 
-RELEASE_FILE = re.compile(rf"onnx_conformance-.*\.(whl|tar\.gz)|onnx-conformance-corpus-.*\.tar\.gz|{CHECKSUMS}")
+RELEASE_FILE = re.compile(rf"onnx_conformance-.*\.(whl|tar\.gz)|onnx-conformance-(corpus|onnx-cases)-.*\.tar\.gz|{CHECKSUMS}")
 """Names of the files that this script writes."""
 
 
@@ -46,13 +49,28 @@ def corpus_archive(corpus: Path, name: str) -> bytes:
     return stream.getvalue()
 
 
-def write_corpus_archive(corpus: Path, folder: Path) -> dict[str, str]:
-    """Write the archive of a corpus into a folder; return the SHA-256 of the archive and of its tar, by name."""
-    name = f"onnx-conformance-corpus-{open_corpus(corpus).version}"
+def write_corpus_archive(corpus: Path, folder: Path, kind: str = "corpus") -> dict[str, str]:
+    """Write the archive of a corpus into a folder; return the SHA-256 of the archive and of its tar, by name.
+
+    Args:
+        corpus: the corpus.
+        folder: the folder.
+        kind: the part of the archive's name before the version.
+    """
+    name = f"onnx-conformance-{kind}-{open_corpus(corpus).version}"
     tar = corpus_archive(corpus, name)
     packed = gzip.compress(tar, mtime=0)
     (folder / f"{name}.tar.gz").write_bytes(packed)
     return {f"{name}.tar.gz": _hash(packed), f"{name}.tar": _hash(tar)}
+
+
+def write_onnx_cases_archive(folder: Path) -> dict[str, str]:
+    """Write the archive of the node cases of the installed onnx, as `write_corpus_archive` does."""
+    found = define_onnx_cases(node_cases())
+    with tempfile.TemporaryDirectory() as scratch:
+        corpus = Path(scratch) / "onnx-cases"
+        generate(corpus, found.cases, found.version, lambda _: None, added=found.added_files())
+        return write_corpus_archive(corpus, folder, "onnx-cases")
 
 
 def _hash(content: bytes) -> str:
@@ -85,7 +103,7 @@ def main() -> None:
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     subprocess.run(build, check=True, stdout=sys.stderr, env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH})
     sums = {file.name: _hash(file.read_bytes()) for file in sorted(folder.iterdir()) if file.name != ".gitignore"}
-    sums |= write_corpus_archive(ROOT / "data", folder)
+    sums |= write_corpus_archive(ROOT / "data", folder) | write_onnx_cases_archive(folder)
     (folder / CHECKSUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8")
     sys.stdout.write((folder / CHECKSUMS).read_text(encoding="utf-8"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import json
 import math
 import os
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnxruntime
 
-from .server import Adapter, Unsupported
+from .server import Adapter, Unsupported, ml_dtype, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -90,7 +89,7 @@ def _ort_values(feeds: Mapping[str, Array]) -> dict[str, Any]:
             value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(array.shape, number)
         except Exception as error:  # noqa: BLE001 - each kind of failure has its own class
             raise Unsupported(f"this release takes no {array.dtype.name} from Python: {error}") from None
-        content = _packed(np.ascontiguousarray(array), bits)
+        content = packed(array, bits)
         ctypes.memmove(value.data_ptr(), content, len(content))
         values[name] = value
     return values
@@ -102,43 +101,8 @@ def _array_of(value: Any) -> Array:
     if wrapped is None:
         return np.asarray(value.numpy())
     name, _, bits = wrapped
-    dtype, shape = np.dtype(getattr(_ml_dtypes(), name)), tuple(value.shape())
-    count = math.prod(shape)
-    content = np.frombuffer(ctypes.string_at(value.data_ptr(), -(-count * bits // 8)), np.uint8)
-    if bits >= _BITS_OF_BYTE:
-        return np.asarray(content.view(dtype).reshape(shape))
-    parts = content[:, np.newaxis] >> np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8) & np.uint8(2**bits - 1)
-    elements = parts.reshape(-1)[:count]
-    if name.startswith("int"):  # an element of a signed type has its sign in all bits of its byte
-        shift = _BITS_OF_BYTE - bits
-        return np.asarray(((elements << np.uint8(shift)).view(np.int8) >> np.int8(shift)).astype(dtype).reshape(shape))
-    return np.asarray(elements.astype(np.uint8).view(dtype).reshape(shape))
-
-
-def _packed(array: Array, bits: int) -> bytes:
-    """Return the elements of an array as ONNX packs them: the first element in the lowest bits of a byte."""
-    if bits >= _BITS_OF_BYTE:
-        return array.tobytes()
-    per_byte = _BITS_OF_BYTE // bits
-    elements = np.frombuffer(array.tobytes(), np.uint8) & np.uint8(2**bits - 1)
-    elements = np.concatenate([elements, np.zeros(-len(elements) % per_byte, np.uint8)]).reshape(-1, per_byte)
-    shifted = elements << np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8)
-    return bytes(np.bitwise_or.reduce(shifted, axis=1, initial=0).astype(np.uint8).tobytes())
-
-
-_BITS_OF_BYTE = 8
-
-
-def _ml_dtypes() -> Any:
-    """Return the package ml_dtypes, which older releases do not need.
-
-    Raises:
-        Unsupported: the package is not installed.
-    """
-    try:
-        return importlib.import_module("ml_dtypes")
-    except ModuleNotFoundError:
-        raise Unsupported("an output needs the package ml_dtypes, which is not installed in this Python") from None
+    dtype, shape = ml_dtype(name), tuple(value.shape())
+    return unpacked(ctypes.string_at(value.data_ptr(), -(-math.prod(shape) * bits // 8)), dtype, shape, bits)
 
 
 class PreparedOnnxRuntimeSession:

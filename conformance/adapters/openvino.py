@@ -8,9 +8,10 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import openvino
 
-from .server import Adapter, Unsupported
+from .server import Adapter, Unsupported, ml_dtype, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,24 +86,51 @@ class PreparedOpenVinoModel:
         return tuple(_to_output(port, found[port]) for port in self._compiled.outputs)
 
 
+_WRAPPED_TYPES = {
+    "bf16": ("bfloat16", 16),
+    "f8e4m3": ("float8_e4m3fn", 8),
+    "f8e5m2": ("float8_e5m2", 8),
+    "f8e8m0": ("float8_e8m0fnu", 8),
+    "f4e2m1": ("float4_e2m1fn", 4),
+    "i4": ("int4", 4),
+    "u4": ("uint4", 4),
+    "u2": ("uint2", 2),
+}
+"""Types that OpenVINO returns as arrays of another type with the same bits: the name in ml_dtypes, and the bits."""
+
+_WRAPPED_NAMES = {dtype: (name, bits) for name, (dtype, bits) in _WRAPPED_TYPES.items()}
+
+
 def _to_input(array: Array) -> Array | openvino.Tensor:
-    """Return an input in a form that OpenVINO accepts: a tensor for bfloat16, otherwise the array itself.
+    """Return an input in a form that OpenVINO accepts: a tensor for types that NumPy lacks, otherwise the array itself.
 
     OpenVINO would read a bfloat16 array as float16.
+
+    Raises:
+        Unsupported: this release does not have the type.
     """
-    if array.dtype.name != "bfloat16":
+    if array.dtype.name not in _WRAPPED_NAMES:
         return array
-    return _API.Tensor(array.view("u2"), array.shape, _API.Type.bf16)
+    name, bits = _WRAPPED_NAMES[array.dtype.name]
+    if not hasattr(_API.Type, name):
+        raise Unsupported(f"this release of OpenVINO has no type {name}")
+    content = np.frombuffer(packed(array, bits), "u2" if bits > _BITS_OF_BYTE else "u1")
+    return _API.Tensor(content, array.shape, getattr(_API.Type, name))
+
+
+_BITS_OF_BYTE = 8
 
 
 def _to_output(port: openvino.ConstOutput, array: Array) -> Array:
-    """Return a copy of an output; OpenVINO returns bfloat16 as an array of float16 with the same bits."""
-    if port.get_element_type() != _API.Type.bf16:
+    """Return a copy of an output, in the type that OpenVINO states: its arrays of some types have another type."""
+    name = port.get_element_type().get_type_name()
+    if name not in _WRAPPED_TYPES:
         return array.copy()
-    from ml_dtypes import bfloat16
-
-    output: Array = array.view(bfloat16).copy()
-    return output
+    dtype, bits = _WRAPPED_TYPES[name]
+    shape = array.shape
+    if bits < _BITS_OF_BYTE and port.get_partial_shape().is_static:  # the array has the shape of the bytes
+        shape = tuple(port.get_shape())
+    return unpacked(array.tobytes(), ml_dtype(dtype), shape, bits).copy()
 
 
 def _placement(compiled: openvino.CompiledModel, device: str) -> dict[str, dict[str, int]] | None:

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Adapter", "Array", "Prepared", "Unsupported", "raise_unsupported"]
+__all__ = ["Adapter", "Array", "Prepared", "Unsupported", "ml_dtype", "packed", "raise_unsupported", "unpacked"]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -92,3 +92,45 @@ def raise_unsupported(texts: Iterable[str], *kinds: type[Exception]) -> Iterator
         if any(text in str(error) for text in texts):
             raise Unsupported(str(error)) from None
         raise
+
+
+_BITS_OF_BYTE = 8
+
+
+def ml_dtype(name: str) -> np.dtype[Any]:
+    """Return a type of the package ml_dtypes, such as `float8_e4m3fn`.
+
+    Raises:
+        Unsupported: the package is not installed.
+    """
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:
+        raise Unsupported("an output needs the package ml_dtypes, which is not installed in this Python") from None
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found
+
+
+def packed(array: Array, bits: int) -> bytes:
+    """Return the elements of an array as ONNX packs them: the first element in the lowest bits of a byte."""
+    content = np.ascontiguousarray(array).tobytes()
+    if bits >= _BITS_OF_BYTE:
+        return content
+    per_byte = _BITS_OF_BYTE // bits
+    elements = np.frombuffer(content, np.uint8) & np.uint8(2**bits - 1)
+    elements = np.concatenate([elements, np.zeros(-len(elements) % per_byte, np.uint8)]).reshape(-1, per_byte)
+    shifted = elements << np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8)
+    return bytes(np.bitwise_or.reduce(shifted, axis=1, initial=0).astype(np.uint8).tobytes())
+
+
+def unpacked(content: bytes, dtype: np.dtype[Any], shape: Sequence[int], bits: int) -> Array:
+    """Return the array whose elements `packed` returned as bytes."""
+    stored = np.frombuffer(content, np.uint8)
+    if bits >= _BITS_OF_BYTE:
+        return np.asarray(stored.view(dtype).reshape(shape))
+    parts = stored[:, np.newaxis] >> np.arange(0, _BITS_OF_BYTE, bits, dtype=np.uint8) & np.uint8(2**bits - 1)
+    elements = parts.reshape(-1)[: int(np.prod(shape))]
+    if dtype.name.startswith("int"):  # an element of a signed type has its sign in all bits of its byte
+        shift = _BITS_OF_BYTE - bits
+        return np.asarray(((elements << np.uint8(shift)).view(np.int8) >> np.int8(shift)).astype(dtype).reshape(shape))
+    return np.asarray(elements.astype(np.uint8).view(dtype).reshape(shape))

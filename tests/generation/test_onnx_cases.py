@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tarfile
 from copy import deepcopy
 
 import numpy as np
@@ -120,3 +121,13 @@ def test_export_of_onnx_corpus_keeps_its_licence_and_notice(command, onnx_corpus
     assert command("export", tmp_path / "out", "--data", onnx_corpus.path).status == 0
     for name in ("LICENSE", "NOTICE"):
         assert (tmp_path / "out" / name).read_bytes() == (onnx_corpus.path / name).read_bytes()
+
+
+def test_release_archive_of_onnx_cases_holds_the_corpus(onnx_corpus, tmp_path):
+    sums = release.write_corpus_archive(onnx_corpus.path, tmp_path, "onnx-cases")
+    name = f"onnx-conformance-onnx-cases-{onnx_corpus.version}"
+    assert sums.keys() == {f"{name}.tar.gz", f"{name}.tar"}
+    with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
+        archive.extractall(tmp_path / "out", filter="data")
+    assert open_corpus(tmp_path / "out" / name).digest == onnx_corpus.digest
+    assert (tmp_path / "out" / name / "NOTICE").is_file()
