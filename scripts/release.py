@@ -29,7 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 EPOCH = "1577836800"
 """Time of the files in wheel and sdist, in seconds since 1970: 2020-01-01. Zip files have no time before 1980."""
 
-RELEASE_FILE = re.compile(rf"onnx_conformance-.*\.(whl|tar\.gz)|onnx-conformance-(corpus|onnx-cases)-.*\.tar\.gz|{CHECKSUMS}")
+RELEASE_FILE = re.compile(
+    rf"onnx_conformance-.*\.(whl|tar\.gz)|onnx-conformance-(corpus|onnx-cases)-.*\.tar\.gz|{CHECKSUMS}"
+)
 """Names of the files that this script writes."""
 
 

@@ -9,6 +9,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from onnx.backend.test.loader import load_model_tests
+from script_modules import script_module
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
@@ -23,6 +24,8 @@ from conformance.generation.onnx_cases import (
 from conformance.generation.write_corpus import generate
 from conformance.judging.compare import is_acceptable
 from conformance.verdicts import Level
+
+release = script_module("release")
 
 CHOSEN = (
     r"test_(adam|argmax_.*_example|cast_\w+|clip|conv_with_strides_no_padding|convinteger_\w+|dequantizelinear_\w+"
