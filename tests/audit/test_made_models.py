@@ -191,26 +191,15 @@ def test_classifier_with_softmax_and_argmax_is_judged(tmp_path: Path) -> None:
     assert [(node.op_type, node.worst and node.worst.index) for node in wrong] == [("ArgMax", (8,))]
 
 
-def test_tree_ensemble_is_counted_as_not_judged_with_the_reason(tmp_path: Path) -> None:
+def test_operator_without_reference_is_counted_as_not_judged_with_the_reason(tmp_path: Path) -> None:
     maker = ModelMaker(("", 17), ("ai.onnx.ml", 3))
-    tree = {
-        "nodes_treeids": [0, 0, 0],
-        "nodes_nodeids": [0, 1, 2],
-        "nodes_featureids": [0, 0, 0],
-        "nodes_values": [0.0, 0.0, 0.0],
-        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
-        "nodes_truenodeids": [1, 0, 0],
-        "nodes_falsenodeids": [2, 0, 0],
-        "target_treeids": [0, 0],
-        "target_nodeids": [1, 2],
-        "target_ids": [0, 0],
-        "target_weights": [-1.0, 1.0],
-    }
-    maker.add("TreeEnsembleRegressor", ["X"], "score", domain="ai.onnx.ml", n_targets=1, **tree)
+    linear = {"kernel_type": "LINEAR", "coefficients": [1.0, -1.0], "rho": [0.5], "kernel_params": [0.0, 0.0, 0.0]}
+    maker.add("SVMRegressor", ["X"], "score", domain="ai.onnx.ml", n_supports=0, **linear)
     maker.add("Sigmoid", ["score"], "Y")
-    result = audit(maker.read(tmp_path / "tree.onnx", {"X": [4, 2]}, "Y"))
+    maker.output_types["Y"] = helper.make_tensor_value_info("Y", TensorProto.FLOAT, [4, 1])
+    result = audit(maker.read(tmp_path / "machine.onnx", {"X": [4, 2]}, "Y"))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
-    assert result.nodes[0].reason == "no reference for ai.onnx.ml.TreeEnsembleRegressor"
+    assert result.nodes[0].reason == "no reference for ai.onnx.ml.SVMRegressor"
     assert not result.has_faults
 
 

@@ -32,9 +32,9 @@ def test_audit_shows_seed_shapes_and_operators(command, model, here):
     )
     assert ended.status == 0
     assert "inputs (seed 7): X float 4x3" in ended.out
-    last = "PASSED: 40 of 40 nodes judged (480 of 480 elements; 100 % of the arithmetic), 0 wrong"
-    assert ended.out.splitlines()[-1] == last
-    assert (here / "a.html").read_text().count("<rect") == 40
+    judged = "PASSED: 40 of 40 nodes judged (480 of 480 elements; 100 % of the arithmetic), 0 wrong"
+    assert ended.out.splitlines()[-1] == f"{judged}; on hard data 2 of 2 distinct nodes judged, 0 wrong"
+    assert (here / "a.html").read_text().count("<rect") == 2 * 40  # in the graph and in the chart of errors
     assert (here / "in/test_data_set_0/input_0.pb").exists()
     assert not command("audit", model, *OWN, "--inputs", "in", "--json", "again.json").status
 
