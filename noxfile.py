@@ -346,11 +346,12 @@ def onnx_corpus(session: nox.Session) -> None:
 
 @nox.session
 def models(session: nox.Session) -> None:
-    """Audit public models that come inside packages, and write reports/models/README.md; `-- --model cls`."""
+    """Audit public models that come inside packages, and write reports/models/; `-- --kept` writes finished audits."""
     audited = ("onnx-reference", "onnxruntime", "openvino", "tract")
     session.install(".[onnxruntime]", *(pin for name in audited for pin in RUNTIMES[name].requirements))
     install_public_models(session)
     session.run("python", "scripts/audit_models.py", *session.posargs)
+    session.run("python", "scripts/audit_models.py", "--float16", *session.posargs)
 
 
 @nox.session

