@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.audit.operands import operand_texts
-from conformance.audit.propagation import relative_error
 from conformance.audit.sampling import Sample, take_sample
 from conformance.audit.sequences import element_count, enclose_with_maps, is_admissible_sequence
 from conformance.graphs.arithmetic import operation_count
-from conformance.graphs.distances import are_comparable, find_distances
+from conformance.graphs.distances import are_comparable, find_distances, relative_error
 from conformance.graphs.exposure import Exposure
 from conformance.models.arrays import type_name
 from conformance.models.graphs import is_operator, names_taken_by

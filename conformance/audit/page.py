@@ -95,7 +95,7 @@ MAX_LABEL_LENGTH = 18
 
 
 @dataclass(frozen=True)
-class DrawnNode:
+class PlacedNode:
     """A node in the graph.
 
     Attributes:
@@ -121,7 +121,7 @@ class Drawing:
 
     width: float
     height: float
-    nodes: list[DrawnNode]
+    nodes: list[PlacedNode]
     edges: list[str]
 
 
@@ -139,7 +139,7 @@ def draw_graph(audit: SubjectAudit) -> Drawing:
     for number, node in nodes.items():
         name = operator_name(node)
         label = name if len(name) <= MAX_LABEL_LENGTH else f"{name[: MAX_LABEL_LENGTH - 1]}…"
-        drawn.append(DrawnNode(node, *layout.places[number], label, before[number], after[number]))
+        drawn.append(PlacedNode(node, *layout.places[number], label, before[number], after[number]))
     return Drawing(layout.width, layout.height, drawn, [_path(points) for points in layout.courses.values()])
 
 

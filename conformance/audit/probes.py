@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.declarations.tables import Declaration
+    from conformance.declarations.tables import OperatorDeclaration
     from conformance.graphs.exposure import RecordedValues
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
@@ -117,7 +117,7 @@ def _is_constant(name: str, recorded: RecordedValues) -> bool:
     return recorded.ways.get(name, Exposure.CONSTANT) is Exposure.CONSTANT
 
 
-def _declarations(model: onnx.ModelProto, node: onnx.NodeProto) -> list[Declaration]:
+def _declarations(model: onnx.ModelProto, node: onnx.NodeProto) -> list[OperatorDeclaration]:
     """Return the declarations of a node's operator that fit the model's opset."""
     opset = next((each.version for each in model.opset_import if not normal_domain(each.domain)), 0)
     if node.domain not in MAIN_DOMAINS:

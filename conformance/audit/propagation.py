@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.audit.sampling import SAMPLED_ABOVE
+from conformance.graphs.distances import relative_error
 from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import required_input_names
 from conformance.reference.node_enclosures import NodeScope, enclose
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from conformance.audit.judgement import JudgedNode
     from conformance.graphs.exposure import RecordedValues
-    from conformance.models.arrays import Array
     from conformance.reference.enclosures.sequences import TensorOrSequence
 
 MAX_OPERATIONS = 2**30
@@ -38,21 +38,6 @@ not computed either if a tensor is so large that only a sample of it is judged."
 
 INTRODUCED_SHARE = 0.5
 """Share of the accumulated error from which on it is introduced at the node itself."""
-
-
-def relative_error(actual: Array, exact: Array) -> float:
-    """Return the largest difference of two tensors of one shape, as a share of the largest exact magnitude.
-
-    Elements that are not finite in both are left out. The result is 0 for tensors that are not numbers.
-    """
-    if actual.shape != exact.shape or actual.dtype.kind not in "fiubV":
-        return 0.0
-    given, expected = actual.astype(np.float64), np.asarray(exact, np.float64)
-    is_finite = np.isfinite(given) & np.isfinite(expected)
-    with np.errstate(all="ignore"):
-        difference = float(np.abs(given - expected).max(initial=0.0, where=is_finite))
-    magnitude = float(np.abs(expected).max(initial=0.0, where=is_finite))
-    return difference / magnitude if magnitude else difference
 
 
 def trace_errors(model: onnx.ModelProto, recorded: RecordedValues, judged: Sequence[JudgedNode]) -> bool:

@@ -32,7 +32,7 @@ from conformance.models.validity import check_model
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.declarations.tables import Declaration, DeclaredInput, Option, Scalar
+    from conformance.declarations.tables import DeclaredOperand, OperatorDeclaration, Option, Scalar
     from conformance.models.arrays import Array
 
 IR_VERSION = 10
@@ -154,7 +154,7 @@ class _Draft:
     def __post_init__(self) -> None:
         every = declarations_of(self.operator)
         numbers = [str(number) for number in range(len(every))]
-        self.declaration: Declaration = every[self.choose("declaration", numbers)]
+        self.declaration: OperatorDeclaration = every[self.choose("declaration", numbers)]
         opsets = self.declaration.opsets_of(self.operator)[::-1]
         self.opset = opsets[self.choose("opset", opsets)]
         self.schema: Any = onnx.defs.get_schema(self.operator, self.opset, self.declaration.domain)
@@ -355,7 +355,7 @@ class _Draft:
         """Return a number or a text, or the value of an expression."""
         return self.expression(value) if isinstance(value, str) and value.startswith("=") else value
 
-    def add_operand(self, operand: DeclaredInput) -> None:
+    def add_operand(self, operand: DeclaredOperand) -> None:
         """Choose the elements of an input, or leave it out."""
         name = operand.name
         if operand.mark == "-" or (operand.mark == "?" and not self.choose(f"input {name}", ("left out", "given"))):

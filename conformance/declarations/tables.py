@@ -1,7 +1,8 @@
 """The declarations of operators: tables of TOML, read as data.
 
 Each table `[[operator]]` declares nodes of one or more operators; an operator may have several tables. The keys are the
-fields of `Declaration`. Options are in order of simplicity: the first option of each choice gives the plainest node.
+fields of `OperatorDeclaration`. Options are in order of simplicity: the first option of each choice gives the plainest
+node.
 
 A *size* is an expression of integers, names and the operators `+`, `-`, `*` and `/`, computed from left to right. The
 name `r` is the rank of the declaration. A *shape* is a list of sizes and of these forms:
@@ -69,7 +70,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Option: TypeAlias = Rule | Scalar | tuple[Scalar, ...]
 
 
-class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A declaration of nodes.
 
     Attributes:
@@ -103,9 +104,9 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output_rank: str = ""
     hard: tuple[float, ...] = ()
 
-    def operands(self) -> list[DeclaredInput]:
+    def operands(self) -> list[DeclaredOperand]:
         """Return the inputs."""
-        return [DeclaredInput.parse(text) for text in self.inputs]
+        return [DeclaredOperand.parse(text) for text in self.inputs]
 
     def value_kinds(self, name: str) -> tuple[str | Rule, ...]:
         """Return the kinds of the elements of an input."""
@@ -119,7 +120,7 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class DeclaredInput:
+class DeclaredOperand:
     """An input of a declaration.
 
     Attributes:
@@ -135,7 +136,7 @@ class DeclaredInput:
     shape: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> DeclaredInput:
+    def parse(cls, text: str) -> DeclaredOperand:
         """Read an input of a declaration."""
         found = _INPUT.fullmatch(text)
         assert found is not None, text
@@ -187,20 +188,20 @@ UNDECLARED = {
 
 
 @cache
-def declarations() -> dict[str, tuple[Declaration, ...]]:
+def declarations() -> dict[str, tuple[OperatorDeclaration, ...]]:
     """Return the declarations by operator, in the order of the names."""
-    found: dict[str, list[Declaration]] = {}
+    found: dict[str, list[OperatorDeclaration]] = {}
     for file in sorted(resources.files(__package__).iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             document = decode_toml(file.read_text(encoding="utf-8"))
-            for declaration in msgspec.convert(document["operator"], list[Declaration]):
+            for declaration in msgspec.convert(document["operator"], list[OperatorDeclaration]):
                 for name in declaration.names:
                     found.setdefault(name, []).append(declaration)
     usable = {name: tuple(each for each in found[name] if each.opsets_of(name)) for name in sorted(found)}
     return {name: each for name, each in usable.items() if each}
 
 
-def declarations_of(operator: str) -> tuple[Declaration, ...]:
+def declarations_of(operator: str) -> tuple[OperatorDeclaration, ...]:
     """Return the declarations of an operator.
 
     Raises:

@@ -94,3 +94,18 @@ def _are_equal(actual: Array, expected: Array, *, has_signed_zeros: bool) -> Arr
         if has_signed_zeros:
             same = same & ((a != 0) | (np.signbit(a) == np.signbit(b)))
     return np.asarray(same)
+
+
+def relative_error(actual: Array, exact: Array) -> float:
+    """Return the largest difference of two tensors of one shape, as a share of the largest exact magnitude.
+
+    Elements that are not finite in both are left out. The result is 0 for tensors that are not numbers.
+    """
+    if actual.shape != exact.shape or actual.dtype.kind not in "fiubV":
+        return 0.0
+    given, expected = actual.astype(np.float64), np.asarray(exact, np.float64)
+    is_finite = np.isfinite(given) & np.isfinite(expected)
+    with np.errstate(all="ignore"):
+        difference = float(np.abs(given - expected).max(initial=0.0, where=is_finite))
+    magnitude = float(np.abs(expected).max(initial=0.0, where=is_finite))
+    return difference / magnitude if magnitude else difference
