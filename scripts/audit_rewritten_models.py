@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import onnxruntime
-from audit_models import FLOAT_MODELS, REPOSITORY, AuditedFile, audit, inputs_of, short
+from audit_models import FURTHER_MODELS, MODELS, REPOSITORY, AuditedFile, audit, inputs_of, short
 from onnx import numpy_helper, parser, version_converter
 from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
 from onnxruntime.quantization.registry import IntegerOpsRegistry
@@ -215,7 +215,7 @@ def main() -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     total: Counter[Any] = Counter()
     lines: list[str] = []
-    for model in (DECODER, *FLOAT_MODELS):
+    for model in (DECODER, *MODELS, *FURTHER_MODELS):
         if not given.model or model.name in given.model:
             lines += rows(model, given.work, total)
             print("\n".join(lines[-3:]), flush=True)
