@@ -185,7 +185,7 @@ def _lrn(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     def running() -> Enclosure:
         whole = squares.sum([1], keepdims=True)
-        reached = np.broadcast_to(2 * whole.value + whole.error, X.shape)
+        reached = np.broadcast_to(np.nan_to_num(2 * whole.value + whole.error, nan=np.inf, posinf=np.inf), X.shape)
         return squares.from_terms(value, reached, error, 2 * X.shape[1])
 
     value, magnitudes, error = (total(part) for part in (squares.value, squares.magnitude, squares.error))

@@ -11,6 +11,7 @@ import numpy as np
 from conformance.reference.enclosures.linear import tensor
 from conformance.reference.enclosures.regions import cubic_weights
 from conformance.reference.numbers.enclosure import Enclosure, admit, hull
+from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _resize_axes(
     rounding = "floor" if is_legacy else given.get("nearest_mode", "round_prefer_floor")
     mode, fill = given.get("mode", "nearest"), float(given.get("extrapolation_value", 0.0))
     outside = np.zeros([1] * len(X.shape), dtype=bool)
-    doubtful = outside
+    doubtful, reached = outside, X.magnitude
     for axis, new, scale, region, length in zip(axes, sizes, scales, regions, lengths or sizes, strict=True):
         old = X.shape[axis]
         is_kept = new == old and scale == 1 and coordinates != _CROP
@@ -154,15 +155,18 @@ def _resize_axes(
         elif mode == "linear" and not given.get("antialias", 0):
             X = _linear(X, axis, x)
         else:
-            X = _filtered(node, X, axis, x, scale)
+            X, reached = _filtered(node, X, axis, x, scale, reached)
+    if mode == "cubic":  # a sum along another axis first may overflow
+        overflows = (reached > float(format_of(X.dtype).largest)) & np.isfinite(X.value)
+        X = replace(X, error=np.where(overflows, np.inf, X.error))
     if not outside.any() and not doubtful.any():
         return X
     value, error = np.where(outside, X.constant(fill).value, X.value), np.where(outside, 0.0, X.error)
     return replace(X, value=value, error=np.where(doubtful, np.inf, error), terms=None)
 
 
-def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> Enclosure:
-    """Return sums of neighbours, weighted by the triangle or the cubic kernel of their distances.
+def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float, reached: Array) -> tuple[Enclosure, Array]:
+    """Return sums of neighbours, weighted by the triangle or cubic kernel of their distances, and such of magnitudes.
 
     With `antialias`, a kernel is as wide as the scale requires. Places outside of the tensor have the elements of its
     border, or no weight with `exclude_outside`.
@@ -202,7 +206,7 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float) -> En
             + 1.5 * np.maximum(*moved)
             + combine(related, X.magnitude) * WEIGHT_ROUNDINGS * 2.0**-24
         )
-        return X.from_terms(value, total, spread, 2 * reach + 2)
+        return X.from_terms(value, total, spread, 2 * reach + 2), combine(magnitudes, reached)
 
 
 COORDINATE_ROUNDINGS = 4

@@ -119,3 +119,18 @@ def test_conv_transpose_with_auto_pad_cuts_half_of_the_surplus(mode: str, random
     start = 1 if mode == "SAME_UPPER" else 2
     wanted = whole[start : start + 8].reshape(1, 1, 8)
     assert_close(enclose("ConvTranspose", X, W, strides=[2], auto_pad=mode), wanted)
+
+
+def test_cubic_resize_that_may_overflow_along_another_axis_is_undetermined() -> None:
+    X = np.ones((1, 1, 4, 4), np.float32)
+    X[0, 0, 1:3] = [[3e38, 3e38, -3e38, 3e38], [-3e38, -3e38, 3e38, -3e38]]
+    scales = np.array([1, 1, 1.5, 1.5], np.float32)
+    tensor = enclose("Resize", X, None, scales, mode="cubic", cubic_coeff_a=-0.75)
+    rows = np.abs(tensor.value[0, 0]) < 1e38
+    assert np.isinf(tensor.error[0, 0][rows]).any()
+
+
+def test_lrn_beside_an_infinite_channel_admits_a_running_sum() -> None:
+    X = np.array([[np.inf, 1, 1, 1, 1]], np.float32).reshape(1, 5, 1)
+    tensor = enclose("LRN", X, size=1)
+    assert np.isinf(tensor.error[0, 1:]).all()
