@@ -51,9 +51,9 @@ def test_case_json_and_data_sets_agree_on_required_inputs():
         required = required_input_names(loaded.model.graph)
         assert [value.name for value in document.model.inputs] == required, case.id
         for preview, data_set in zip(document.data_sets, loaded.data_sets(), strict=True):
-            fed = fed_input_names(loaded.model.graph, len(preview["inputs"]))
-            assert [tensor["name"] for tensor in preview["inputs"]] == fed, case.id
-            assert len(data_set.inputs) == len(preview["inputs"]), case.id
+            fed = fed_input_names(loaded.model.graph, len(preview.inputs))
+            assert [tensor.name for tensor in preview.inputs] == fed, case.id
+            assert len(data_set.inputs) == len(preview.inputs), case.id
 
 
 @pytest.mark.whole

@@ -411,7 +411,7 @@ def reproduction_files(
     if is_structural and record.rewrite is not None:
         files["rewrite.json"] = json.dumps(record.rewrite.once).encode()
     files |= {name: source.encode() for name, source in subject_files(named, str(Path.cwd())).items()}
-    script = resources.files(__package__).joinpath(f"show_{named.kind}.py")
+    script = resources.files(__package__).joinpath(f"{named.kind}_script.py")
     return {**files, "reproduce.py": script.read_bytes(), "ISSUE.md": issue.encode()}
 
 
