@@ -1,9 +1,9 @@
 """Probes: each distinct node of a model runs alone on hard values, and is judged.
 
 The values of a user seldom have ties, NaN, infinities, zeros of both signs, subnormal numbers or large numbers. The
-hard values come from the declaration of the operator. Constants, and operands that are indices, shapes or axes, keep
-the values of the model. Nodes are distinct if the operator, an attribute, or the type or the shape of an operand
-differs.
+hard values come from the declaration of the operator. Indices take other valid values, also negative ones. Constants,
+and operands that are shapes or axes, keep the values of the model. Nodes are distinct if the operator, an attribute, or
+the type or the shape of an operand differs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
-from conformance.declarations.tables import declarations
-from conformance.declarations.values import INTEGER_MODES, MODES, element_bits, elements
+from conformance.audit.probe_values import probe_indices, probe_values
+from conformance.declarations.tables import Rule, declarations
+from conformance.declarations.values import element_bits
 from conformance.graphs.cutting import cut, part_of
 from conformance.graphs.exposure import Exposure, SubjectRefused, run_each
 from conformance.models.arrays import type_name
@@ -39,11 +40,12 @@ DEFAULT_PROBES = 5
 MAX_PROBED_ELEMENTS = 2**14
 """Maximum number of elements of the operands and results of a node that is probed."""
 
-SPARSENESS = 64
-"""One element in so many is hard in a probe that keeps the other elements, so that most sums keep their numbers."""
 
-PROBE_MODES = ("hard without NaN", "halves", "hard", "only hard", "wide", "large")
-"""The modes of the elements of the first probes; further probes repeat them with other elements."""
+QUANTIZED_STEPS = (0.5, 1.5, 2.5, 127.5, -128.5, 255.5, 300.0, -300.0, 40000.0, 70000.0, -70000.0)
+"""Numbers of quantization steps at which a result is a tie or out of the range of its type."""
+
+DRAWN_OPERANDS = ("indices", "rois")
+"""Operands of which each option of the declaration is valid in each model."""
 
 
 @dataclass(frozen=True)
@@ -127,22 +129,31 @@ def _declarations(model: onnx.ModelProto, node: onnx.NodeProto) -> list[Operator
     return [each for each in fitting if len(each.inputs) >= len(node.input)] or fitting
 
 
-def _free_operands(model: onnx.ModelProto, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str]:
-    """Return the kind of elements of each operand that may have any elements, by name."""
-    found: dict[str, str] = {}
+def _free_operands(model: onnx.ModelProto, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str | Rule]:
+    """Return the kind of elements, or the rule of indices, of each operand that may have other elements, by name."""
+    found: dict[str, str | Rule] = {}
     fitting = _declarations(model, node)
+    newest = max(fitting, key=lambda each: min(each.opsets_of(node.op_type)), default=None)
     for place, name in enumerate(node.input):
         if not name or name in found or _is_constant(name, recorded):
             continue
-        kinds = [
-            kind
-            for declaration in fitting
-            for kind in declaration.value_kinds(declaration.operands()[min(place, len(declaration.inputs) - 1)].name)
-        ]
+        kinds = [kind for each in fitting for kind in each.value_kinds(_operand_name(each, place))]
         texts = [kind for kind in kinds if isinstance(kind, str)]
         if texts and (place == 0 or len(texts) == len(kinds)) and _has_modes(recorded.values[name]):
             found[name] = texts[0]
+        for kind in newest.value_kinds(_operand_name(newest, place)) if newest is not None else ():
+            if isinstance(kind, Rule) and (_is_index(kind) or _operand_name(newest, place) in DRAWN_OPERANDS):
+                found[name] = kind
     return found
+
+
+def _operand_name(declaration: OperatorDeclaration, place: int) -> str:
+    return declaration.operands()[min(place, len(declaration.inputs) - 1)].name
+
+
+def _is_index(rule: Rule) -> bool:
+    """Return whether a rule gives indices of an axis of the first operand, or of several axes."""
+    return bool(rule.columns) or rule.high == "S[axis]-1"
 
 
 def _has_modes(array: Array) -> bool:
@@ -151,32 +162,6 @@ def _has_modes(array: Array) -> bool:
         return type_name(array.dtype) not in {"string", "complex64", "complex128"} and array.dtype.kind != "O"
     except (KeyError, ValueError):
         return False
-
-
-def probe_values(operator: str, name: str, array: Array, kind: str, number: int, hard: Sequence[float]) -> Array:
-    """Return the elements of an operand in a probe.
-
-    Args:
-        operator: the operator.
-        name: the name of the operand.
-        array: the elements that the model has.
-        kind: the kind of its elements.
-        number: the number of the probe.
-        hard: numbers that are hard for the operator.
-    """
-    text, mode = f"{operator}/{name}/{number}", PROBE_MODES[number % len(PROBE_MODES)]
-    if array.dtype.kind in "biu" or kind == "scale":
-        index = INTEGER_MODES.index("with limits") if array.dtype.kind in "iu" and kind != "small" else 0
-        return elements(text, array.dtype, array.shape, kind, index, hard)
-    if kind == "small":
-        return elements(text, array.dtype, array.shape, kind, number % 3, hard)
-    drawn = elements(text, array.dtype, array.shape, kind, MODES.index(mode), hard)
-    if mode != "hard without NaN":
-        return drawn
-    only = elements(text, array.dtype, array.shape, kind, MODES.index("only hard"), hard)
-    bits = element_bits(f"{text}/sparse", array.shape)
-    chosen = (bits % np.uint64(SPARSENESS) == 0) | (bits == bits.min(initial=bits.max(initial=0)))
-    return np.where(chosen & ~np.isnan(only.astype(np.float64)), only, array)
 
 
 def _probe(
@@ -189,12 +174,11 @@ def _probe(
         return None
     kinds = _free_operands(model, node, recorded)
     hard = [value for declaration in _declarations(model, node) for value in declaration.hard]
-    order = {name: place for place, name in enumerate(names_taken_by(node))}
+    if node.op_type == "QuantizeLinear":
+        hard = [step * float(recorded.values[node.input[1]].flat[0]) for step in QUANTIZED_STEPS]
     probes = [
         {
-            name: probe_values(node.op_type, f"X{order[name]}", array, kinds[name], probe, hard)
-            if name in kinds
-            else array
+            name: _drawn(node, recorded, name, kinds[name], probe, hard) if name in kinds else array
             for name, array in single.inputs.items()
         }
         for probe in range(count)
@@ -214,6 +198,24 @@ def _probe(
     known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
     return ProbedNode(replace(worst, number=number), len(numbers), done, known)
+
+
+def _drawn(
+    node: onnx.NodeProto, recorded: RecordedValues, name: str, kind: str | Rule, probe: int, hard: Sequence[float]
+) -> Array:
+    """Return the elements of an operand in a probe."""
+    array, place = recorded.values[name], list(node.input).index(name)
+    if isinstance(kind, str):
+        return probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
+    text, data = f"{node.op_type}/X{place}/{probe}", recorded.values[node.input[0]]
+    if not _is_index(kind):
+        return np.array(kind.options)[element_bits(text, array.shape) % len(kind.options)].astype(array.dtype)
+    attributes = {each.name: each.i for each in node.attribute}
+    first = attributes.get("batch_dims", 0)
+    sizes = data.shape[first : first + array.shape[-1]] if kind.columns else data.shape[attributes.get("axis", 0)]
+    keeps_order = node.op_type.startswith("Scatter")
+    has_negative = bool(kind.columns) or kind.low.startswith("0-")
+    return probe_indices(text, array, np.array(sizes), has_negative=has_negative, keeps_order=keeps_order)
 
 
 def _named(model: onnx.ModelProto, outputs: Sequence[Array]) -> dict[str, Array]:
