@@ -43,8 +43,9 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
     """
     text, mode, shape = f"{operator}/{name}/{number}", PROBE_MODES[number % len(PROBE_MODES)], array.shape
     if array.dtype.kind in "iu" and kind != "small":
-        integers = _integers(text, f"{operator}/{number}", array, has_signs=mode == "halves")
-        return np.where(np.isin(integers, (0, -1)) & (kind == "divisor"), 3, integers).astype(array.dtype)
+        integers = _integers(text, f"{operator}/{number}", array, number)
+        refused = (0, -1) if array.dtype.kind == "i" else (0,)
+        return np.where(np.isin(integers, refused) & (kind == "divisor"), 3, integers).astype(array.dtype)
     if array.dtype.kind in "biu" or kind == "scale":
         return elements(text, array.dtype, shape, kind, 0, hard)
     if kind == "small":
@@ -94,9 +95,8 @@ def _is_shared(text: str, shape: Sequence[int]) -> Array:
 
 def _with_own(text: str, drawn: Array, hard: Sequence[float], period: int, number: int) -> Array:
     """Replace elements by the numbers that are hard for an operator and by -0, in turn over the probes."""
-    own = np.array([*hard, -0.0, *([np.nan] if period == OWN_PERIODS["only hard"] else [])])
-    period = min(period, max(1, drawn.size // 8))
-    chosen = element_bits(f"{text}/own", drawn.shape) % np.uint64(period) == 0
+    own = np.array([*hard, -0.0])
+    chosen = (element_bits(f"{text}/own", drawn.shape) % np.uint64(period) == 0) & bool(hard)
     turns = np.cumsum(chosen).reshape(drawn.shape) + number * (drawn.size // period + 1)
     with np.errstate(all="ignore"):
         return np.where(chosen, own[turns % len(own)].astype(drawn.dtype), drawn)
@@ -121,11 +121,12 @@ def _finite_rows(text: str, shape: Sequence[int]) -> Array:
     signs, kind = _signs(shape), other % np.uint64(8)
     numbers = np.where(kind < 3, halves, np.where(kind < 5, moderate, LARGEST_MODERATE))
     sizes = np.where(signs == 0, numbers, np.maximum(np.abs(numbers), 0.5))
-    largest = np.where(signs < 0, -0.25, LARGEST_MODERATE)
+    extreme = np.where(other & np.uint64(8), LARGEST_MODERATE, -LARGEST_MODERATE)
+    largest = np.where(signs == 0, extreme, np.where(signs < 0, -0.25, LARGEST_MODERATE))
     return np.asarray(np.where(kind < 5, np.where(signs < 0, -sizes, sizes), largest))
 
 
-def _integers(text: str, shared: str, array: Array, *, has_signs: bool) -> Array:
+def _integers(text: str, shared: str, array: Array, number: int) -> Array:
     """Return small integers, integers with half of the bits, and those next to a limit or to a power of two."""
     dtype, limits = array.dtype, np.iinfo(array.dtype)
     near = elements(text, dtype, array.shape, "number", INTEGER_MODES.index("up to 100"), ())
@@ -138,8 +139,8 @@ def _integers(text: str, shared: str, array: Array, *, has_signs: bool) -> Array
     drawn = np.where(kind % np.uint64(4) == 0, large[(bits % np.uint64(len(large))).astype(np.intp)], drawn)
     step = (bits >> np.uint64(32)) & np.uint64(1)
     alike = large[(same % np.uint64(len(large))).astype(np.intp)] ^ step.astype(dtype)
-    is_alike = _is_shared(shared, array.shape) & (same >> np.uint64(32) & np.uint64(1)).astype(bool)
+    is_alike = _is_shared(shared, array.shape) & (number % 5 == 3)
     drawn = np.where(is_alike, alike, drawn)
-    signs = _signs(array.shape) if has_signs and dtype.kind == "i" else np.zeros((), np.int64)
+    signs = _signs(array.shape) if number % 5 == 1 and dtype.kind == "i" else np.zeros((), np.int64)
     sizes = np.where(drawn == limits.min, limits.max, np.abs(drawn.astype(dtype)))
     return np.asarray(np.where(signs == 0, drawn, np.where(signs < 0, -sizes, sizes))).astype(dtype)

@@ -140,9 +140,10 @@ def _free_operands(model: onnx.ModelProto, node: onnx.NodeProto, recorded: Recor
         kinds = [kind for each in fitting for kind in each.value_kinds(_operand_name(each, place))]
         texts = [kind for kind in kinds if isinstance(kind, str)]
         if texts and (place == 0 or len(texts) == len(kinds)) and _has_modes(recorded.values[name]):
-            found[name] = texts[0]
-        for kind in newest.value_kinds(_operand_name(newest, place)) if newest is not None else ():
-            if isinstance(kind, Rule) and (_is_index(kind) or _operand_name(newest, place) in DRAWN_OPERANDS):
+            found[name] = "divisor" if "divisor" in texts else texts[0]
+        own = _operand_name(newest, place) if newest is not None else ""
+        for kind in newest.value_kinds(own) if newest is not None else ():
+            if isinstance(kind, Rule) and (_is_index(kind) or own in DRAWN_OPERANDS):
                 found[name] = kind
     return found
 
@@ -209,7 +210,8 @@ def _drawn(
         return probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
     text, data = f"{node.op_type}/X{place}/{probe}", recorded.values[node.input[0]]
     if not _is_index(kind):
-        return np.array(kind.options)[element_bits(text, array.shape) % len(kind.options)].astype(array.dtype)
+        chosen = (element_bits(text, array.shape) % np.uint64(len(kind.options))).astype(np.intp)
+        return np.asarray(np.array(kind.options)[chosen]).astype(array.dtype)
     attributes = {each.name: each.i for each in node.attribute}
     first = attributes.get("batch_dims", 0)
     sizes = data.shape[first : first + array.shape[-1]] if kind.columns else data.shape[attributes.get("axis", 0)]

@@ -26,9 +26,6 @@ MODES = ("integers", "halves", "near 1", "around 5", "large", "near 0", "hard", 
 MODE_WEIGHTS = (1, 2, 4, 1, 1, 1, 2, 2, 1, 1)
 """How often each mode is drawn."""
 
-HARD_MODES = ("hard", "hard without NaN", "only hard", "wide", "halves")
-"""The modes that probes of a node use, the first ones first."""
-
 INTEGER_MODES = ("near 0", "up to 100", "with limits", "of all sizes")
 
 SCALES = (0.5, 0.25, 1.0, 0.1, 0.03)

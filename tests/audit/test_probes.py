@@ -127,6 +127,60 @@ def test_probe_values_keep_most_elements_of_a_sparse_probe_and_types_and_shapes(
     assert {*bits.tolist()} == {True, False}
 
 
+def test_probe_values_put_each_kind_of_rows_into_the_first_probes() -> None:
+    X = np.linspace(-1, 1, 96, dtype=np.float32).reshape(6, 16)
+    rows = probe_values("ReduceMax", "X", X, "number", 1, [])
+    signs = {(bool((row < 0).all()), bool((row > 0).all())) for row in rows}
+    assert signs == {(True, False), (False, True), (False, False)}
+    sizes = np.abs(rows)
+    assert ((sizes > 3) & (sizes < 9)).any()
+    assert np.isfinite(rows).all()
+    assert (sizes.max(axis=1) > 88.8).sum() >= len(rows) // 2
+    assert any(len({*row.tolist()}) < row.size for row in rows)
+
+
+def test_probe_values_give_operands_equal_elements_with_nan() -> None:
+    X = np.zeros((8, 32), np.float32)
+    A, B = (probe_values("Equal", name, X, "number", 3, []) for name in ("A", "B"))
+    assert 0.4 < ((A == B) | (np.isnan(A) & np.isnan(B))).mean() < 1
+    assert (np.isnan(A) & np.isnan(B)).any()
+
+
+def test_probe_values_of_integers_have_near_pairs_large_numbers_and_no_refused_divisor() -> None:
+    X = np.zeros((8, 32), np.int64)
+    A, B = (probe_values("Less", name, X, "number", 3, []) for name in ("A", "B"))
+    is_near = (np.abs(A.astype(object) - B.astype(object)) == 1) & (np.abs(A.astype(object)) > 2**53)
+    assert is_near.any()
+    for dtype in (np.int8, np.uint8, np.int32, np.int64, np.uint64):
+        for number in range(5):
+            divisors = probe_values("Div", "B", X.astype(dtype), "divisor", number, [])
+            assert divisors.dtype == dtype
+            assert not np.isin(divisors, (0, -1) if np.issubdtype(dtype, np.signedinteger) else (0,)).any()
+
+
+def test_probe_values_use_all_numbers_of_a_small_operand_in_turn() -> None:
+    hard = [89.0, 89.3, -89.2]
+    drawn = [probe_values("Cosh", "X", np.zeros(8, np.float32), "number", number, hard) for number in range(5)]
+    assert {*np.float32(hard).tolist()} <= {*np.concatenate(drawn).tolist()}
+
+
+@pytest.mark.parametrize(("sizes", "has_negative"), [(7, True), (7, False), ([3, 5], True)])
+def test_probe_indices_are_valid(sizes: Any, has_negative: bool) -> None:
+    indices = probe_indices(
+        "X", np.ones((40, 2), np.int64), np.array(sizes), has_negative=has_negative, keeps_order=False
+    )
+    assert (indices < sizes).all()
+    assert (indices >= np.negative(sizes)).all()
+    assert (indices < 0).any() == has_negative
+
+
+def test_probe_indices_of_scatter_stay_different() -> None:
+    indices = probe_indices("X", np.arange(7), np.array(7), has_negative=True, keeps_order=True)
+    assert {*(indices % 7).tolist()} == {*range(7)}
+    empty = np.zeros(3, np.int64)
+    assert probe_indices("X", empty, np.array(0), has_negative=True, keeps_order=False) is empty
+
+
 def test_audit_command_keeps_hard_data_apart_from_the_users_data(command: Any, path: Path, tmp_path: Path) -> None:
     backend = f"{__name__}:AwayFromZero"
     options = (
