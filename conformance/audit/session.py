@@ -9,6 +9,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from conformance.audit.cases import case_of_wrong_node
@@ -56,8 +57,18 @@ _EXPOSED_IN_MODEL = {Exposure.OUTPUT, Exposure.ADDED_OUTPUT, Exposure.GROUP}
 _PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """Operators whose weights take in factors that follow, when a runtime folds constants."""
 
-_FACTORS = ("Mul", "Div", "BatchNormalization")
-"""Operators with such a factor."""
+_FACTORS: Mapping[str, slice] = {
+    **dict.fromkeys(("Mul", "Div", "MatMul", "Gemm"), slice(3)),
+    **dict.fromkeys(("Conv", "ConvTranspose", "BatchNormalization"), slice(1, 5)),
+    "LayerNormalization": slice(1, 2),
+}
+"""The places of operands of an operator whose constants a runtime may multiply by other factors."""
+
+_SUMMANDS: Mapping[str, slice] = {
+    **dict.fromkeys(("Add", "Sub"), slice(2)),
+    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm", "LayerNormalization", "BatchNormalization"), slice(2, 3)),
+}
+"""The places of operands of an operator whose constants a runtime may add to other summands."""
 
 MAX_WIDENING = 6
 """Number of times that the segment of a wrong node takes in the nodes before it."""
@@ -415,18 +426,26 @@ class _Confirmation:
             and type_name(values[name].dtype) in NARROW
         )
 
-    def _folded_constants(self, numbers: Sequence[int]) -> set[str]:
-        """Return the constants of some nodes of which a runtime may fold weights and later factors into one constant.
+    def _folded_constants(self, numbers: Sequence[int], *, is_wrong: bool) -> set[str]:
+        """Return the constants of some nodes that a runtime may fold into one constant.
 
-        The result is empty if no product of matrices or convolution is followed by a factor.
+        Two nodes in a row may add constants, or multiply by them. For the bounds of level `should`, a factor may also
+        be folded into the weights of any product before it.
         """
         nodes = [self.model.graph.node[number] for number in numbers]
-        weights, factors = (
-            {name for node in nodes if is_operator(node, *op_types) for name in names_taken_by(node)}
-            & self._narrow_constants
-            for op_types in (_PRODUCTS, _FACTORS)
-        )
-        return weights | factors if weights and factors else set()
+        folded: set[str] = set()
+        for places, products in ((_SUMMANDS, ()), (_FACTORS, () if is_wrong else _PRODUCTS)):
+            taken = {
+                number: self._narrow_constants.intersection(node.input[places[node.op_type]])
+                for number, node in enumerate(nodes)
+                if is_operator(node, *places)
+            }
+            for first, second in combinations(taken, 2):
+                before, after = nodes[first], nodes[second]
+                is_in_row = is_operator(before, *products) or not {*before.output}.isdisjoint(after.input)
+                if is_in_row and taken[first] and taken[second] and not is_operator(after, *_PRODUCTS):
+                    folded |= taken[first] | taken[second]
+        return folded
 
     @cached_property
     def _narrow_constants(self) -> frozenset[str]:
@@ -493,9 +512,8 @@ class _Confirmation:
         """Yield the judgements of a node, each with more operands that the runtime may have passed to it.
 
         First the node is judged alone, then together with more and more nodes before it. In a wider segment, nodes of
-        float16 and bfloat16 are computed in float. For the bounds of level `should`, constants of a narrow type may
-        also be folded; those of level `must` contain this. A judgement is None if the subject does not return the
-        values around the segment in one run.
+        float16 and bfloat16 are computed in float, and constants of a narrow type may also be folded. A judgement is
+        None if the subject does not return the values around the segment in one run.
 
         Args:
             number: the number of the node.
@@ -519,7 +537,7 @@ class _Confirmation:
                 yield self._judge(numbers, {}, hidden)
             if exposed is not None and self._has_narrow_segment(numbers, hidden):
                 yield self._judge(numbers, exposed, hidden, keeps_float=True)
-                if not is_wrong and (folded := self._folded_constants(numbers)):
+                if folded := self._folded_constants(numbers, is_wrong=is_wrong):
                     yield self._judge(numbers, exposed, hidden, keeps_float=True, folded=folded)
             fused = self._exposed_operands(number, names) if is_fused else ()
             operands = {*grouped, *fused, *(rounded if is_wrong else ())} - results

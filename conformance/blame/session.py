@@ -395,9 +395,9 @@ class Session:
         case = self._reduce_while(comparison, first, has_difference)
         outcome = judged_outcome(comparison, case)
         if outcome.is_open and not any(wanted.failures):
-            found = self._find_wrong_part(comparison, whole)
+            found = self._find_wrong_part(comparison, whole, wanted)
             if found is not None:
-                case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case))
+                case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case, wanted))
             elif outcome is BlameOutcome.BOTH_ADMISSIBLE:
                 case = self._reduce_while(comparison, case, lambda case: is_alike_and_open(comparison, case, wanted))
         self.reduced = case
@@ -417,8 +417,8 @@ class Session:
             self._tested += reducer.tested
             self._ended_early |= reducer.ended_early
 
-    def _find_wrong_part(self, comparison: Comparison, whole: FedModel) -> FedModel | None:
-        reducer = self._reducer(comparison, lambda case: is_wrong(comparison, case))
+    def _find_wrong_part(self, comparison: Comparison, whole: FedModel, wanted: Difference) -> FedModel | None:
+        reducer = self._reducer(comparison, lambda case: is_wrong(comparison, case, wanted))
         reducer.on_smaller = lambda _: None
         found = whole if reducer.holds(whole) else reducer.find_part(whole)
         self._tested += reducer.tested
@@ -546,10 +546,10 @@ def is_alike_and_open(comparison: Comparison, case: FedModel, wanted: Difference
     return wanted.is_alike(difference) and judge(comparison, case, difference, answers).outcome.is_open
 
 
-def is_wrong(comparison: Comparison, case: FedModel) -> bool:
-    """Return whether the outputs of a case differ, and somebody is wrong."""
+def is_wrong(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a case differ, and somebody is wrong; NaN is no part of a finite difference."""
     difference, answers = observe(comparison, case)
-    if not difference or any(difference.failures):
+    if not difference or any(difference.failures) or (wanted.is_finite and not difference.is_finite):
         return False
     return not judge(comparison, case, difference, answers).outcome.is_open
 

@@ -160,7 +160,7 @@ def _enclose_function(
 
 
 def _without_overflow(result: TensorOrSequence, inputs: Sequence[TensorOrSequence]) -> TensorOrSequence:
-    """Return a value inside of a function body, in which an overflow of a narrow type may be a number of float.
+    """Return a value inside of a function body, in which an overflow may be a number of another evaluation.
 
     An infinity that comes from an infinite operand stays one, such as that of a mask.
     """
@@ -173,9 +173,15 @@ def _without_overflow(result: TensorOrSequence, inputs: Sequence[TensorOrSequenc
         masks = [np.broadcast_to(each, result.shape) for each in is_given]
     except ValueError:
         masks = [np.full(result.shape, each.any()) for each in is_given]
-    wide = result.unrounded()
-    kept = np.logical_or.reduce(masks) if masks else np.zeros(result.shape, bool)
-    return replace(wide, error=np.where(kept, result.error, wide.error))
+    return _leave_infinities_open(result, masks)
+
+
+def _leave_infinities_open(result: Enclosure, kept: Sequence[Array]) -> Enclosure:
+    """Return a tensor whose infinities are undetermined, at both levels, except where a mask keeps them."""
+    error = np.where(np.logical_or.reduce([~np.isinf(result.value), *kept]), result.error, np.inf)
+    is_same = result.compute_should is None
+    should = None if is_same else lambda: result.should and _leave_infinities_open(result.should, kept)
+    return replace(result, error=error, compute_should=should)
 
 
 def _enclose_optimizer(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:

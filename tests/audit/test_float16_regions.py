@@ -307,6 +307,25 @@ def test_weights_folded_in_float16_keep_the_bounds_of_should(tmp_path: Path, fac
     assert not result.nodes_below_should
 
 
+@pytest.mark.parametrize("factor", [1.0, 1.05])
+def test_summands_folded_in_float16_keep_the_bounds(tmp_path: Path, factor: float) -> None:
+    random = np.random.default_rng(5)
+    x, b, c = (random.standard_normal(shape).astype(H) for shape in ((4, 16), (16,), (16,)))
+    nodes = [
+        helper.make_node("Add", ["x", "b"], ["a"], name="a"),
+        helper.make_node("Sub", ["a", "c"], ["y"], name="y"),
+    ]
+    b, c = (10 * b).astype(H), (10 * c).astype(H)
+    model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT16, nodes, {"b": b, "c": c})
+
+    def separate(x: Any) -> dict[str, Any]:
+        return {"a": x + b, "y": (x + b) - c}
+
+    backend = Fuses(lambda x: (F(factor) * (x.astype(F) + (b - c).astype(F))).astype(H), separate)
+    result = audit_subject(model, Subject("folds", "1", backend), InputSet("given", (x,)))
+    assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
+
+
 @pytest.mark.parametrize("limit", [6.0, 5.9])
 def test_hard_swish_of_four_nodes_may_be_computed_in_one_kernel(tmp_path: Path, limit: float) -> None:
     nodes = [

@@ -13,10 +13,18 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from conformance.blame import session
 from conformance.blame.comparison import Comparison, Computation, OpenSubjects, with_option
 from conformance.blame.difference import find_difference
 from conformance.blame.passes import list_passes
-from conformance.blame.verdict import AcceptableIndices, BlameOutcome, enclose_outputs, judge, output_share
+from conformance.blame.verdict import (
+    AcceptableIndices,
+    BlameOutcome,
+    BlameVerdict,
+    enclose_outputs,
+    judge,
+    output_share,
+)
 from conformance.graphs.feeding import FedModel
 from conformance.isolation.limits import Limits
 from conformance.subjects.loading import Subject
@@ -119,6 +127,16 @@ def test_difference_of_zeros_is_not_alike_a_difference_of_rounding() -> None:
     assert rounding.is_alike(difference_of(one, one * 2))
     assert not rounding.is_alike(zeros)
     assert zeros.is_alike(zeros)
+
+
+@pytest.mark.parametrize("value", [1.5, np.nan])
+def test_part_with_nan_is_no_fault_of_a_finite_difference(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = np.ones(3, np.float32)
+    wanted, found = (difference_of(one, one * np.float32(other)) for other in (1.25, value))
+    monkeypatch.setattr(session, "observe", lambda *_: (found, ()))
+    monkeypatch.setattr(session, "judge", lambda *_: BlameVerdict(BlameOutcome.SECOND_WRONG))
+    unused: Any = None
+    assert session.is_wrong(unused, unused, wanted) == (value == 1.5)
 
 
 def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:

@@ -142,7 +142,7 @@ def _resize_axes(
     for axis, new, scale, region, length in zip(axes, sizes, scales, regions, lengths or sizes, strict=True):
         old = X.shape[axis]
         is_kept = new == old and scale == 1 and coordinates != _CROP
-        if is_kept and (mode != "linear" or axis < 2 or np.isfinite(X.value).all()):
+        if is_kept and (mode != "linear" or np.isfinite(X.value).all()):
             continue
         x = _coordinates(coordinates, scale, old, new, region, length)
         if coordinates == _CROP:
@@ -166,7 +166,7 @@ def _resize_axes(
 
 
 def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float, reached: Array) -> tuple[Enclosure, Array]:
-    """Return sums of neighbours, weighted by the triangle or cubic kernel of their distances, and such of magnitudes.
+    """Return sums of neighbours, weighted by the triangle or cubic kernel of distances, and limits of partial sums.
 
     With `antialias`, a kernel is as wide as the scale requires. Places outside of the tensor have the elements of its
     border, or no weight with `exclude_outside`.
@@ -206,7 +206,7 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float, reach
             + 1.5 * np.maximum(*moved)
             + combine(related, X.magnitude) * WEIGHT_ROUNDINGS * 2.0**-24
         )
-        return X.from_terms(value, total, spread, 2 * reach + 2), combine(magnitudes, reached)
+        return X.from_terms(value, total, spread, 2 * reach + 2), combine(np.maximum(magnitudes, related), reached)
 
 
 COORDINATE_ROUNDINGS = 4
@@ -235,9 +235,9 @@ def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
     below = np.floor(x).astype(int)
     weight = x - below
     shape = [-1 if each == axis else 1 for each in range(len(X.shape))]
-    first, second = (
-        X.moved(lambda v, p=places: np.take(v, p, axis))  # type: ignore[misc]
-        for places in (below, np.minimum(below + 1, old - 1))
+    before, first, second, after = (
+        X.moved(lambda v, p=np.clip(places, 0, old - 1): np.take(v, p, axis))  # type: ignore[misc]  # noqa: B008
+        for places in (below - 1, below, below + 1, below + 2)
     )
     error_of_weight = 4 * (np.abs(x) + 1) * 2.0**-24
     w = Enclosure(weight.reshape(shape), error_of_weight.reshape(shape), X.dtype)
@@ -246,9 +246,10 @@ def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
         written=lambda: (1.0 - w) * first + w * second,
         lerp=lambda: first + w * (second - first),
     )
-    # the page does not state whether a neighbour of weight 0 takes part, which matters for an infinity and NaN
-    is_first, is_second = (~np.isfinite(each.value + each.error) for each in (first, second))
-    return Y.leave_open((is_second & (w.value <= w.error)) | (is_first & (1 - w.value <= w.error)))
+    # the page does not state which neighbours of weight 0 take part, which matters for an infinity and NaN
+    is_low, is_first, is_second, is_high = (~np.isfinite(each.magnitude) for each in (before, first, second, after))
+    is_on_first, is_on_second = w.value <= w.error, 1 - w.value <= w.error
+    return Y.leave_open(((is_low | is_second) & is_on_first) | ((is_first | is_high) & is_on_second))
 
 
 RESIZE_ENCLOSURES: Mapping[str, NodeEnclosure] = {"Resize": _resize, "Upsample": _resize}

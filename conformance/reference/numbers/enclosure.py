@@ -228,7 +228,10 @@ class Enclosure:
     def __mul__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
         error = self._where_inexact(other, lambda: self.error * other.magnitude + np.abs(self.value) * other.error)
-        return self._rounded(lambda: self.value * other.value, error, other)
+        result = self._rounded(lambda: self.value * other.value, error, other)
+        is_lost = (result.value == 0) & (self.value != 0) & (other.value != 0)
+        # a product below the smallest double is not an exact 0: a quotient by it is open
+        return replace(result, error=np.where(is_lost, result.error + self._smallest_normal, result.error))
 
     def __truediv__(self, other: Operand) -> Enclosure:
         other = self._operand(other)

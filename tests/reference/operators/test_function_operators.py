@@ -137,3 +137,11 @@ def test_cast_of_an_interval_to_integers_is_an_interval_of_integers() -> None:
     (tensor,) = enclose_operator("Cast", X, to=onnx.TensorProto.INT32)
     assert admissible_mask(np.array([2, 2], np.int32), tensor).tolist() == [True, True]
     assert admissible_mask(np.array([3, 3], np.int32), tensor).tolist() == [True, False]
+
+
+def test_rotary_embedding_whose_products_overflow_admits_fused_products() -> None:
+    X, angles = np.full((1, 1, 1, 2), 2, np.float32), np.full((1, 1), 3e38, np.float32)
+    (tensor,) = enclose_operator("RotaryEmbedding", X, angles, angles, np.zeros((1, 1), np.int64))
+    for value in (np.nan, 0, np.inf):
+        assert admissible_mask(np.full(X.shape, value, np.float32), tensor)[..., 0].all()
+        assert admissible_mask(np.full(X.shape, value, np.float32), tensor.should)[..., 0].all()

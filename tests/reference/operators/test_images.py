@@ -130,7 +130,32 @@ def test_cubic_resize_that_may_overflow_along_another_axis_is_undetermined() -> 
     assert np.isinf(tensor.error[0, 0][rows]).any()
 
 
+def test_cubic_resize_whose_first_axis_overflows_is_undetermined() -> None:
+    X = np.ones((1, 1, 4, 4), np.float32)
+    X[0, 0, 1, 0] = 3.3e38
+    tensor = enclose("Resize", X, None, np.array([1, 1, 2, 2], np.float32), mode="cubic")
+    assert np.isfinite(tensor.value[0, 0, 0, 0])
+    assert np.isinf(tensor.error[0, 0, 0, 0])
+    assert np.isfinite(tensor.error[0, 0, 7, 7])
+
+
 def test_lrn_beside_an_infinite_channel_admits_a_running_sum() -> None:
     X = np.array([[np.inf, 1, 1, 1, 1]], np.float32).reshape(1, 5, 1)
     tensor = enclose("LRN", X, size=1)
     assert np.isinf(tensor.error[0, 1:]).all()
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_linear_resize_beside_nan_of_weight_zero_is_undetermined(place: int) -> None:
+    X = np.arange(3, dtype=np.float64).reshape(3, 1)
+    X[place] = np.nan
+    scales = np.array([1, 2], np.float32)
+    tensor = enclose("Resize", X, None, scales, mode="linear", coordinate_transformation_mode="asymmetric")
+    assert np.isinf(tensor.error[1]).all()
+    assert not np.isinf(tensor.error[2 - place, 0])
+
+
+def test_lp_normalization_of_doubles_whose_squares_underflow_is_undetermined() -> None:
+    tensor = enclose("LpNormalization", np.array([[1e-200, 0.0], [3.0, 4.0]]))
+    assert np.isinf(tensor.error[0]).all()
+    assert (tensor.error[1] < 1e-15).all()
