@@ -105,10 +105,15 @@ class SupportCounter:
                 self._unsupported[name].append(case)
 
     def lost(self, listed: Sequence[Support]) -> Iterator[tuple[Support, list[str]]]:
-        """Yield each listed support with more unsupported cases than listed, and the ids of these cases."""
+        """Yield each listed support that is lost, with the ids of the unsupported cases.
+
+        A support is lost if more cases than listed are unsupported, and fewer than listed are supported: a later corpus
+        can have more cases of both kinds.
+        """
         for support in listed:
             cases = sorted(self._unsupported[support.name])
-            if len(cases) > support.unsupported:
+            is_smaller = not support.cases or self._cases[support.name] - len(cases) < support.supported
+            if len(cases) > support.unsupported and is_smaller:
                 yield support, cases
 
     def without_case(self, listed: Sequence[Support]) -> list[str]:

@@ -282,11 +282,18 @@ class TestSupports:
 
     @pytest.mark.parametrize(("unsupported", "is_lost"), [(1, False), (2, True)])
     def test_partial_support_is_lost_by_more_unsupported_cases(self, unsupported, is_lost):
-        criterion = supporting("Adam[float] in 1 of 2 cases")
+        criterion = supporting("Adam[float] in 2 of 3 cases")
         for number in range(unsupported):
             judge(criterion, UNSUPPORTED, f"test_{number}", facts=ADAM_FLOAT)
         judge(criterion, PASS, "test_z", facts=ADAM_FLOAT)
         assert bool(reasons(criterion)) is is_lost
+
+    def test_partial_support_is_not_lost_by_new_cases_of_a_later_corpus(self):
+        criterion = supporting("Adam[float] in 1 of 2 cases")
+        for case in ("test_x", "test_y"):
+            judge(criterion, UNSUPPORTED, case, facts=ADAM_FLOAT)
+        judge(criterion, PASS, "test_z", facts=ADAM_FLOAT)
+        assert not reasons(criterion)
 
     def test_failure_is_no_lost_support(self):
         criterion = supporting("Adam[float]")

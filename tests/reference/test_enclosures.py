@@ -265,3 +265,15 @@ def test_mod_of_integers_has_sign_of_divisor() -> None:
     A = np.array([3, 1234567890, 999999999, 1999999993, 1500000001, 2147483647, -7, 16777217], np.int64)
     (result,) = enclose_node(make_node("Mod", 2), [A, np.full(8, 13, np.int64)])
     assert result.tolist() == [number % 13 for number in A.tolist()]
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
+def test_conv_leaves_open_where_padding_meets_a_weight_that_is_not_finite(groups: int, weight: float) -> None:
+    X = np.ones((1, 2, 4), np.float32)
+    W = np.ones((2, 2 // groups, 3), np.float32)
+    W[1, 0, 0] = weight
+    (Y,) = enclose_node(make_node("Conv", 2, group=groups, pads=[1, 0]), [X, W])
+    assert isinstance(Y, Enclosure)
+    assert Y.unspecified is not None
+    np.testing.assert_array_equal(np.argwhere(Y.unspecified), [[0, 1, 0]])
