@@ -19,7 +19,6 @@ from conformance.reference.enclosures.elementwise import (
 )
 from conformance.reference.enclosures.linear import integers, matmul, optional_tensor, tensor
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, multiply
-from conformance.reference.tolerances import UNSPECIFIED_NAN
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -80,10 +79,7 @@ def _unlimited_activations(node: Node, direction: int, defaults: Sequence[str]) 
         raise Unsupported(f"{node.op_type} with an activation without its numbers")
     here = slice(len(defaults) * direction, len(defaults) * (direction + 1))
     chosen = [partial(_with_numbers, ACTIVATIONS[name][0], each) for name, each in zip(names, known, strict=True)]
-    return [
-        partial(_open_at_nan, each) if name in UNSPECIFIED_NAN else each
-        for name, each in zip(names[here], chosen[here], strict=True)
-    ]
+    return [partial(_open_at_nan, each) for each in chosen[here]]
 
 
 def _with_numbers(function: Callable[..., Enclosure], numbers: Sequence[float], X: Enclosure) -> Enclosure:
@@ -91,7 +87,10 @@ def _with_numbers(function: Callable[..., Enclosure], numbers: Sequence[float], 
 
 
 def _open_at_nan(activation: Activation, X: Enclosure) -> Enclosure:
-    """Return an activation that compares numbers; its result for NaN is open, as that of the operator of its name."""
+    """Return an activation whose result for NaN is open.
+
+    The pages of recurrent operators do not mention NaN, and kernels limit the operand of an activation first.
+    """
     return activation(X).leave_open(np.isnan(X.value))
 
 

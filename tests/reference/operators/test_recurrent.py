@@ -95,3 +95,13 @@ def test_activations_with_too_few_numbers_are_not_judged(arrays: list[Any]) -> N
     for given in ({"activation_alpha": [0.3, 0.2]}, {"activations": ["Affine", "Tanh", "Tanh"]}):
         with pytest.raises(Unsupported):
             enclose_lstm(arrays, **{"activations": names} | given)
+
+
+@pytest.mark.parametrize("op_type", ["RNN", "GRU", "LSTM"])
+def test_recurrent_operator_leaves_open_what_follows_nan(op_type):
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op_type]
+    X = np.array([[[1.0], [np.nan]]], np.float32)
+    W, R = np.ones((1, gates, 1), np.float32), np.ones((1, gates, 1), np.float32)
+    node = Node(op_type, ("X", "W", "R"), ("Y",), {"hidden_size": 1}, 14)
+    (Y, *_) = enclose_node(node, [X, W, R])
+    np.testing.assert_array_equal(np.isinf(Y.error).ravel(), [False, True])
