@@ -10,15 +10,17 @@
  * outputs of a runtime at the same places, as KIND/CASE/test_data_set_N/output_I.pb, or as output_I.bin with the elements
  * alone. The program prints every output that fails, and the number of cases by verdict. --undecided prints the undecided
  * outputs, too. Without the file index.csv, the program takes the cases from manifest.json, and counts undecided cases as
- * passed. Notes name a missing index.csv, and folders of CANDIDATES that are not cases of CORPUS.
+ * passed. A line of an output has the level of its case, and the index, expected and actual value of its first wrong
+ * element. Notes name a missing index.csv, and folders of CANDIDATES that are not cases of CORPUS.
  *
  *   pass       all outputs are acceptable
  *   fail       an output is not acceptable or absent, or there are too many outputs
  *   undecided  all outputs are within their bounds, but only the package checks whether one computation explains them
  *   missing    CANDIDATES has no output of the case
+ *   recorded   as fail, but the level of the case is silent: the specification leaves the answer open
  *
- * Exit status: 0 if nothing fails, 1 if something fails or if there is nothing to judge, 2 if an option or a file of
- * the corpus cannot be used. No file is trusted: sizes are limited, and no path leaves the two folders.
+ * Exit status: 0 if no case fails and one passes or is undecided, 1 otherwise, 2 if an option or a file of the corpus
+ * cannot be used. No file is trusted: sizes are limited, and no path leaves the two folders.
  *
  * For a target without files, define JUDGE_NO_MAIN, include this file, and call judge_parse and judge_count_wrong.
  */
@@ -33,9 +35,9 @@
 #include <unistd.h>
 #endif
 #include <float.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -447,6 +449,34 @@ static int judge_refuse(const char *problem, const char *name) {
     return 2;
 }
 
+/* Print an element as a decimal number. */
+static void judge_print_element(const judge_tensor *tensor, size_t index) {
+    if (judge_is_floating(tensor)) {
+        const double value = judge_number(tensor, index);
+        if (isnan(value)) fputs("nan", stdout);
+        else printf("%.*g", tensor->type == JUDGE_DOUBLE ? 17 : 9, value);
+    } else if (tensor->type == JUDGE_UINT64) printf("%" PRIu64, judge_bits(tensor, index));
+    else printf("%" PRId64, judge_integer(tensor, index));
+}
+
+/* Print the number of wrong elements, and the index, expected and actual value of the first one. */
+static void judge_print_wrong(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept,
+                              const judge_tensor *actual, size_t wrong) {
+    size_t first = 0, axis, stride = expected->elements;
+    while (judge_is_right(expected, bound, accept, actual, first)) ++first;
+    printf("%lu wrong of %lu elements, first at [", (unsigned long)wrong, (unsigned long)expected->elements);
+    for (axis = 0; axis < expected->rank; ++axis) {
+        const size_t dim = (size_t)expected->dims[axis];
+        stride /= dim;
+        printf("%s%lu", axis ? ", " : "", (unsigned long)(first / stride % dim));
+    }
+    fputs("]: expected ", stdout);
+    judge_print_element(expected, first);
+    fputs(", actual ", stdout);
+    judge_print_element(actual, first);
+    putchar('\n');
+}
+
 /* ---- One output. */
 
 /* Read a candidate. A .bin file has the type and the shape of the expected output. Returns NULL, or what is wrong. */
@@ -485,10 +515,10 @@ static int judge_one(int count, char **words) {
             const size_t wrong = judge_count_wrong(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept),
                                                    &actual.tensor);
             status = wrong != 0;
+            fputs(wrong ? "fail: " : "pass\n", stdout);
             if (wrong)
-                printf("fail: %lu wrong of %lu elements\n", (unsigned long)wrong,
-                       (unsigned long)expected.tensor.elements);
-            else puts("pass");
+                judge_print_wrong(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept), &actual.tensor,
+                                  wrong);
         }
     }
     judge_close(&expected), judge_close(&actual), judge_close(&bound), judge_close(&accept);
@@ -499,15 +529,15 @@ static int judge_one(int count, char **words) {
 
 enum { JUDGE_MAX_NAME = 255, JUDGE_MAX_PATH = 4096, JUDGE_MAX_OUTPUTS = 512, JUDGE_MAX_LINE = 16384 };
 enum { JUDGE_MAX_CHECKS = JUDGE_MAX_LINE / 6 + 1 };
-enum { JUDGE_PASS, JUDGE_FAIL, JUDGE_UNDECIDED, JUDGE_MISSING, JUDGE_VERDICTS };
+enum { JUDGE_PASS, JUDGE_FAIL, JUDGE_UNDECIDED, JUDGE_MISSING, JUDGE_RECORDED, JUDGE_VERDICTS };
 
 enum { JUDGE_MAX_DATA_SETS = 100000 };
 
 static const char *const judge_columns = "case,kind,level,data_sets,checks,one_computation,";
 
-/* A line of index.csv. */
+/* A case, as a line of index.csv describes it. */
 typedef struct {
-    char name[JUDGE_MAX_NAME + 1], kind[8];
+    char name[JUDGE_MAX_NAME + 1], kind[8], level[8];
     unsigned long data_sets;
     size_t outputs;
     int has_rows;                            /* whether the data sets have different checks */
@@ -561,17 +591,22 @@ static int judge_is_case(const judge_case *found) {
            (!strcmp(found->kind, "node") || !strcmp(found->kind, "pass") || !strcmp(found->kind, "invalid"));
 }
 
+static int judge_has_level(const judge_case *found) {
+    return !strcmp(found->level, "must") || !strcmp(found->level, "should") || !strcmp(found->level, "silent");
+}
+
 /* Read a line of index.csv; return whether it is well-formed. */
 static int judge_read_case(const char *line, judge_case *found) {
     static char checks[JUDGE_MAX_LINE], numbers[JUDGE_MAX_LINE];
-    char level[16], data_sets[16];
+    char data_sets[16];
     const char *at = line;
     memset(found, 0, sizeof *found);
     if (!judge_column(&at, found->name, sizeof found->name) || !judge_column(&at, found->kind, sizeof found->kind) ||
-        !judge_column(&at, level, sizeof level) || !judge_column(&at, data_sets, sizeof data_sets) ||
+        !judge_column(&at, found->level, sizeof found->level) ||
+        !judge_column(&at, data_sets, sizeof data_sets) ||
         !judge_column(&at, checks, sizeof checks) || !judge_column(&at, numbers, sizeof numbers))
         return 0;
-    if (!judge_is_case(found)) return 0;
+    if (!judge_is_case(found) || !judge_has_level(found)) return 0;
     at = data_sets;
     if (!judge_read_number(&at, JUDGE_MAX_DATA_SETS, &found->data_sets) || *at) return 0;
     if (!judge_read_checks(checks, found)) return 0;
@@ -599,13 +634,14 @@ static int judge_has(const char *corpus, const judge_case *of, unsigned long dat
 }
 
 /* Read a line of manifest.json that has the level of a case, `  "KIND/NAME": "LEVEL",`, and find the data sets and the
- * outputs by their files. Returns 1, 0 if the line has no level of a case, or -1 if the case is too large. */
+ * outputs by their files. Returns 1, 0 if the line is not of a case, or -1 if the level is unknown or the case too large. */
 static int judge_read_level(const char *corpus, const char *line, judge_case *found) {
-    char level[8];
     size_t count = 0, number;
     memset(found, 0, sizeof *found);
-    if (sscanf(line, " \"%7[a-z]/%255[A-Za-z0-9_]\": \"%7[a-z]\"", found->kind, found->name, level) != 3) return 0;
+    if (sscanf(line, " \"%7[a-z]/%255[A-Za-z0-9_]\": \"%7[a-z]\"", found->kind, found->name, found->level) != 3)
+        return 0;
     if (!judge_is_case(found)) return 0;
+    if (!judge_has_level(found)) return -1;
     while (found->outputs <= JUDGE_MAX_OUTPUTS && judge_has(corpus, found, 0, "output", found->outputs)) ++found->outputs;
     if (found->outputs > JUDGE_MAX_OUTPUTS) return -1;
     found->has_rows = 1;
@@ -624,6 +660,12 @@ static int judge_read_level(const char *corpus, const char *line, judge_case *fo
 static int judge_find(char *path, const char *candidates, const judge_case *of, unsigned long data_set, size_t number) {
     return (judge_path(path, candidates, of, data_set, "output", number, "pb") && judge_exists(path)) ||
            (judge_path(path, candidates, of, data_set, "output", number, "bin") && judge_exists(path));
+}
+
+/* Print the beginning of a line about an output that fails or is recorded. */
+static void judge_print_fail(const judge_case *of, unsigned long data_set, size_t number) {
+    printf("%s %s %s/%s/test_data_set_%lu/output_%lu: ", strcmp(of->level, "silent") ? "fail" : "recorded", of->level,
+           of->kind, of->name, data_set, (unsigned long)number);
 }
 
 /* Judge one output of a case. Returns a verdict, or -1 if the corpus cannot be used; sets `is_equal` to 0 if an element
@@ -656,14 +698,17 @@ static int judge_case_output(const char *corpus, const char *candidates, const j
                                                    &actual.tensor);
             const size_t size = expected.tensor.elements * expected.tensor.width;
             if (size && memcmp(expected.tensor.data, actual.tensor.data, size)) *is_equal = 0;
-            if (wrong) verdict = JUDGE_FAIL;
-            if (wrong)
-                printf("fail %s/%s/test_data_set_%lu/output_%lu: %lu wrong of %lu elements\n", of->kind, of->name,
-                       data_set, (unsigned long)number, (unsigned long)wrong, (unsigned long)expected.tensor.elements);
+            if (wrong) {
+                verdict = JUDGE_FAIL;
+                judge_print_fail(of, data_set, number);
+                judge_print_wrong(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept), &actual.tensor,
+                                  wrong);
+            }
         }
-        if (problem)
-            printf("fail %s/%s/test_data_set_%lu/output_%lu: %s\n", of->kind, of->name, data_set,
-                   (unsigned long)number, problem);
+        if (problem) {
+            judge_print_fail(of, data_set, number);
+            puts(problem);
+        }
     }
     judge_close(&expected), judge_close(&bound), judge_close(&accept), judge_close(&actual);
     return verdict;
@@ -688,9 +733,8 @@ static int judge_candidate(const char *corpus, const char *candidates, const jud
         }
         if (judge_find(path, candidates, of, data_set, of->outputs)) {
             worst = JUDGE_FAIL;
-            printf("fail %s/%s/test_data_set_%lu/output_%lu: %s\n", of->kind, of->name, data_set,
-                   (unsigned long)of->outputs,
-                   strcmp(of->kind, "invalid") ? "more outputs than expected" : "an output of an invalid model");
+            judge_print_fail(of, data_set, of->outputs);
+            puts(strcmp(of->kind, "invalid") ? "more outputs than expected" : "an output of an invalid model");
         }
         for (number = 0; worst == JUDGE_PASS && !is_equal && number < of->outputs; ++number)
             if (of->one_computation[number]) {
@@ -699,7 +743,7 @@ static int judge_candidate(const char *corpus, const char *candidates, const jud
                 printf("undecided %s/%s/test_data_set_%lu/output_%lu\n", of->kind, of->name, data_set,
                        (unsigned long)number);
             }
-        if (worst == JUDGE_FAIL) verdict = JUDGE_FAIL;
+        if (worst == JUDGE_FAIL) verdict = strcmp(of->level, "silent") ? JUDGE_FAIL : JUDGE_RECORDED;
     }
     return verdict;
 }
@@ -738,10 +782,10 @@ static void judge_note_unknown(const char *corpus, const char *candidates) {
 }
 
 static int judge_all(const char *corpus, const char *candidates, int lists_undecided) {
-    static const char *const verdicts[JUDGE_VERDICTS] = {"pass", "fail", "undecided", "missing"};
+    static const char *const verdicts[JUDGE_VERDICTS] = {"pass", "fail", "undecided", "missing", "recorded"};
     static char path[JUDGE_MAX_PATH], line[JUDGE_MAX_LINE];
     static judge_case found;
-    unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0};
+    unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0, 0};
     int i, verdict = 0, is_first = 1, is_case = 1, has_index = 1;
     int size = snprintf(path, sizeof path, "%s/index.csv", corpus);
     FILE *list = size > 0 && size < JUDGE_MAX_PATH ? judge_open(path) : NULL;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 from itertools import product
@@ -209,7 +211,7 @@ def test_c_judge_counts_missing_cases_and_wrong_numbers_of_outputs(program, pair
     _write(pair.corpus / "node/second_missing/test_data_set_1/output_0.pb", _pb(array))
     pair.lines[-1] = "second_missing,node,must,2,exact | exact,,,,"
     found = pair.judge(program)
-    assert found.cases == {"pass": 1, "fail": 3, "undecided": 0, "missing": 2}
+    assert found.cases == {"pass": 1, "fail": 3, "undecided": 0, "missing": 2, "recorded": 0}
     assert found.failing == {("more", 0, 1), ("computed", 0, 0), ("second_missing", 1, 0)}
 
 
@@ -223,6 +225,7 @@ def test_c_judge_counts_missing_cases_and_wrong_numbers_of_outputs(program, pair
         "case,node,must,99999999999999999999,exact,,,,",
         "case,node,must,-1,exact,,,,",
         "case,node,must,1,close,,,,",
+        "case,node,other,1,exact,,,,",
         "case,node,must,1,exact,1,,,",
         "case,node,must,3,exact | exact,,,,",
         "case,node,must,2,exact | exact exact,,,,",
@@ -297,7 +300,7 @@ def test_judge_without_index_counts_undecided_cases_as_passed(program, pair):
     pair.lines[-1] = "inexact,node,must,1,bound,0,,,"
     pair.add("wrong", expected, np.array([1.0, 2.75]))
     found = pair.judge(program)
-    assert found.cases == {"pass": 0, "fail": 1, "undecided": 1, "missing": 0}
+    assert found.cases == {"pass": 0, "fail": 1, "undecided": 1, "missing": 0, "recorded": 0}
     assert found.undecided == {("inexact", 0, 0)}
     command = [program, "--corpus", pair.corpus, pair.candidates]
     silent = subprocess.run(command, check=False, capture_output=True)
@@ -310,6 +313,44 @@ def test_judge_without_index_counts_undecided_cases_as_passed(program, pair):
     assert b"note: " in noted.stdout
     assert b"note: " not in silent.stdout
     assert b"pass: 1\nfail: 1\nundecided: 0\n" in noted.stdout
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_c_judge_records_silent_cases_apart(program, pair, has_index):
+    levels = {"right": "must", "open": "silent"}
+    for case, level in levels.items():
+        pair.add(case, ExpectedTensor("Y", np.arange(3)), np.array([0, 1, 2 if level == "must" else 7]))
+        pair.lines[-1] = pair.lines[-1].replace("must", level)
+    lines = pair.lines if has_index else [f'"node/{case}": "{level}"' for case, level in levels.items()]
+    file = pair.corpus / ("index.csv" if has_index else "manifest.json")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = judge_in_c(program, pair.corpus, pair.candidates)
+    assert found.cases == {"pass": 1, "fail": 0, "undecided": 0, "missing": 0, "recorded": 1}
+    assert _failing_cases(found) == {"open"}
+    shutil.rmtree(pair.candidates / "node" / "right")
+    assert _run(program, "--corpus", pair.corpus, pair.candidates) == 1
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "place"),
+    [
+        (np.array([[1, 2], [3, -(2**63)]]), np.array([[1, 2], [3, 2**63 - 1]]), [1, 1]),
+        (np.array([2**64 - 1, 0], np.uint64), np.array([2**64 - 2, 1], np.uint64), [0]),
+        (np.array(-8, ml_dtypes.int4), np.array(7, ml_dtypes.int4), []),
+        (np.array([0.5, 0.1], np.float32), np.array([0.5, np.nan], np.float32), [1]),
+        (np.array([1.0, 0.1]), np.array([1.0, np.nextafter(0.1, 1)]), [1]),
+        (np.array([INF, 0.0], bfloat16), np.array([INF, -0.0], bfloat16), [1]),
+    ],
+)
+def test_c_judge_prints_first_wrong_element(program, tmp_path, expected, actual, place):
+    words = [_write(tmp_path / f"{name}.pb", _pb(array)) for name, array in (("wanted", expected), ("got", actual))]
+    done = subprocess.run([program, *words], check=False, capture_output=True, text=True)
+    found = re.fullmatch(r"fail: .* at (\[.*\]): expected (\S+), actual (\S+)\n", done.stdout)
+    assert found is not None
+    assert json.loads(found[1]) == place
+    for printed, array in zip(found.groups()[1:], (expected, actual), strict=True):
+        number = (int if expected.dtype.kind in "iu" or "int" in expected.dtype.name else float)(printed)
+        assert _pb(np.array(number).astype(expected.dtype)) == _pb(np.array(array[tuple(place)]))
 
 
 @pytest.mark.parametrize("line", ['  "../case": "must",', '  "node/../case": "must",', '  "other/case": "must",', "{}"])
@@ -353,7 +394,7 @@ def test_cmake_target_judges_a_folder_of_candidates(tmp_path, pair):
     build = ["cmake", "--build", tmp_path / "build", "--target", "judge-candidates"]
     failing = subprocess.run(build, check=False, capture_output=True, text=True)
     assert failing.returncode != 0
-    assert "fail node/wrong/test_data_set_0/output_0: 3 wrong of 3 elements" in failing.stdout
+    assert "fail must node/wrong/test_data_set_0/output_0: 3 wrong of 3 elements" in failing.stdout
     shutil.rmtree(pair.candidates / "node" / "wrong")
     assert subprocess.run(build, check=False).returncode == 0
 
