@@ -38,7 +38,12 @@ MAX_CASE_BYTES = 2**28
 
 
 def case_of_wrong_node(
-    name: str, node: JudgedNode, model: onnx.ModelProto, values: Mapping[str, Array], constants: Mapping[str, Array]
+    name: str,
+    node: JudgedNode,
+    model: onnx.ModelProto,
+    values: Mapping[str, Array],
+    constants: Mapping[str, Array],
+    numbering: Mapping[tuple[str, ...], int] | None = None,
 ) -> Case | None:
     """Return a wrong node as a case; None if its outputs are not determinate, or its values are too large.
 
@@ -48,6 +53,7 @@ def case_of_wrong_node(
         model: the model that was judged.
         values: the values of the subject by name.
         constants: the values that do not depend on the model's inputs.
+        numbering: the numbers of the nodes in a larger model; see `audit_subject`.
     """
     numbers = sorted({node.number, *node.segment})
     protos = [model.graph.node[number] for number in numbers]
@@ -72,9 +78,10 @@ def case_of_wrong_node(
     single.graph.output.extend(
         array_value_info(output, answer.expected) for output, answer in zip(own, answers, strict=True)
     )
+    number = (numbering or {}).get(tuple(protos[-1].output), node.number)
     return Case(
-        id=case_id(name, node),
-        title=f"{node.op_type} gives what its specification states: node {node.number} of {name}",
+        id=case_id(name, number, node.op_type),
+        title=f"{node.op_type} gives what its specification states: node {number} of {name}",
         level=Level.MUST,
         clauses=(),
         tags=("audit", re.sub(r"[^a-z0-9]+", "_", node.op_type.lower())),
@@ -85,11 +92,11 @@ def case_of_wrong_node(
     )
 
 
-def case_id(name: str, node: JudgedNode) -> str:
+def case_id(name: str, number: int, op_type: str) -> str:
     """Return the id of a case: the words of the model's name, the number of the node and its operator."""
-    words = re.sub(r"[^a-z0-9]+", "_", f"{name}_{node.number}_{node.op_type}".lower()).strip("_")
+    words = re.sub(r"[^a-z0-9]+", "_", f"{name}_{number}_{op_type}".lower()).strip("_")
     id = f"test_audit_{words}"[-120:] if len(words) > 100 else f"test_audit_{words}"
-    return id if IDENTIFIER.fullmatch(id) else f"test_audit_{node.number}"
+    return id if IDENTIFIER.fullmatch(id) else f"test_audit_{number}"
 
 
 def write_cases(directory: Path, cases: Iterable[Case]) -> int:

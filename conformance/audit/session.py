@@ -162,6 +162,7 @@ def audit_subject(
     makes_cases: bool = False,
     workers: AuditWorkers | None = None,
     probes: int = 0,
+    numbering: Mapping[tuple[str, ...], int] | None = None,
 ) -> SubjectAudit:
     """Run a model on a subject, and judge its nodes on the values that the subject computed.
 
@@ -174,6 +175,7 @@ def audit_subject(
         makes_cases: whether wrong nodes become cases.
         workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
         probes: the number of sets of hard values on which each distinct small node runs alone.
+        numbering: the numbers of the nodes in the whole model, by the names of their outputs; None if `model` is whole.
 
     Raises:
         ConformanceError: the folder cannot be used, or the workers cannot continue.
@@ -209,9 +211,12 @@ def audit_subject(
         wrong = [(node, confirmed.get(node.number, recorded.values)) for node in audit.wrong_nodes]
         wrong += [(each.node, each.values) for each in audit.wrong_probes]
         made = (
-            case_of_wrong_node(model.path.stem, node, judged, values, constants) for node, values in wrong[:MAX_CASES]
+            case_of_wrong_node(model.path.stem, node, judged, values, constants, numbering)
+            for node, values in wrong[:MAX_CASES]
         )
         audit.cases = [case for case in made if case is not None]
+    if numbering is not None:
+        _renumber(audit, [numbering.get(tuple(node.output), place) for place, node in enumerate(judged.graph.node)])
     audit.remark, audit.model_runs = recorded.remark, recorded.runs
     ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
     audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
@@ -258,7 +263,26 @@ def audit_nodes_alone(
     single = LoadedModel(
         model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder
     )
-    return audit_subject(single, subject, InputSet(data_set.name, tuple(part.arrays)), progress, **options)
+    numbering = {tuple(node.output): number for number, node in enumerate(recording.model.graph.node)}
+    return audit_subject(
+        single, subject, InputSet(data_set.name, tuple(part.arrays)), progress, numbering=numbering, **options
+    )
+
+
+def _renumber(audit: SubjectAudit, numbers: Sequence[int]) -> None:
+    """Replace the numbers of nodes in an audit; `numbers` has the new number of each node."""
+
+    def renumber(node: JudgedNode) -> JudgedNode:
+        return replace(
+            node,
+            number=numbers[node.number],
+            segment=tuple(numbers[each] for each in node.segment),
+            origin=None if node.origin is None else numbers[node.origin],
+        )
+
+    audit.nodes = [renumber(node) for node in audit.nodes]
+    audit.probes = [replace(probed, node=renumber(probed.node)) for probed in audit.probes]
+    audit.edges = [(numbers[first], numbers[second]) for first, second in audit.edges]
 
 
 def _run(model: LoadedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None]) -> Recording:

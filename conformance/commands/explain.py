@@ -59,10 +59,10 @@ def explain(
 def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> Iterator[str]:
     """Yield lines with the error that each accuracy grade permits for each output of a case.
 
-    If `backend` is given, the lines also contain the grade that this backend attains.
+    If `backend` is given, the lines also contain the grade that this backend attains. A case that the oracle cannot
+    compute has no grades.
     """
     from conformance.corpus.loading import load_case_in_memory
-    from conformance.errors import CorpusError
     from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import started_subjects
     from conformance.judging.accuracy import accuracy_grades, strictest_attained_grade
@@ -72,18 +72,18 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
     named = [SubjectName.parse(backend, SubjectKind.BACKEND)] if backend else []
     with started_subjects(named, Limits()) as subjects:
         name = " ".join(f"{subject.id} {subject.version}" for subject in subjects)
+        no_grades = [f"{name}: this case has no accuracy grades"] if name else []
         if not any("/bound_" in file for file in case.files):
-            yield from [f"{name}: this case has no accuracy grades"] if name else []
+            yield from no_grades
             return
         loaded = load_case_in_memory(corpus, case)
         run = _runner(subjects[0], loaded) if subjects else None
         for number, data_set in enumerate(loaded.data_sets()):
             try:
                 grades = accuracy_grades(loaded, data_set)
-            except Unsupported as error:
-                raise CorpusError(
-                    "not-computable", f"The case {loaded.id} cannot be computed: {error}.", "Verify the corpus."
-                ) from None
+            except Unsupported:
+                yield from no_grades
+                return
             answers = run(data_set) if run else [None] * len(grades)
             for output, allowed_errors, answer in zip(data_set.outputs, grades, answers, strict=True):
                 if allowed_errors:

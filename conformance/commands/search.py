@@ -35,6 +35,7 @@ from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from conformance.jobs.job import JobState
+    from conformance.run.terminal import OutputOptions
     from conformance.search.failing_examples import FailingExamples
     from conformance.search.job import FailingExample, SearchJob
     from conformance.subjects.naming import SubjectKind
@@ -170,6 +171,7 @@ def _keep_failing_examples(
 ) -> None:
     """Write the failing examples as a corpus to `output`; run this corpus if `outputs` is not None."""
     from conformance.files.temp_dir import supervised_temp_dir
+    from conformance.run.terminal import OutputOptions
 
     with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
         corpus = output or scratch / "failing"
@@ -177,7 +179,10 @@ def _keep_failing_examples(
         if output is not None:
             echo(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
         if outputs is not None:
-            _run_failing_examples(found.job, corpus, results or scratch / "results.jsonl", outputs)
+            printed = OutputOptions(
+                results=results, data=output, to_stderr=outputs.take_standard_output, keeps_corpus=output is not None
+            )
+            _run_failing_examples(found.job, corpus, results or scratch / "results.jsonl", outputs, printed)
 
 
 def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[tuple[str, SubjectKind]]:
@@ -294,13 +299,15 @@ def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool)
     if sys.stderr.isatty():
         echo("", err=True)
     outcome = "FAILED" if len(found) or found.unsupporting_subjects() else "PASSED"
-    echo(outcome if is_complete else "INCOMPLETE")
-    for example in found:
-        _print_failing_example(example)
     judged = found.examples - sum(found.without_outputs.values())
     rate = found.examples / max(seconds, 0.001)
-    echo(f"{found.examples} examples in {seconds:.0f} s ({rate:.0f} per second), {judged} of them judged")
-    echo(f"{len(found)} failing {'example' if len(found) == 1 else 'examples'}")
+    failures = f"{len(found)} distinct {'failure' if len(found) == 1 else 'failures'}"
+    echo(
+        f"{outcome if is_complete else 'INCOMPLETE'}: {judged} of {found.examples} examples judged, {failures},"
+        f" {seconds:.0f} s ({rate:.0f} examples per second)"
+    )
+    for example in found:
+        _print_failing_example(example)
     for reason, number in found.without_outputs.most_common():
         echo(f"  {number} not judged: {reason}")
     for subject, counts in found.verdicts.items():
@@ -331,13 +338,14 @@ def _print_failing_example(failing: FailingExample) -> None:
         echo(f"  {sentence}")
 
 
-def _run_failing_examples(job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles) -> None:
+def _run_failing_examples(
+    job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles, printed: OutputOptions
+) -> None:
     """Run the failing examples as a corpus, and write the results file and the reports of that run."""
     from conformance.isolation.limits import Limits
     from conformance.report.report_files import write_reports
     from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.settings import Settings
-    from conformance.run.terminal import OutputOptions
     from conformance.subjects.naming import SubjectName
 
     settings = Settings(
@@ -349,7 +357,7 @@ def _run_failing_examples(job: SearchJob, corpus: Path, results: Path, outputs: 
         no_isolation=not job.isolated,
         limits=Limits(job.timeout),
     )
-    outcome = run_corpus(RunRequest(settings, output=OutputOptions(to_stderr=outputs.take_standard_output)))
+    outcome = run_corpus(RunRequest(settings, output=printed))
     write_reports([results], outputs)
     if outcome.fault is not None:
         raise outcome.fault

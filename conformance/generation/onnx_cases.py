@@ -28,7 +28,7 @@ from conformance.models.inputs import initializer_arrays
 from conformance.models.validity import check_model
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
-from conformance.reference.oracle import Answer, evaluate
+from conformance.reference.oracle import EVALUATION_ERRORS, Answer, evaluate
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -56,11 +56,6 @@ RANDOM_OPERATORS = frozenset(
 
 MAX_ORACLE_ELEMENTS = 4096
 """Largest number of elements for which exact arithmetic computes the expected value of doubles."""
-
-EVALUATION_ERRORS = (
-    *(ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, StopIteration, MemoryError),
-)
-"""Errors of a formula for operands that the reference does not expect."""
 
 
 def node_cases() -> list[Any]:

@@ -19,6 +19,7 @@ from conformance.models.arrays import type_name
 from conformance.reference.numbers.precision import ACCURACY_GRADES
 from conformance.reference.oracle import bounds_for_accuracy
 from conformance.results.records import Within
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,10 +56,12 @@ def accuracy_grades(case: CaseInMemory, data_set: DataSet) -> list[list[Accuracy
     """Return the grades of each output, the strictest first; an output checked by bits or indices has no grade.
 
     Raises:
-        Unsupported: the model has operators other than this suite's.
+        Unsupported: the oracle cannot compute the case.
     """
     found: list[list[AccuracyGrade]] = [[] for _ in data_set.outputs]
     for name in _applicable_grades(case.model):
+        if not any(_applies_to_output(name, output) for output in data_set.outputs):
+            continue
         bounds = bounds_for_accuracy(ACCURACY_GRADES[name], case.model.SerializeToString(), data_set.inputs, case.level)
         for place, (output, bound) in enumerate(zip(data_set.outputs, bounds, strict=True)):
             if bound is not None and _applies_to_output(name, output):
@@ -77,20 +80,23 @@ class AccuracyCounter:
         self._known: dict[tuple[str, int, str], Sequence[Array | None]] = {}
 
     def count(self, case: LoadedCase, number: int, data_set: DataSet, outputs: Sequence[object]) -> list[GradeCount]:
-        """Return the counts of each output of a data set and each applicable grade, the strictest grade first.
+        """Count the elements of each output of a data set by applicable grade, the strictest grade first.
 
         Args:
             number: number of the data set in the case.
             outputs: outputs of a subject, one per expected output.
 
-        Raises:
-            Unsupported: the model has operators other than this suite's.
+        Returns:
+            The counts; empty if the oracle cannot compute the case.
         """
-        return [
-            (name, int(good.sum()), good.size)
-            for place, actual in enumerate(outputs)
-            for name, good in self._of_output(case, number, data_set, place, actual)
-        ]
+        try:
+            return [
+                (name, int(good.sum()), good.size)
+                for place, actual in enumerate(outputs)
+                for name, good in self._of_output(case, number, data_set, place, actual)
+            ]
+        except Unsupported:
+            return []
 
     def _of_output(
         self, case: LoadedCase, number: int, data_set: DataSet, place: int, actual: object

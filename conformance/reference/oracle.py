@@ -73,6 +73,12 @@ class Answer:
         return check_name(bound=self.bound, choices=self.choices)
 
 
+EVALUATION_ERRORS = (
+    *(ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, StopIteration, MemoryError),
+)
+"""Errors of a formula for operands that the reference does not expect."""
+
+
 def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]:
     """Return the acceptable values of each output of a serialised model (see `answers_for_graph`).
 
@@ -125,14 +131,17 @@ def bounds_for_accuracy(
         The bound of each output; None for an output of indices.
 
     Raises:
-        Unsupported: the reference does not support an operator of the model.
+        Unsupported: the reference cannot compute the model.
     """
     graph = Graph.from_model(onnx.load_model_from_string(model))
     system = IntervalSystem(strict=level is not Level.MUST, accuracy=accuracy)
-    with decimals.exact_context(inputs):
-        if (answer := _vectorized_answer(graph, inputs, system)) is not None:
-            return [answer.bound]
-        return [_answer(value).bound for value in graph.run(inputs, system)]
+    try:
+        with decimals.exact_context(inputs):
+            if (answer := _vectorized_answer(graph, inputs, system)) is not None:
+                return [answer.bound]
+            return [_answer(value).bound for value in graph.run(inputs, system)]
+    except EVALUATION_ERRORS as error:
+        raise Unsupported(f"a formula fails: {error}") from error
 
 
 def _vectorized_answer(graph: Graph, inputs: Sequence[Array], system: IntervalSystem) -> Answer | None:

@@ -83,7 +83,8 @@ def _reason_lines(result: Result, most: int) -> Iterator[str]:
     for output, element in bad[:most]:
         yield _bad_element_line(output, element)
     if len(bad) > most:
-        yield f"and {len(bad) - most} more outputs are wrong"
+        more = len(bad) - most
+        yield f"and {more} more {'output is' if more == 1 else 'outputs are'} wrong"
     checks = [check for check in result.checks if check.violation is not None]
     yield from map(_violation_line, sorted(checks, key=lambda check: check.level.rank))
     if result.message and not bad and not checks:

@@ -52,12 +52,14 @@ class OutputOptions:
         results: the results file that the user named, or None.
         data: the corpus that the user named, or None.
         to_stderr: whether to print to standard error, because a report is written to standard output.
+        keeps_corpus: whether the corpus exists after the run. Otherwise no next command is printed.
     """
 
     detail: Detail = Detail.FAILURES
     results: Path | None = None
     data: Path | None = None
     to_stderr: bool = False
+    keeps_corpus: bool = True
 
 
 def write_notice(sentence: str) -> None:
@@ -82,7 +84,7 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     lines = [_selection_line(session), *_notes(session)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
-    lines += [_next_command(groups, options)] if groups else []
+    lines += [_next_command(groups, options)] if groups and options.keeps_corpus else []
     for line in lines:
         print_styled(console, line)
 

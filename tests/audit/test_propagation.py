@@ -99,7 +99,7 @@ def test_nodes_that_are_cut_out_have_the_operands_of_the_whole_model(tmp_path: P
     model = write_chain(tmp_path / "m.onnx", "Neg", "Exp", "Tanh")
     subject = Subject("kernels", "1", Kernels(Exp=lambda x: np.exp(x) * 1.01))
     alone = audit_nodes_alone(model, subject, X, [1])
-    assert [node.op_type for node in alone.wrong_nodes] == ["Exp"]
+    assert [(node.op_type, node.number, node.origin) for node in alone.wrong_nodes] == [("Exp", 1, 1)]
     assert alone.wrong_nodes[0].worst == audit(model, Exp=lambda x: np.exp(x) * 1.01).wrong_nodes[0].worst
     assert not audit_nodes_alone(model, subject, X, [2]).wrong_nodes
     with pytest.raises(UsageError) as caught:

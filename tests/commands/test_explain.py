@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import onnx
 import pytest
 from corpora import ADAM, INDEX, REPEATED
 from corrupted_corpora import replace_file
+from onnx import TensorProto, helper
 from refusals import assert_bad_input
+
+from conformance.audit.cases import write_cases
+from conformance.corpus.case import Case
+from conformance.reference.oracle import Answer
+from conformance.verdicts import Level
 
 
 def change(corpus, case, edit):
@@ -20,7 +27,35 @@ def change(corpus, case, edit):
     replace_file(corpus, path, json.dumps(document).encode())
 
 
+def write_case_without_oracle(directory):
+    """Write a corpus with a case of an operator that only the enclosures compute, and return the id of the case."""
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "XY"]
+    graph = helper.make_graph([helper.make_node("Gelu", ["X"], ["Y"])], "g", values[:1], values[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=8)
+    case = Case(
+        id="test_audit_g_0_gelu",
+        title="Gelu gives what its specification states",
+        level=Level.MUST,
+        clauses=(),
+        tags=("audit",),
+        model=model.SerializeToString(deterministic=True),
+        data_sets=((np.float32([1]),),),
+        answers=((Answer(np.float32([0.8413448]), np.float64([7.8e-7])),),),
+    )
+    write_cases(directory, [case])
+    return case.id
+
+
 class TestExplain:
+    @pytest.mark.parametrize("backend", [(), ("-b", "onnx-reference")])
+    def test_explain_of_case_that_the_oracle_cannot_compute_shows_stored_values(self, command, tmp_path, backend):
+        case = write_case_without_oracle(tmp_path / "cases")
+        ended = command("explain", case, "--data", tmp_path / "cases", *backend)
+        assert ended.status == 0, ended
+        assert "out Y: float[1] = 0.8413448" in ended.out
+        assert "each within 7.8e-07" in ended.out
+        assert "accuracy grades of" not in ended.out
+
     def test_explain_shows_values_of_initializers(self, command):
         ended = command("explain", "test_argmax_pass_types_and_shapes_initializer_string")
         assert "initializer W: string[2] = one, größer" in ended.out, ended

@@ -18,16 +18,23 @@ def test_failing_examples_are_written_and_reported(command, tmp_path):
     assert corpus.verify()
     assert all(f"{case_title(keep, id)} ({id})" in ended.out for id in corpus.cases)
     assert "test_search_argmax_" in page.read_text()
+    next_command = next(line for line in ended.out.splitlines() if line.startswith("Next: onnx-conformance "))
+    explained = next_command.partition(";")[0].split()[2:]
+    assert command(*explained).status == 0
     again = command("run", "--no-isolation", "-b", "fake_subject:always_wrong", "--data", keep)
     assert again.status == 1
     assert "0  " not in again.out.splitlines()[0]
 
 
+def test_search_that_keeps_no_case_names_no_next_command(command, tmp_path):
+    ended = command(*SEARCH, "-b", "fake_subject:always_wrong", "--html", tmp_path / "finds.html")
+    assert (ended.status, "Next: " in ended.out) == (1, False)
+
+
 def test_search_without_failures_passes(command):
     ended = command(*SEARCH, "-b", "reference")
     assert ended.status == 0, ended.out
-    assert ended.out.startswith("PASSED\n")
-    assert "0 failing examples" in ended.out
+    assert ended.out.startswith("PASSED: 40 of 40 examples judged, 0 distinct failures")
 
 
 def test_message_with_lines_is_printed_in_one_line(command):
