@@ -16,7 +16,7 @@ import onnx
 from conformance.errors import SubjectError
 from conformance.isolation.protocol import NotStarted
 from conformance.isolation.start_subjects import client_of, started_subjects
-from conformance.models.graphs import copy_of
+from conformance.models.graphs import call_expansion_problem, copy_of
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
 from conformance.subjects.failures import format_exception
@@ -162,7 +162,7 @@ def find_fault(model: onnx.ModelProto, rewritten: onnx.ModelProto) -> str:
         check_model(rewritten)
     except Exception as error:  # noqa: BLE001 - the checker raises errors of several kinds
         return next(iter(str(error).splitlines()), type(error).__name__)
-    return ""
+    return call_expansion_problem(rewritten) or ""
 
 
 class OpenSubjects:

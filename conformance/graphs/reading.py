@@ -131,7 +131,9 @@ def complete(model: onnx.ModelProto, name: str) -> None:
     for holder in (model.graph, *model.functions):
         _sort_nodes(holder, frozenset(), name)
     lacking = [value for value in model.graph.output if not _is_declared(value)]
-    inferred = {value.name: value for value in with_inferred_types(model).graph.output} if lacking else {}
+    inferred = (
+        {value.name: value for value in with_inferred_types(inline_functions(model)).graph.output} if lacking else {}
+    )
     for value in lacking:
         if not _is_declared(inferred[value.name]):
             raise ModelError(

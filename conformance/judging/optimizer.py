@@ -25,6 +25,7 @@ from conformance.judging.optimizer_run import (
 from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import applicable_rules
 from conformance.judging.returned import encode_models
+from conformance.models.validity import find_text_fault
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.results.records import RewriteCheck
 from conformance.subjects.failures import format_exception
@@ -93,6 +94,9 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
         if not isinstance(after, onnx.ModelProto):
             message = f"optimize returned a {type(after).__name__}, not a model"
             return evidence.outcome(Verdict.FAIL, "optimize", message)
+        for place, model in (("returned a model", after), ("changed its input to a model", caller_model)):
+            if (fault := find_text_fault(model)) is not None:
+                return evidence.outcome(Verdict.FAIL, "optimize", f"optimize {place} that is invalid: {fault}")
         optimizer_run = OptimizerRun(
             run,
             task.model,

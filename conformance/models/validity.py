@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -17,6 +17,7 @@ from conformance.models.graphs import (
     all_graphs,
     all_nodes,
     all_tensors,
+    call_expansion_problem,
     called_name,
     copy_of,
     function_name,
@@ -42,13 +43,39 @@ def check_model(model: onnx.ModelProto, *, shapes: bool = False) -> None:
         shapes: whether to infer shapes too, in strict mode.
 
     Raises:
-        onnx.checker.ValidationError: the model is invalid. With `shapes`, shape inference may raise other errors.
+        onnx.checker.ValidationError: the model is invalid, or `shapes` is set and its calls of functions are too many:
+            shape inference would follow each of them. With `shapes`, shape inference may raise other errors.
     """
+    fault = find_text_fault(model) or (call_expansion_problem(model) if shapes else None)
+    if fault is not None:
+        raise onnx.checker.ValidationError(fault)
     if any(_named_domains(model)):
         model = copy_of(model)
         for named in _named_domains(model):
             named.domain = ""
     onnx.checker.check_model(model, full_check=shapes)
+
+
+def find_text_fault(model: onnx.ModelProto) -> str | None:
+    r"""Return a clause that names a text of a model that is not UTF-8, or None. Protobuf returns such a text as bytes.
+
+    Example: `the name of a ValueInfoProto, b'\xff', is not UTF-8`.
+    """
+    messages: list[Any] = [model]
+    while messages:
+        message = messages.pop()
+        for field, value in message.ListFields():
+            if field.type == field.TYPE_MESSAGE:
+                messages += [value] if hasattr(value, "ListFields") else value
+            elif field.type == field.TYPE_STRING:
+                texts = [value] if isinstance(value, str | bytes) else value
+                if (text := next((each for each in texts if isinstance(each, bytes)), None)) is not None:
+                    return f"the {field.name} of a {type(message).__name__}, {text[:MAX_SHOWN_BYTES]!r}, is not UTF-8"
+    return None
+
+
+MAX_SHOWN_BYTES = 40
+"""Bytes of a text that is not UTF-8 that an error quotes."""
 
 
 def has_schemas(model: onnx.ModelProto) -> bool:
@@ -130,7 +157,8 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
     """Read a model file and return its bytes and the parsed model.
 
     Raises:
-        ModelError: the file cannot be read, is not an ONNX model, or declares a shape that no array can have.
+        ModelError: the file cannot be read, is not an ONNX model, has a text that is not UTF-8, or declares a shape
+            that no array can have.
     """
     try:
         content = read_input(path, MAX_MODEL_BYTES)
@@ -145,6 +173,8 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
         raise ModelError(
             "not-a-model", f"{path} is not an ONNX model: it has no graph.", "Pass a file written by onnx.save."
         )
+    if (fault := find_text_fault(model)) is not None:
+        raise ModelError("invalid", f"{path} is not a valid ONNX model: {fault}.", "Correct the model.")
     for name, shape in _declared_shapes(model):
         try:
             check_shape(shape)

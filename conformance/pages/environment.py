@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from conformance.serialization.text import escape_unprintable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -36,12 +38,20 @@ def environment() -> Environment:
         loader=PackageLoader("conformance.pages"),
         autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
+        finalize=_escape_controls,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     made.filters.update(counted=count_text, number=number_text, breakable=breakable)
     return made
+
+
+def _escape_controls(value: object) -> object:
+    """Return a text of a template with escapes in place of control characters; other values as they are."""
+    if isinstance(value, Markup):
+        return Markup(escape_unprintable(str(value)))  # noqa: S704 - escapes add no markup
+    return escape_unprintable(value) if isinstance(value, str) else value
 
 
 def render_text(template: str, **content: Any) -> str:

@@ -345,6 +345,9 @@ def _check_consistency(
         counts[subject][row.level][row.verdict] += 1
     if counts != {subject: levels for subject, levels in footer.verdicts.items() if levels}:
         raise malformed_results_error(path, "its footer's counts are not those of its results")
+    is_failed = len(rows) < header.criterion.expected_results or any(row.unexpected for row in rows.values())
+    if is_failed and footer.outcome == "pass":
+        raise malformed_results_error(path, "its footer's outcome is pass, and its results fail the run")
     if (footer.outcome == "pass") == bool(footer.reasons):
         raise malformed_results_error(path, "its footer's outcome and reasons contradict each other")
 

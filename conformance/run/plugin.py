@@ -21,7 +21,7 @@ from conformance.run.job import Executor, RunJob, divide_into_chunks, subject_in
 from conformance.run.last_failed import ITEM_PREFIX, item_id, read_last_failed, update_last_failed
 from conformance.run.session import RunSession
 from conformance.run.settings import settings_from_options
-from conformance.serialization.text import one_line
+from conformance.serialization.text import escape_line, escape_unprintable, one_line
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def create_plugin(config: pytest.Config, options: Mapping[str, Any]) -> WorkerPl
         try:
             plugin = SessionPlugin(config, RunSession(settings_from_options(options), more_options=_selection(config)))
         except ConformanceError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(escape_unprintable(str(error))) from None
     manifest = str(plugin.manifest)
     config.args[:] = [argument for argument in config.args if not _is_item_id(argument) and argument != manifest]
     config.args.append(manifest)
@@ -170,7 +170,9 @@ class SessionPlugin(_CasePlugin):
         chosen = {str(argument) for argument in config.args if _is_item_id(argument)}
         if unknown := chosen - {item_id(*key) for key in session.items}:
             session.abandon(None)
-            raise pytest.UsageError(f"There is no item {min(unknown)}; `--collect-only -q` prints the ids.")
+            raise pytest.UsageError(
+                f"There is no item {escape_line(min(unknown))}; `--collect-only -q` prints the ids."
+            )
         if chosen:
             session.restrict({key for key in session.items if item_id(*key) in chosen})
         executor = Executor(session.corpus, session.subjects, session.settings)
@@ -235,9 +237,9 @@ class SessionPlugin(_CasePlugin):
             is_expected = self._session.add(result)
         except ConformanceError as error:
             self._error = error
-            raise pytest.exit.Exception(str(error), returncode=2) from None
+            raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
         self._has_failed[item_id(result.subject, result.case)] = not is_expected
-        text = f"{result.verdict}: {result.message}"
+        text = escape_line(f"{result.verdict}: {result.message}")
         if not is_expected:
             report.outcome, report.longrepr = "failed", text
         elif result.verdict is not Verdict.PASS:
@@ -259,7 +261,7 @@ class SessionPlugin(_CasePlugin):
             run.finish(self._why_missing(is_stopped=is_stopped), is_stopped=is_stopped)
         except ConformanceError as error:
             run.abandon(error)
-            raise pytest.exit.Exception(str(error), returncode=2) from None
+            raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
         if recorder.fault is not None:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         elif run.reasons and is_ended:
@@ -275,7 +277,7 @@ class SessionPlugin(_CasePlugin):
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print why the run fails."""
         for reason in self._session.reasons:
-            terminalreporter.write_line(f"onnx-conformance: {reason}")
+            terminalreporter.write_line(escape_line(f"onnx-conformance: {reason}"))
 
 
 def _keys(items: Iterable[pytest.Item]) -> set[tuple[str, str]]:

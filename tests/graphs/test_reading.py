@@ -94,6 +94,35 @@ def test_read_of_a_cyclic_model_is_refused_by_name(tmp_path):
     assert "the node Y" in error.problem
 
 
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("X", b"\xff"),  # a name of a value
+        ("Clip", b"Cl\xffp"),  # an operator
+        ("axis", b"ax\xffs"),  # an attribute
+        ("acme", b"ac\xffe"),  # a domain
+    ],
+)
+def test_read_of_a_text_that_is_not_utf8_is_refused(tmp_path, text, change):
+    model = parser.parse_model(
+        '<ir_version: 9, opset_import: ["" : 17, "acme" : 1]> g (float[2] X) => (float[2] Y)'
+        " { u = Clip(X) v = Softmax<axis=0>(u) Y = acme.Op(v) }"
+    )
+    content = model.SerializeToString()
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content.replace(bytes([len(text)]) + text.encode(), bytes([len(change)]) + change))
+    with pytest.raises(ModelError) as caught:
+        LoadedModel.read(path)
+    assert caught.value.code == "model.invalid"
+    assert repr(change) in caught.value.problem
+
+
+def test_read_of_calls_without_end_whose_output_has_no_shape_is_refused(tmp_path):
+    model = doubling(40)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    assert refusal(model, tmp_path).code == "model.too-many-calls"
+
+
 def test_read_of_functions_that_call_the_next_twice_is_refused_with_little_memory(tmp_path):
     """Thirty functions come to 2^30 nodes."""
     onnx.save(doubling(30), tmp_path / "model.onnx")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from argmax_models import argmax_after
-from onnx import TensorProto, helper
+from large_models import doubling
+from onnx import ModelProto, TensorProto, helper
 from rewrite_checks import FIRES, STAYS, judged, spoiling, violations
 
 from conformance.adapters.optimizers import identity
@@ -132,6 +133,19 @@ class TestLevels:
 def test_invalid_result_violates_checker():
     outcome = judged(spoiling(lambda after: after.graph.node.pop()), argmax_after("Exp"), FIRES)
     assert "index" in violations(outcome)["checker"]
+
+
+def test_result_with_too_many_calls_violates_checker():
+    outcome = judged(lambda _: doubling(40), argmax_after("Exp"), FIRES)
+    assert outcome.verdict is Verdict.FAIL
+    assert "200,000" in violations(outcome)["checker"]
+
+
+def test_result_with_a_text_that_is_not_utf8_fails():
+    content = argmax_after("Exp").SerializeToString().replace(b"Exp", b"E\xffp")
+    outcome = judged(lambda _: ModelProto.FromString(content), argmax_after("Exp"), FIRES)
+    assert (outcome.verdict, outcome.phase) == (Verdict.FAIL, "optimize")
+    assert repr(b"E\xffp") in outcome.message
 
 
 def test_remaining_operator_is_named():

@@ -41,6 +41,12 @@ def test_texts_of_a_page_are_escaped():
     assert "<script" not in page
 
 
+def test_control_characters_of_a_page_are_escaped():
+    page = census_page(judged="\x1b[2J\u202e", columns=["\x07"])
+    assert "\\x1b[2J\\u202e" in page
+    assert not set("\x1b\u202e\x07") & set(page)
+
+
 def test_embedded_json_has_the_value_and_cannot_end_its_element():
     found = embed_json({"text": HOSTILE})
     assert json.loads(found) == {"text": HOSTILE}

@@ -258,7 +258,10 @@ class TestContradiction:
         assert_refused(file(edited(lines, "result", verdict="pass")), "malformed", "counts")
 
     def test_passing_outcome_with_reasons_is_rejected(self, file, lines):
-        assert_refused(file(edited(lines, "footer", outcome="pass")), "malformed", "outcome", "reasons")
+        assert_refused(file(edited(lines, "footer", outcome="pass")), "malformed", "outcome")
+
+    def test_passing_footer_over_unexpected_failures_is_rejected(self, file, lines):
+        assert_refused(file(edited(lines, "footer", outcome="pass", reasons=[])), "malformed", "outcome")
 
 
 class TestSeveralFiles:

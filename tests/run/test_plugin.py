@@ -175,6 +175,12 @@ class TestWithBackend:
         ended = run(WRONG_ON_ARGMAX, "--onnx-expect=e.toml")
         assert (ended.status, counts(ended)) == (0, {"passed": len(SMALL) - 1, "skipped": 2})
 
+    def test_control_characters_of_an_expectations_file_are_escaped(self, run, suite):
+        (suite / "e.toml").write_text('subject = "\\u001b[2Jx"\n')
+        ended = run(RIGHT, "--onnx-expect=e.toml")
+        assert "\\x1b[2Jx" in ended.out + ended.err
+        assert "\x1b" not in ended.out + ended.err
+
     def test_unexpected_pass_fails(self, run, suite):
         (suite / "e.toml").write_text(
             f'subject = "{RIGHT}"\n[[expect]]\ncases = "{ADAM}"\nverdict = "fail"\nreason = "known"\n'
