@@ -88,6 +88,7 @@ CONTENTS = {
         "reports/hazards",
         "reports/census/README",
         "reports/models/README",
+        "reports/onnx-cases/README",
         "reports/blame/README",
         "reports/providers",
         "reports/README",
@@ -99,6 +100,7 @@ CONTENTS = {
 PARTS = {
     "reports/findings/README": {"Runtimes and optimizers": ("reports/findings/*",)},
     "reports/census/README": {"Tables": ("reports/census/*",)},
+    "reports/models/README": {"Changed models": ("reports/models/*",)},
 }
 """Pages below other pages, which do not list them themselves."""
 

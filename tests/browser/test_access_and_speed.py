@@ -198,7 +198,7 @@ def test_narrow_screen_has_no_horizontal_scrolling(show: Show, address: str) -> 
 @pytest.mark.parametrize("width", [320, 390])
 def test_narrow_case_with_long_id_and_download_has_no_horizontal_scrolling(show: Show, width: int) -> None:
     run, long = optimizer_run(), f"test_{'a_long_name_of_a_case_' * 5}float"
-    cases = [{**case, "case": long} if case["case"] == APPLIES_CASE else case for case in run.cases.values()]
+    cases = [with_fields(one, case=long) if one.case == APPLIES_CASE else one for one in run.cases.values()]
     results = [with_fields(one, case=long) if one.case == APPLIES_CASE else one for one in list_results(run)]
     page = show(with_records(run, cases, results, archives={long: case_archive()}))
     screen = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": False}
