@@ -327,7 +327,9 @@ class PassCriterion:
             return UnexpectedKind.UNEXPECTED if verdict.is_defect else None
         if verdict == expected.verdict:
             return UnexpectedKind.VIOLATES if self._unnamed_checks(result) else None
-        return UnexpectedKind.PASSES if verdict is Verdict.PASS else UnexpectedKind.DIFFERS
+        if verdict is Verdict.PASS:
+            return None if expected.intermittent else UnexpectedKind.PASSES
+        return UnexpectedKind.DIFFERS
 
     def _unnamed_checks(self, result: ResultRow) -> list[str]:
         """Return the checks that a graph optimizer violates and that the expectation of the result does not list."""

@@ -36,7 +36,7 @@ MAX_FILE_BYTES = 2**24
 VERDICT_KEYS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.PASS)
 """The keys of an `[[expect]]` table that list cases, each named after the expected verdict."""
 
-_KEYS = ("reason", "issue", "when", "checks", "except", *VERDICT_KEYS, "cases", "verdict")
+_KEYS = ("reason", "issue", "when", "checks", "intermittent", "except", *VERDICT_KEYS, "cases", "verdict")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Expectation:
         condition: condition under which the entry applies, or None if it always applies.
         lines: location of each pattern; empty if unknown.
         checks: names of the checks that a graph optimizer may violate; empty if it may violate any check.
+        intermittent: whether a case may also pass, because the failure depends on chance.
         table: index of the `[[expect]]` table.
         key: key of the table that lists the cases.
     """
@@ -66,6 +67,7 @@ class Expectation:
     condition: Condition | None = None
     lines: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    intermittent: bool = False
     table: int = 0
     key: str = "cases"
 
@@ -293,6 +295,9 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
     if not isinstance(table.get("issue", ""), str):
         problem = f"{location}: issue = {table['issue']!r} is not text."
         raise ExpectationsError("malformed-entry", problem, "Write the address of the issue.")
+    if not isinstance(table.get("intermittent", False), bool):
+        problem = f"{location}: intermittent = {table['intermittent']!r} is neither true nor false."
+        raise ExpectationsError("malformed-entry", problem, "Write intermittent = true, or leave the key out.")
     checks = _parse_patterns(location, "checks", table["checks"]) if "checks" in table else ()
     if checks and set(verdicts.values()) != {Verdict.FAIL}:
         raise ExpectationsError(
@@ -311,6 +316,7 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
             condition=parse_condition(str(location), table["when"]) if "when" in table else None,
             lines=location.patterns.get(key, ()),
             checks=checks,
+            intermittent=table.get("intermittent", False),
             table=number,
             key=key,
         )

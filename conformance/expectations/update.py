@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from conformance.results.known_faults import KnownFault
     from conformance.results.records import ResultRow, SubjectRecord
 
-_CAUSE_KEYS = ("reason", "issue", "checks")
+_CAUSE_KEYS = ("reason", "issue", "checks", "intermittent")
 
 MAX_ROUNDS = 1000
 """Largest number of rounds of edits; each round removes something, so fewer are needed."""
@@ -351,7 +351,7 @@ def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
 
 def _cause_of(entry: Expectation) -> tuple[object, ...]:
     condition = entry.condition and replace(entry.condition, location="")
-    return entry.reason, entry.issue, condition, entry.checks
+    return entry.reason, entry.issue, condition, entry.checks, entry.intermittent
 
 
 def _write_out_exceptions(table: Table, entry: Expectation, results: _SubjectResults) -> None:
@@ -462,8 +462,9 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
         if number is None:
             continue
         update, expected = updates[number], entries[number].verdict
+        may_pass = entries[number].intermittent and verdict is Verdict.PASS
         unnamed = set(results.checks[case]) - set(named) if (named := entries[number].checks) else set()
-        if (verdict is expected and not unnamed) or case not in results.judged:
+        if (verdict is expected and not unnamed) or may_pass or case not in results.judged:
             update.kept.add(case)
         elif verdict is expected or verdict is Verdict.PASS:
             update.removed.add(case)

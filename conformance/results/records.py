@@ -210,13 +210,17 @@ class OutputEvidence(StoredRecord):
 
 
 class Expected(StoredRecord):
-    """The verdict that an entry of an expectations file gives for a case, with its reason and its location."""
+    """The verdict that an entry of an expectations file gives for a case, with its reason and its location.
+
+    With `intermittent`, the case may also pass.
+    """
 
     verdict: Verdict
     reason: str
     issue: str = ""
     location: str = ""
     checks: list[str] = []
+    intermittent: bool = False
 
 
 class RewriteCheck(StoredRecord):

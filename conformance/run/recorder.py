@@ -396,7 +396,14 @@ class Recorder:
 def _expected(entry: Expectation | None, case: str) -> Expected | None:
     if entry is None:
         return None
-    return Expected(entry.verdict, entry.reason, entry.issue or "", entry.location_of(case), list(entry.checks))
+    return Expected(
+        entry.verdict,
+        entry.reason,
+        entry.issue or "",
+        entry.location_of(case),
+        list(entry.checks),
+        intermittent=entry.intermittent,
+    )
 
 
 def _subject(subject: Subject) -> SubjectRecord:

@@ -16,6 +16,7 @@ from conformance.verdicts import Level, Verdict
 
 MUST, SHOULD, SILENT = Level
 PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
+CRASH = Verdict.CRASH
 DEFECTS = [verdict for verdict in Verdict if verdict.is_defect]
 ADAM = CaseFacts("Adam", frozenset({"Adam"}))
 BASELINE = Baseline({"file": "old.jsonl", "version": "1.0.0", "digest": "0"}, {})
@@ -166,6 +167,12 @@ class TestExpectedChecks:
         texts = expected | ({"checks": list(named)} if named else {})
         result = make_result(level=MUST, verdict=FAIL, expected=texts, checks=checks)
         return criterion.judge(result, lambda: ADAM), criterion
+
+    @pytest.mark.parametrize(("verdict", "is_expected"), [(PASS, True), (CRASH, True), (FAIL, False)])
+    def test_intermittent_failure_may_pass_but_not_fail_in_another_way(self, verdict, is_expected):
+        expected = {"verdict": "crash", "reason": "known", "location": "acme.toml:3", "intermittent": True}
+        result = make_result(level=MUST, verdict=verdict, expected=expected)
+        assert new_criterion().judge(result, lambda: ADAM) is is_expected
 
     def test_violation_of_a_named_check_is_expected(self):
         assert self.judged("answers")[0]

@@ -73,6 +73,11 @@ class TestChanges:
     def test_passing_case_is_removed_with_its_line(self):
         assert update(TEXT, {"test_a1": "pass"}) == TEXT.replace('  "test_a1",  # the first\n', "")
 
+    def test_passing_case_of_an_intermittent_entry_stays(self):
+        text = TEXT.replace("\nreason = ", "\nintermittent = true\nreason = ")
+        assert text != TEXT
+        assert update(text, {"test_a1": "pass"}) == text
+
     @pytest.mark.parametrize(
         ("passing", "left"),
         [
