@@ -17,7 +17,9 @@ def run(command, small_corpus):
 @pytest.fixture
 def run_isolated(command, small_corpus):
     """The same with subjects in processes of their own."""
-    return lambda *arguments, diagnose=False: command("run", "--data", small_corpus, *arguments, diagnose=diagnose)
+    return lambda *arguments, diagnose=False: command(
+        "run", "--data", small_corpus, *arguments, diagnose=diagnose, isolate=True
+    )
 
 
 @pytest.fixture

@@ -67,7 +67,9 @@ def optimizer_node(op_type: str, inputs: Sequence[str], outputs: Sequence[str], 
 def optimizer_inputs(R: Any, T: int, *operands: Any, dtype: Any = np.float32, R_dtype: Any = None) -> list[Any]:
     """Return R, T and the operands as arrays; a number becomes a tensor of one element."""
     tensors = [np.atleast_1d(np.asarray(operand, dtype=dtype)) for operand in operands]
-    return [np.array(R, dtype=R_dtype or dtype), np.array(T, dtype=np.int64), *tensors]
+    with np.errstate(over="ignore"):  # a random R can be infinite in its type
+        rate = np.array(R, dtype=R_dtype or dtype)
+    return [rate, np.array(T, dtype=np.int64), *tensors]
 
 
 def optimizer_model(op_type: str, inputs: Sequence[Any], **attributes: Any) -> bytes:
