@@ -40,7 +40,7 @@ class PassEffect(StrEnum):
 
 @dataclass(frozen=True)
 class Rewrite:
-    """What the pass must do with a case's model.
+    """The effect that the pass must have on a case's model.
 
     Attributes:
         effect: whether the pass applies to the model, does not apply, or may do either.

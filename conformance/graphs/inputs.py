@@ -42,7 +42,7 @@ _DAMAGED = (
     *(ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, SyntaxError, RuntimeError),
     *(MemoryError, OverflowError, DecodeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError),
 )
-"""What NumPy and protobuf raise for a damaged file."""
+"""Errors that NumPy and protobuf raise for a damaged file."""
 
 _DATA_SET = re.compile(r"test_data_set_(\d+)$")
 _NUMBERED = re.compile(r"input_(\d+)\.(pb|npy)$")

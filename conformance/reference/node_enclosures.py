@@ -40,7 +40,7 @@ MAX_LOOP_STEPS = 10_000
 
 @dataclass(frozen=True)
 class NodeScope:
-    """What the evaluation of a node depends on besides its inputs.
+    """The scope of a node: everything on which its evaluation depends, besides its inputs.
 
     Attributes:
         opsets: the version of each imported domain; the main domain has the empty name.

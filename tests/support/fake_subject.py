@@ -92,7 +92,7 @@ OUTPUTS: dict[str, Callable[[list[Any]], Any]] = {
     "returns_a_tuple": tuple,
     "returns_other_layouts": lambda outputs: list(map(spread, outputs)),
 }
-"""What a backend returns instead of the outputs of the reference."""
+"""Functions that turn the outputs of the reference into the value that a backend returns, by behaviour."""
 
 
 class Panic(BaseException):

@@ -104,7 +104,7 @@ _CHECK_EXPECTATIONS = {
     "interface": "The optimized model has the inputs and outputs of the given one, in order, with their defaults.",
     "preservation": "The optimized model keeps what the given one says beside its computation.",
 }
-"""What a check demands, in a sentence that needs no knowledge of the suite."""
+"""The demand of each check, in a sentence that needs no knowledge of the suite."""
 
 _PLAIN_CHECKS = {*_CHECK_CLAUSES, _MUTATION}
 """Checks whose violations are sentences that a reader understands without the name of the check."""
