@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,8 +15,9 @@ from conformance.corpus.case import CaseKind
 from conformance.errors import nearest_name
 from conformance.expectations.support import ELEMENT_TYPES, SupportCounter, support_name
 from conformance.results.failure_groups import location_file
-from conformance.results.levels import case_family, passes_checked_levels, violated_checks
+from conformance.results.levels import case_family, passes_checked_levels
 from conformance.results.outcome_counts import is_known_failure
+from conformance.results.unexpected import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -77,29 +77,8 @@ def _typed_operators(facts: CaseFacts) -> set[tuple[str, str]]:
     return {(operator, types) for operator in facts.operators}
 
 
-def is_worse_than_baseline(result: ResultRow) -> bool:
-    """Return whether a result is a regression: its verdict is worse than the baseline, or its level is stronger."""
-    if result.baseline is None:
-        return False
-    weaker = result.baseline_level or Level.MUST
-    is_stronger = result.verdict.is_defect and result.level.is_stronger_than(weaker)
-    return is_stronger or result.verdict.is_worse_than(result.baseline)
-
-
 MAX_REASONS = 50
 """Largest number of reasons that are listed one by one."""
-
-
-class UnexpectedKind(IntEnum):
-    """The way in which a result is unexpected; reasons for a failed run are printed in this order."""
-
-    VARIES = auto()
-    REQUIRED = auto()
-    REGRESSED = auto()
-    UNEXPECTED = auto()
-    PASSES = auto()
-    DIFFERS = auto()
-    VIOLATES = auto()
 
 
 @dataclass(frozen=True, order=True)
@@ -238,7 +217,7 @@ class PassCriterion:
             case UnexpectedKind.REGRESSED:
                 meant = _baseline_text(result)
             case UnexpectedKind.VIOLATES:
-                meant = ", ".join(self._unnamed_checks(result))
+                meant = ", ".join(unnamed_checks(result, self.settings.level))
         self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)
         return False
 
@@ -295,14 +274,8 @@ class PassCriterion:
 
     def _kind(self, result: ResultRow, verdict: Verdict, facts: Callable[[], CaseFacts]) -> UnexpectedKind | None:
         """Return the way in which a result is unexpected, or None if it is expected."""
-        if result.varies:
-            return UnexpectedKind.VARIES
-        if self.settings.require and self._is_required(result, verdict, facts):
-            return UnexpectedKind.REQUIRED
-        kind = self._difference(result, verdict)
-        if kind is None or result.baseline is None:
-            return kind
-        return UnexpectedKind.REGRESSED if is_worse_than_baseline(result) else None
+        is_required = not result.varies and self.settings.require and self._is_required(result, verdict, facts)
+        return UnexpectedKind.REQUIRED if is_required else unexpected_kind(result, self.settings.level)
 
     def _is_required(self, result: ResultRow, verdict: Verdict, facts: Callable[[], CaseFacts]) -> bool:
         """Return whether a result is unsupported although the subject must support the case.
@@ -319,22 +292,6 @@ class PassCriterion:
         if others:
             self._chains.append(_RequiredChain(subject, result.case, facts().family, others))
         return not others
-
-    def _difference(self, result: ResultRow, verdict: Verdict) -> UnexpectedKind | None:
-        """Return the way in which a result differs from its expectation, or None if it does not."""
-        expected = result.expected
-        if expected is None:
-            return UnexpectedKind.UNEXPECTED if verdict.is_defect else None
-        if verdict == expected.verdict:
-            return UnexpectedKind.VIOLATES if self._unnamed_checks(result) else None
-        if verdict is Verdict.PASS:
-            return None if expected.intermittent else UnexpectedKind.PASSES
-        return UnexpectedKind.DIFFERS
-
-    def _unnamed_checks(self, result: ResultRow) -> list[str]:
-        """Return the checks that a graph optimizer violates and that the expectation of the result does not list."""
-        named = result.expected.checks if result.expected else []
-        return [name for name in violated_checks(result, self.settings.level) if named and name not in named]
 
     def _record_match(self, subject: str, case: str, expected: Expected | None) -> None:
         """Record which patterns of an expectations entry match a case, to report unmatched patterns later."""

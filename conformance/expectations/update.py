@@ -25,13 +25,13 @@ from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 from conformance.corpus.case import CaseKind
 from conformance.errors import ExpectationsError, UsageError
 from conformance.expectations.conditions import ConditionContext
-from conformance.expectations.criterion import is_worse_than_baseline
 from conformance.expectations.file import VERDICT_KEYS, parse_expectations
 from conformance.expectations.support import SupportCounter, support_name
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import violated_checks
+from conformance.results.unexpected import is_worse_than_baseline
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 

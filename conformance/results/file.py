@@ -25,6 +25,7 @@ import msgspec
 
 from conformance.errors import ResultsError
 from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input
+from conformance.results.levels import effective_level
 from conformance.results.records import (
     CaseRecord,
     CaseRow,
@@ -34,6 +35,7 @@ from conformance.results.records import (
     ResultRow,
     ResultsRecord,
 )
+from conformance.results.unexpected import contradicts_mark
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Level
@@ -345,11 +347,40 @@ def _check_consistency(
         counts[subject][row.level][row.verdict] += 1
     if counts != {subject: levels for subject, levels in footer.verdicts.items() if levels}:
         raise malformed_results_error(path, "its footer's counts are not those of its results")
+    if header.history is None:  # the results of a history have no pass criterion
+        _check_marks(path, header, cases, rows)
     is_failed = len(rows) < header.criterion.expected_results or any(row.unexpected for row in rows.values())
     if is_failed and footer.outcome == "pass":
         raise malformed_results_error(path, "its footer's outcome is pass, and its results fail the run")
     if (footer.outcome == "pass") == bool(footer.reasons):
         raise malformed_results_error(path, "its footer's outcome and reasons contradict each other")
+
+
+def _check_marks(path: Path, header: Header, cases: Mapping[str, CaseRow], rows: Mapping[Key, ResultRow]) -> None:
+    """Check that level, expectation and mark of each result follow from its verdict and from the criterion.
+
+    Raises:
+        ResultsError: a result contradicts the criterion in the header.
+    """
+    criterion = header.criterion
+    rules = {rule.id: rule.level for rule in criterion.profile.rules} if criterion.profile else {}
+    entries = {
+        (entry.subject, entry.verdict, place)
+        for entry in criterion.expectations
+        for place in (entry.location, *entry.lines)
+    }
+    for row in rows.values():
+        own = Level.strongest([cases[row.case].level, *(rules[rule] for rule in row.rules if rule in rules)])
+        expected = row.expected
+        if row.level is not effective_level(row, own):
+            what = f"its level of {row.case} on {row.subject} is not that of the case"
+        elif expected and (row.subject, expected.verdict, expected.location) not in entries:
+            what = f"its header has no entry that expects {row.case} on {row.subject} to {expected.verdict.verb(2)}"
+        elif contradicts_mark(row, fail_level(header)):
+            what = f"the verdict of {row.case} on {row.subject} contradicts its mark `unexpected`"
+        else:
+            continue
+        raise malformed_results_error(path, what)
 
 
 def fail_level(header: Header) -> Level:

@@ -263,6 +263,25 @@ class TestContradiction:
     def test_passing_footer_over_unexpected_failures_is_rejected(self, file, lines):
         assert_refused(file(edited(lines, "footer", outcome="pass", reasons=[])), "malformed", "outcome")
 
+    @pytest.mark.parametrize(
+        ("changes", "named"),
+        [
+            ({"unexpected": False}, "mark"),
+            ({"expected": {"verdict": "fail", "reason": "known", "location": "known.toml:1"}}, "no entry"),
+            ({"repeats": {"fail": 1, "pass": 1}, "unexpected": False}, "mark"),
+        ],
+    )
+    def test_expected_failure_without_a_reason_in_the_header_is_rejected(self, tmp_path, file, opened, changes, named):
+        record_run(opened, tmp_path / "run.jsonl", {"acme": fakes.always_wrong})
+        lines = (tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        assert_refused(file(edited(lines, "result", **changes)), "malformed", "acme", named)
+
+    def test_level_that_is_not_that_of_the_case_is_rejected(self, file, lines):
+        content = edited(lines, "result", level="silent", unexpected=False)
+        verdicts = json.loads(lines[-1])["verdicts"]
+        acme = {"must": {"fail": 4}, "should": {"fail": 1}, "silent": {"fail": 2}}
+        assert_refused(file(edited(content, "footer", verdicts={**verdicts, "acme": acme})), "malformed", "level")
+
 
 class TestSeveralFiles:
     def test_files_of_different_subjects_are_combined(self, file, tmp_path, opened):
