@@ -180,6 +180,11 @@ RELEASE = (*SCRIPT, *GROUPS["build"])
 JOBS = {
     "tests": ("Run the tests of the suite that need no browser and no root.", TESTS, PYTEST),
     "programs": ("Run the tests that start, build or install whole programs.", TESTS, f"{PYTEST} -m programs"),
+    "properties": (
+        "Run the tests that draw their inputs, with 1,000 examples each.",
+        TESTS,
+        f"{PYTEST} -m hypothesis --hypothesis-profile many",
+    ),
     "corpus": ("Run the tests that measure the whole corpus.", TESTS, f"{PYTEST} -m whole"),
     "lint": ("Check style, formatting, spelling, layers, structure, wording and generated files.", LINT, *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),

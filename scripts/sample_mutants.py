@@ -45,7 +45,7 @@ PLUGIN = "executed_lines"
 FIRST_FILES = 4
 """Number of test files in the first of the two runs of pytest for a mutant; most mutants are detected there."""
 
-EXTRA_SECONDS = 900.0
+EXTRA_SECONDS = 120.0
 TIMEOUT_FACTOR = 10.0
 """The time limit of a run of pytest is `EXTRA_SECONDS` and this multiple of the recorded time of its tests."""
 
@@ -230,14 +230,20 @@ def record_file(file: Path) -> Path:
     return RECORDED / f"{'.'.join(file.with_suffix('').parts)}.json"
 
 
+def is_recorded(file: Path) -> bool:
+    """Return whether the records of a test file are there and up to date."""
+    path = record_file(file)
+    return path.exists() and json.loads(path.read_bytes())["digest"] == digest(file)
+
+
 def record() -> int:
-    """Run each test file whose records are missing or out of date, and write its records."""
+    """Run the test files whose records are missing or out of date, and write their records."""
     RECORDED.mkdir(parents=True, exist_ok=True)
-    for file in test_files():
-        path = record_file(file)
-        if not path.exists() or json.loads(path.read_bytes())["digest"] != digest(file):
-            variables = {"RECORD": str(path), "DIGEST": digest(file)}
-            subprocess.run(pytest_command(str(file)), cwd=ROOT, env=environment(**variables), check=False)
+    files = [file for file in test_files() if not is_recorded(file)]
+    if files:
+        written = {str(file): {"digest": digest(file), "path": str(record_file(file))} for file in files}
+        variables = {"RECORD": json.dumps(written)}
+        subprocess.run(pytest_command(*map(str, files)), cwd=ROOT, env=environment(**variables), check=False)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import subprocess
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from mutation.operators import MutationScore
 
-settings.register_profile("suite", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("many", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
 
@@ -54,6 +56,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if process.__name__ in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.programs)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules and the collected tests out of all later collections of garbage, which visit them each time."""
+    gc.freeze()
 
 
 ISOLATING = {"--no-isolation", "--python", "-n", "--timeout", "--dask", "--profile"}

@@ -16,15 +16,12 @@ from expandable_models import (
     onnxruntime_outputs,
     reference_outputs,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.expansion import expand, has_training_optimizers
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
-
-law = settings(max_examples=40, deadline=None, derandomize=True)
-
 
 fractions = st.sampled_from([0.0, 0.25, 0.5, 0.75, 0.9, 0.999])
 
@@ -49,7 +46,6 @@ def optimizer_models(draw):
     return model, model_inputs(op_type, shapes, dtype, R_dtype, R, T, draw(st.integers(0, 2**32)))
 
 
-@law
 @given(optimizer_models())
 def test_expanded_optimizer_result_is_within_bounds(example):
     model, inputs = example
@@ -58,7 +54,6 @@ def test_expanded_optimizer_result_is_within_bounds(example):
         assert answer.indeterminacy or is_within(answer, output)
 
 
-@law
 @given(optimizer_models())
 def test_expanded_optimizer_has_the_same_exact_values(example):
     model, inputs = example
@@ -72,7 +67,6 @@ def test_expanded_optimizer_has_the_same_exact_values(example):
             assert fused.indeterminacy or np.array_equal(fused.expected, primitive.expected)
 
 
-@law
 @given(optimizer_models())
 def test_onnxruntime_result_of_expanded_model_is_within_bounds(example):
     model, inputs = example
@@ -81,7 +75,6 @@ def test_onnxruntime_result_of_expanded_model_is_within_bounds(example):
         assert answer.indeterminacy or is_within(answer, output)
 
 
-@law
 @given(optimizer_models())
 def test_expanded_model_is_valid_without_optimizers(example):
     expanded = expand(example[0])
@@ -90,7 +83,6 @@ def test_expanded_model_is_valid_without_optimizers(example):
     assert [entry.domain for entry in expanded.opset_import] == [""]
 
 
-@law
 @given(optimizer_models())
 def test_names_of_expanded_model_are_unique(example):
     graph = expand(example[0]).graph

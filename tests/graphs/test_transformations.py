@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_models import nested_model, sparse, value
 from onnx import TensorProto, helper, numpy_helper, parser
@@ -21,7 +21,6 @@ from conformance.models.validity import check_model
 
 X = np.array([0.75, -1.25], np.float32)
 MODELS = st.builds(nested_model, st.randoms(use_true_random=False))
-FEW = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
 
 def run(model: onnx.ModelProto, **inputs: np.ndarray) -> list[np.ndarray]:
@@ -43,7 +42,6 @@ def all_values(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     return {**dict(zip(names, system_values, strict=True)), "X": X}
 
 
-@FEW
 @given(MODELS)
 def test_inline_functions_of_nested_model_computes_the_same(model):
     inlined = inline_functions(model)
@@ -51,7 +49,6 @@ def test_inline_functions_of_nested_model_computes_the_same(model):
     assert_computes_the_same(model, inlined)
 
 
-@FEW
 @given(MODELS)
 def test_inline_functions_with_one_wanted_keeps_the_other(model):
     inlined = inline_functions(model, lambda name: name[1] == "F")
@@ -59,7 +56,6 @@ def test_inline_functions_with_one_wanted_keeps_the_other(model):
     assert_computes_the_same(model, inlined)
 
 
-@FEW
 @given(MODELS)
 def test_inline_taken_branches_of_nested_model_computes_the_same(model):
     known = {"yes": np.asarray(True), "no": np.asarray(False)}
@@ -72,7 +68,6 @@ def test_inline_taken_branches_of_nested_model_computes_the_same(model):
     assert not any(is_operator(node, "If") for node in model.graph.node)
 
 
-@FEW
 @given(MODELS)
 def test_unroll_of_all_loops_computes_the_same(model):
     unrolled = inline_functions(model)
@@ -81,7 +76,6 @@ def test_unroll_of_all_loops_computes_the_same(model):
     assert_computes_the_same(model, unrolled)
 
 
-@FEW
 @given(MODELS)
 def test_rename_of_every_value_computes_the_same(model):
     renamed = copy_of(model)
@@ -92,7 +86,6 @@ def test_rename_of_every_value_computes_the_same(model):
     assert_computes_the_same(model, renamed)
 
 
-@FEW
 @given(MODELS)
 def test_rename_to_names_of_inner_values_captures_no_use(model):
     inner = sorted({name for graph, place in inner_nodes(model) for name in graph.node[place].output})
@@ -105,7 +98,6 @@ def test_rename_to_names_of_inner_values_captures_no_use(model):
     assert_computes_the_same(model, renamed)
 
 
-@FEW
 @given(MODELS, st.data())
 def test_cut_part_computes_the_values_of_the_whole_model(model, data):
     values, nodes = all_values(model), live_nodes(model)
@@ -116,7 +108,6 @@ def test_cut_part_computes_the_values_of_the_whole_model(model, data):
         np.testing.assert_equal(result, values[declared.name])
 
 
-@FEW
 @given(MODELS)
 def test_without_unused_keeps_the_first_output(model):
     shorter = copy_of(model)

@@ -277,7 +277,7 @@ class TestGraphOptimizers:
     )
     def test_optimizer_proxy_raises_failure(self, optimizer, model, name, error, message):
         subject = optimizer(name, Limits(timeout=HANG))
-        for _ in range(2):
+        for _ in range(1 if name == "hangs" else 2):
             with pytest.raises(error, match=message.split("`", maxsplit=1)[0]):
                 subject(model)
 

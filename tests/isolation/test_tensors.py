@@ -9,7 +9,7 @@ import re
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
@@ -28,7 +28,6 @@ def write_and_take(path, array):
     return take_tensor(message, str(path), LIMIT_BYTES)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(tensors, min_size=2, max_size=4))
 def test_take_tensor_overwritten_files_return_each_tensor(tmp_path_factory, arrays):
     path = tmp_path_factory.mktemp("work") / "output_0"
@@ -47,7 +46,6 @@ some_tensors = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
 @given(some_tensors)
 def test_take_packed_returns_each_tensor(tmp_path_factory, arrays):
     path = tmp_path_factory.mktemp("work") / "outputs"

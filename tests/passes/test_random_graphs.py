@@ -16,35 +16,28 @@ from conformance.reference.oracle import evaluate
 from conformance.verdicts import Unsupported
 from mutation.pass_mutants import pass_mutants
 
-EXAMPLES = 40
 
-
-@settings(max_examples=EXAMPLES)
 @given(models())
 def test_generated_models_are_valid(model):
     assert checker_error(model) is None
 
 
-@settings(max_examples=EXAMPLES)
 @given(models())
 def test_rewritten_models_are_valid(model):
     assert checker_error(eliminate(model, fixed_point=True)) is None
 
 
-@settings(max_examples=EXAMPLES)
 @given(models())
 def test_fixed_point_is_stable(model):
     assert eliminate.rewritten(eliminate(model, fixed_point=True))[1] == []
 
 
-@settings(max_examples=EXAMPLES)
 @given(models())
 def test_returned_values_are_those_without_producers(model):
     after, gone = eliminate.rewritten(model, fixed_point=True)
     assert remove_producers(model, gone) == after
 
 
-@settings(max_examples=EXAMPLES)
 @given(models())
 def test_answers_are_equal_for_exact_operators(model):
     shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]

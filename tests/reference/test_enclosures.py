@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.models.arrays import array_of
@@ -119,7 +119,6 @@ EXACT_PAIRS = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize(("op_type", "count"), EXACT_PAIRS)
 @given(st.data())
 def test_enclosure_contains_the_exact_value(op_type: str, count: int, data: Any) -> None:

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.factors.argmax import ARGMAX_TYPES
@@ -99,14 +99,12 @@ def test_other_length_keeps_the_rank_and_empty_dimensions(seed, shape):
 
 
 @given(st.integers(0, 10**9))
-@settings(max_examples=20)
 def test_swept_lengths_visit_every_length(turn):
     lengths = {swept_length(turn + each) for each in range(SWEPT_LENGTHS)}
     assert lengths == {*range(1, SWEPT_LENGTHS + 1)}
 
 
 @given(st.integers(0, 10**6), st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
 def test_spread_choice_visits_every_pair_of_levels(turn, offset):
     levels = range(8), range(12)
     found = {

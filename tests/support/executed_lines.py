@@ -1,7 +1,7 @@
 """A plugin of pytest for `scripts/sample_mutants.py`: it records the lines that each test executes, or selects tests.
 
-The variable `RECORD` names the file to write. The variable `SELECT` names a file with a JSON list of test functions and
-test files, in their order.
+The variable `RECORD` is a JSON object with the digest of each test file and the path of its records. The variable
+`SELECT` names a file with a JSON list of test functions and test files, in their order.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ def function_of(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
+def file_of(test: str) -> str:
+    """Return the path of the file of a test."""
+    return test.partition("::")[0]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of the variable `SELECT`, in its order."""
@@ -28,49 +33,51 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     places = {name: place for place, name in enumerate(json.loads(Path(os.environ["SELECT"]).read_bytes()))}
 
     def place_of(item: pytest.Item) -> int | None:
-        return places.get(function_of(item), places.get(item.nodeid.partition("::")[0]))
+        return places.get(function_of(item), places.get(file_of(item.nodeid)))
 
     config.hook.pytest_deselected(items=[item for item in items if place_of(item) is None])
     items[:] = sorted((item for item in items if place_of(item) is not None), key=lambda item: place_of(item) or 0)
 
 
 class Recorder:
-    """Records executed lines and durations."""
+    """Records executed lines and durations, for each test file apart."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, written: dict[str, dict[str, str]]) -> None:
         import coverage
 
-        self.path = path
+        self.written = written
         self.coverage = coverage.Coverage(data_file=None, include=["conformance/*"], config_file=False)
-        self.seconds: dict[str, float] = defaultdict(float)
+        self.seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         self.coverage.start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> object:
         """Record the lines of a test under its name."""
         begun = time.monotonic()
-        self.coverage.switch_context(function_of(item))
+        function = function_of(item)
+        self.coverage.switch_context(function)
         try:
             return (yield)
         finally:
             self.coverage.switch_context("")
-            self.seconds[function_of(item)] += time.monotonic() - begun
+            self.seconds[file_of(function)][function] += time.monotonic() - begun
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the file."""
+        """Write the file of each test file."""
         self.coverage.stop()
         data = self.coverage.get_data()
-        lines = {
-            str(Path(file).relative_to(session.config.rootpath)): {
-                line: sorted(filter(None, tests)) for line, tests in data.contexts_by_lineno(file).items()
-            }
-            for file in data.measured_files()
-        }
-        document = {"digest": os.environ["DIGEST"], "seconds": self.seconds, "lines": lines}
-        self.path.write_text(json.dumps(document))
+        lines: dict[str, dict[str, dict[int, list[str]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+        for source in data.measured_files():
+            path = str(Path(source).relative_to(session.config.rootpath))
+            for line, tests in data.contexts_by_lineno(source).items():
+                for test in sorted(filter(None, tests)):
+                    lines[file_of(test)][path][line].append(test)
+        for file, told in self.written.items():
+            document = {"digest": told["digest"], "seconds": self.seconds[file], "lines": lines[file]}
+            Path(told["path"]).write_text(json.dumps(document))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Record if the variable `RECORD` is set."""
     if "RECORD" in os.environ:
-        config.pluginmanager.register(Recorder(Path(os.environ.pop("RECORD"))))
+        config.pluginmanager.register(Recorder(json.loads(os.environ.pop("RECORD"))))

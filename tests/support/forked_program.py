@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -42,6 +43,7 @@ def run_in_fork(
 
 def _be(main, argv, directory, path, environment, outputs) -> None:
     """Run the program in the child; never return."""
+    gc.freeze()  # pytest collects garbage several times when it ends, and would visit all objects of the parent
     status = 70
     try:
         for place, file in enumerate(outputs, 1):

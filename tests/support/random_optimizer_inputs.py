@@ -12,7 +12,7 @@ from reference_models import OPERANDS, error_in_bounds, float32, optimizer_input
 
 from conformance.reference.oracle import answers
 
-SETTINGS = 20
+SETTINGS = 12
 
 
 ELEMENTS = 6

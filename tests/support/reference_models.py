@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import settings
 from onnx import helper
 
 from conformance.models.arrays import type_name, type_number
@@ -23,9 +22,6 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
-law = settings(max_examples=25, deadline=None, derandomize=True)
-"""Of what holds for all numbers."""
 
 both_levels = pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
 

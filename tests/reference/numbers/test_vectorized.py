@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from one_node_models import one_node_model
 
@@ -125,7 +125,6 @@ def test_vectorised_answer_has_the_bits_of_the_answer_with_decimals(op_type, nam
 
 
 @pytest.mark.parametrize("op_type", sorted(vectorized.OPERATORS))
-@settings(max_examples=20, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_vectorised_answer_for_any_floats_has_the_same_bits(op_type, data):
     count = 2 if op_type in BINARY else 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_models import error_in_bounds, law, oracle_answer
+from reference_models import error_in_bounds, oracle_answer
 
 from conformance.verdicts import Level
 
@@ -52,7 +52,6 @@ def test_softmax_of_large_elements_is_not_nan():
 
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@law
 @given(data=st.data())
 def test_softmax_bound_contains_native_result(op_type, dtype, data):
     width = np.dtype(dtype).itemsize * 8
@@ -66,7 +65,6 @@ def test_softmax_bound_contains_native_result(op_type, dtype, data):
 
 @pytest.mark.parametrize("op_type", ["Exp", "Log", "Sqrt"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@law
 @given(data=st.data())
 def test_function_bound_contains_native_result(op_type, dtype, data):
     width = np.dtype(dtype).itemsize * 8
