@@ -2,7 +2,10 @@
 
 `nox -s onnx-cases` prints how many cases are judged, right and contradicted, and why the others are not judged. With
 `--perturb`, each right output of floating-point numbers is changed in three ways, and the script prints how many
-changed outputs are still admissible at each level.
+changed outputs are still admissible at each level, by cause. A change that level `should` admits needs a cause in
+`ADMITTED`; without one the exit status is 1.
+
+In bfloat16, 1 % is 1 to 3 ULP, and a function body of a few nodes rounds as much. Its outputs are counted apart.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.generation.onnx_cases import EVALUATION_ERRORS, array_of_value, enclose_outputs, node_cases
+from conformance.models.arrays import type_name
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import NodeScope
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.reference.numbers.precision import format_of, is_computed
+from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -65,6 +70,31 @@ def _shift(array: Any) -> Any:
     return (numbers + np.copysign(64 * ulp, numbers)).astype(array.dtype)
 
 
+ADMITTED: Mapping[str, tuple[str, ...]] = {
+    "the function body rounds each of its tensors to bfloat16, and 1 % is 1 to 3 ULP": (
+        "test_attention_3d_causal_bf16",
+        "test_attention_4d_attn_mask_causal_bf16",
+        "test_attention_4d_causal_bf16",
+        "test_attention_4d_causal_padded_kv_bf16",
+        "test_attention_4d_padded_kv_bf16",
+        "test_celu_bfloat16",
+    ),
+    "the function body computes the scale of doubles in float": ("test_flexattention_double",),
+    "the mean of 120 numbers of both signs is near 0": (
+        "test_layer_normalization_4d_axis0",
+        "test_layer_normalization_4d_axis_negative_4",
+    ),
+    "the difference 1 - z of a gate is near 0": ("test_gru_bidirectional",),
+    "the probabilistic bound of a sum of 6,480 terms is 281 ULP": (
+        "test_nllloss_NCd1d2d3d4d5_mean_weight",
+        "test_sce_NCd1d2d3d4d5_mean_weight",
+        "test_sce_NCd1d2d3d4d5_mean_weight_log_prob",
+    ),
+    "the page has two readings: the largest sample, or the largest weighted pixel": ("test_roialign_mode_max",),
+}
+"""Causes for which level `should` admits a changed output, with the cases."""
+
+
 PERTURBATIONS: Mapping[str, Callable[[Any], Any]] = {
     "all zeros": lambda array: np.zeros(array.shape, array.dtype),
     "times 1.01": lambda array: (array.astype(np.float64) * 1.01).astype(array.dtype),
@@ -82,7 +112,7 @@ class Tally:
         self.reasons: Counter[str] = Counter()
         self.unspecified = 0
         self.perturbed: Counter[str] = Counter()
-        self.unnoticed: dict[tuple[str, Level], list[str]] = {}
+        self.unnoticed: dict[tuple[str, Level], list[tuple[str, int, str]]] = {}
 
     def judge(self, case: Any, *, perturb: bool) -> None:
         """Judge one case; with `perturb`, also its changed outputs."""
@@ -121,7 +151,7 @@ class Tally:
             self._perturb(case.name, kept)
 
     def _perturb(self, name: str, kept: Sequence[tuple[Any, Any]]) -> None:
-        for array, tensor in kept:
+        for number, (array, tensor) in enumerate(kept):
             is_open = isinstance(tensor, Enclosure) and tensor.unspecified is not None and tensor.unspecified.all()
             if not is_computed(array.dtype) or not array.size or is_open:  # a random result is open
                 continue
@@ -131,10 +161,11 @@ class Tally:
                 numbers = changed.astype(np.float64), array.astype(np.float64)
                 if np.array_equal(*numbers, equal_nan=True):
                     continue
-                self.perturbed[kind] += 1
+                text = f"{kind} in bfloat16" if type_name(array.dtype) == "bfloat16" else kind
+                self.perturbed[text] += 1
                 for level in (Level.MUST, Level.SHOULD):
                     if is_admissible(changed, tensor, level, signed=False):
-                        self.unnoticed.setdefault((kind, level), []).append(name)
+                        self.unnoticed.setdefault((text, level), []).append((name, number, type_name(array.dtype)))
 
     def _counts(self) -> Iterator[tuple[str, list[str], list[str], int]]:
         """Yield the cases of each kind, the judged ones of these, and the number of contradicted ones."""
@@ -160,13 +191,52 @@ class Tally:
         ]
         for kind, count in self.perturbed.items():
             for level in (Level.MUST, Level.SHOULD):
-                names = self.unnoticed.get((kind, level), [])
-                text.append(f"{kind}: {len(names)} of {count} outputs pass at {level}: {', '.join(names)}")
+                passed = self.unnoticed.get((kind, level), [])
+                text.append(f"{kind}: {len(passed)} of {count} outputs pass at {level}")
+                causes: dict[str, list[str]] = {}
+                for each in passed:
+                    is_noticed = each not in self.unnoticed.get((kind, Level.SHOULD), [])
+                    cause = _cause(each[0], each[2], is_noticed_at_should=is_noticed)
+                    causes.setdefault(cause, []).append(_family(each[0]))
+                text += [f"  {len(names):4} {cause}: {_counted(names)}" for cause, names in causes.items()]
         return text
+
+    @property
+    def unexplained(self) -> set[str]:
+        """The cases with a changed output that level `should` admits without a cause."""
+        return {
+            name
+            for (_, level), passed in self.unnoticed.items()
+            for name, _, dtype in passed
+            if level is Level.SHOULD and _cause(name, dtype, is_noticed_at_should=False) == UNEXPLAINED
+        }
+
+
+UNEXPLAINED = "no cause in ADMITTED"
+
+
+def _cause(name: str, dtype: str, *, is_noticed_at_should: bool) -> str:
+    """Return the cause for which a changed output is admissible."""
+    if is_noticed_at_should:
+        return (
+            f"level must admits sums that are accumulated in {dtype}"
+            if dtype in NARROW
+            else "level must admits the worst case of the roundings of a sum, level should the probable one"
+        )
+    return next((cause for cause, names in ADMITTED.items() if _family(name) in names), UNEXPLAINED)
+
+
+def _family(name: str) -> str:
+    """Return the name of a case, or of the case whose function body it has."""
+    return name.partition("_expanded")[0]
+
+
+def _counted(names: Sequence[str]) -> str:
+    return ", ".join(f"{name} ({count})" if count > 1 else name for name, count in Counter(names).items())
 
 
 def main() -> int:
-    """Judge all cases; return 1 if the reference contradicts one whose constants are not rounded."""
+    """Judge all cases; return 1 if the reference contradicts one, or admits a changed one without a known cause."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--perturb", action="store_true", help="change each right output of floating-point numbers")
     options = parser.parse_args()
@@ -174,7 +244,8 @@ def main() -> int:
     for case in node_cases():
         tally.judge(case, perturb=options.perturb)
     print("\n".join(tally.lines()))
-    return int(bool(set(tally.contradicted[Level.MUST]) - ROUNDED_CONSTANTS))
+    wrong = set(tally.contradicted[Level.MUST]) - ROUNDED_CONSTANTS
+    return int(bool(wrong or tally.unexplained))
 
 
 if __name__ == "__main__":
