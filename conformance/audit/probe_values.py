@@ -107,9 +107,11 @@ def _signs(shape: Sequence[int]) -> Array:
 
     A row is a batch element's channel, or a row of a matrix.
     """
-    leading = tuple(shape[: 2 if len(shape) > 2 else 1]) if len(shape) > 1 else ()
+    if len(shape) < 2:
+        return np.zeros(shape, np.int64)
+    leading = shape[: 2 if len(shape) > 2 else 1]
     rows = np.arange(prod(leading)).reshape(*leading, *[1] * (len(shape) - len(leading)))
-    return np.broadcast_to((rows + 2) % 3 - 1 if leading else np.zeros((), np.int64), shape)
+    return np.broadcast_to((rows + 2) % 3 - 1, shape)
 
 
 def _finite_rows(text: str, shape: Sequence[int]) -> Array:

@@ -164,6 +164,14 @@ def test_probe_values_use_all_numbers_of_a_small_operand_in_turn() -> None:
     assert {*np.float32(hard).tolist()} <= {*np.concatenate(drawn).tolist()}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (3,)])
+def test_probe_values_of_scalars_and_empty_tensors_keep_type_and_shape(shape: tuple[int, ...], dtype: str) -> None:
+    for number in range(len(PROBE_MODES)):
+        drawn = probe_values("Add", "X0", np.ones(shape, dtype), "number", number, (1.0,))
+        assert (drawn.shape, drawn.dtype) == (shape, np.dtype(dtype))
+
+
 @pytest.mark.parametrize(("sizes", "has_negative"), [(7, True), (7, False), ([3, 5], True)])
 def test_probe_indices_are_valid(sizes: Any, has_negative: bool) -> None:
     indices = probe_indices(
