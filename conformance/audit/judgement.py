@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.audit.operands import operand_texts
 from conformance.audit.sampling import Sample, take_sample
-from conformance.audit.sequences import element_count, enclose_with_maps, is_admissible_sequence
+from conformance.audit.sequences import element_count, is_admissible_sequence
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.distances import are_comparable, find_distances, relative_error
 from conformance.graphs.exposure import Exposure
@@ -20,7 +20,7 @@ from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import tensor_elements
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.enclosures.linear import FLOAT
-from conformance.reference.node_enclosures import NodeScope, inner_node_count
+from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW
@@ -256,7 +256,7 @@ class Judgement:
             sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
             part = Sample(node, tensors, outputs) if sample is None else sample
             with np.errstate(all="ignore"):
-                expected = enclose_with_maps(self._scope, part.node, known if sample is None else sample.operands)
+                expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
         except Unsupported as reason:
             result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
             return result

@@ -11,34 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.graphs.distances import are_comparable, find_distances
-from conformance.reference.node_enclosures import NodeScope, enclose
-from conformance.reference.nodes import attribute_values
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.subjects.harness import value_digest
-from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import onnx
-
-
-def enclose_with_maps(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the enclosures of a node's outputs; those of ZipMap are lists of maps.
-
-    Raises:
-        Unsupported: see `enclose`.
-    """
-    if (node.op_type, node.domain) != ("ZipMap", "ai.onnx.ml"):
-        return enclose(scope, node, values)
-    scores = values.get(node.input[0])
-    if not isinstance(scores, np.ndarray):
-        raise Unsupported("the scores of ZipMap are not known")
-    attributes = attribute_values(node.attribute)
-    labels = attributes.get("classlabels_int64s") or attributes.get("classlabels_strings") or ()
-    names = [label.decode(errors="replace") if isinstance(label, bytes) else label for label in labels]
-    rows = scores.reshape(-1, scores.shape[-1])
-    return [[dict(zip(names, map(float, row), strict=True)) for row in rows]]
 
 
 def element_count(expected: Sequence[Any]) -> int:

@@ -16,6 +16,7 @@ from conformance.models.graphs import subgraphs_of
 from conformance.models.inputs import initializer_arrays
 from conformance.models.types import MAIN_DOMAINS, normal_domain
 from conformance.reference.enclosures import enclose_node, is_supported
+from conformance.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS, as_tensor, stack, take
 from conformance.reference.nodes import Node, attribute_values, resolve_references
 from conformance.reference.numbers.enclosure import Enclosure
@@ -69,7 +70,7 @@ class NodeScope:
 
 
 def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> list[TensorOrSequence]:
-    """Return enclosures of the outputs of a node. A sequence is a list of tensors.
+    """Return enclosures of the outputs of a node. A sequence is a list of tensors or maps.
 
     Args:
         scope: the scope of the node.
@@ -90,6 +91,8 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
             return SEQUENCE_OPERATORS[proto.op_type](scope.node(proto), given)
         if proto.op_type == "Identity" and not isinstance(given[0], (Enclosure, np.ndarray)):
             return given
+    if proto.domain == "ai.onnx.ml" and proto.op_type in MAP_OPERATORS:
+        return MAP_OPERATORS[proto.op_type](scope.node(proto), given)
     return [*_enclose_tensors(scope, proto, [as_tensor(each) for each in given])]
 
 

@@ -114,6 +114,10 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("written", "(A + B + …) / n"),
         Form("scaled", "A / n + B / n + …"),
     ),
+    "SquaredDistance": (
+        Form("written", "Sum((X - V)^2)"),
+        Form("expanded", "Sum(X^2) + Sum(V^2) - 2 X V"),
+    ),
     "Power of 2": (
         Form("product", "X * X"),
         Form("function", "Pow(X, 2), or Exp2(2 Log2(Abs(X)))"),

@@ -1,4 +1,4 @@
-"""Enclosures of the operators of ai.onnx.ml whose pages determine their results: encoders, linear models and trees."""
+"""Enclosures of the operators of ai.onnx.ml: encoders, linear models, support vectors, maps and trees."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from conformance.models.arrays import object_array
 from conformance.reference.enclosures.decisions import find_largest
-from conformance.reference.enclosures.elementwise import sigmoid, sqrt
-from conformance.reference.enclosures.linear import FLOAT, integers, matmul
+from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh
+from conformance.reference.enclosures.linear import FLOAT, integers, matmul, tensor
 from conformance.reference.enclosures.normalization import softmax
-from conformance.reference.numbers.enclosure import Enclosure, add, divide
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node, NodeEnclosure
@@ -222,7 +222,11 @@ def _top_class(scores: Enclosure, labels: Sequence[Any]) -> Tensor:
     Raises:
         Unsupported: such a label is a string.
     """
-    places, is_certain = find_largest(scores, 1, 1)
+    return _labels_at(*find_largest(scores, 1, 1), labels)
+
+
+def _labels_at(places: Array, is_certain: Array, labels: Sequence[Any]) -> Tensor:
+    """Return the labels at places; every label is admissible where a place is not certain."""
     if isinstance(labels[0], str):
         if not is_certain.all():
             raise Unsupported("rounding of a score, or a tie, decides a label")
@@ -233,6 +237,135 @@ def _top_class(scores: Enclosure, labels: Sequence[Any]) -> Tensor:
     middle, half = (max(labels) + min(labels)) / 2, (max(labels) - min(labels)) / 2
     value, error = np.where(is_certain, found, middle), np.where(is_certain, 0.0, half)
     return Enclosure(value, error, np.dtype(np.int64), unspecified=~is_certain)
+
+
+# Support vectors
+
+
+def _kernel(node: Node, X: Enclosure) -> Enclosure:
+    """Return the kernel of each sample and each support vector, as in LIBSVM, whose names the attributes have.
+
+    Raises:
+        Unsupported: the kernel is unknown.
+    """
+    given = node.attributes
+    kind, vectors = given.get("kernel_type", "LINEAR"), _exact(given["support_vectors"])
+    vectors = vectors.moved(lambda v: v.reshape(-1, X.shape[1]))
+    gamma, offset, degree = given.get("kernel_params") or (0.0, 0.0, 0.0)
+    products = matmul(X, vectors.moved(np.transpose))
+    if kind == "LINEAR":
+        return products
+    if kind == "RBF":
+        squares, others = ((each * each).sum([1]) for each in (X, vectors))
+        difference = X.moved(lambda x: x[:, np.newaxis]) - vectors
+        distances = admit(
+            "SquaredDistance",
+            written=lambda: (difference * difference).sum([2]),
+            expanded=lambda: squares.moved(lambda s: s[:, np.newaxis]) + others - 2.0 * products,
+        )
+        return exp(-gamma * distances)
+    scaled = gamma * products + offset
+    if kind == "SIGMOID":
+        return tanh(scaled)
+    if kind == "POLY":
+        return tensor(ELEMENTWISE_ENCLOSURES["Pow"](node, [scaled, np.array(degree)])[0])
+    raise Unsupported(f"the kernel {kind}")
+
+
+def _svm_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose SVMRegressor: sums of kernels times coefficients, and for one class the sign of such a sum."""
+    given, X = node.attributes, _rows(inputs[0])
+    if not given.get("n_supports", 0) and given.get("kernel_type", "LINEAR") != "LINEAR":
+        raise Unsupported("SVMRegressor with a kernel and without support vectors")
+    kernels = _kernel(node, X) if given.get("n_supports", 0) else X
+    sums = matmul(kernels, _exact(given["coefficients"]).moved(lambda c: c.reshape(-1, 1)))
+    Y = add(sums, _exact(given["rho"][:1]), is_fused=True)
+    if given.get("one_class", 0):
+        is_certain = np.abs(Y.value) > Y.error
+        sign = Enclosure(np.where(is_certain, np.sign(Y.value), 0.0), np.where(is_certain, 0.0, 1.0), FLOAT)
+        return [sign.leave_open(~is_certain)]
+    return [_transformed(Y, given.get("post_transform", "NONE"))]
+
+
+def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose the labels of SVMClassifier: each pair of classes has a decision, and the class with most of them wins.
+
+    The scores are open: the page has one for each class, and the decisions belong to pairs of classes.
+
+    Raises:
+        Unsupported: probabilities decide, which an iteration approximates, or the page does not state the decisions.
+    """
+    given, X = node.attributes, _rows(inputs[0])
+    labels = given.get("classlabels_ints") or given.get("classlabels_strings") or []
+    counts = given.get("vectors_per_class") or []
+    if given.get("prob_a") or len(counts) < 2 or len(labels) != len(counts) or min(given["coefficients"]) >= 0:
+        raise Unsupported("SVMClassifier with probabilities, without support vectors, or without negative coefficients")
+    kernels, ends = _kernel(node, X), np.cumsum(counts)
+    coefficients = np.array(given["coefficients"], np.float64).reshape(len(counts) - 1, -1)
+    votes, is_certain = np.zeros((X.shape[0], len(counts))), np.ones(X.shape[0], bool)
+    pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
+    for (i, j), rho in zip(pairs, given["rho"], strict=True):
+        weights = np.zeros(coefficients.shape[1])
+        for own, other in ((i, j - 1), (j, i)):
+            place = slice(ends[own] - counts[own], ends[own])
+            weights[place] = coefficients[other, place]
+        decision = add(matmul(kernels, _exact(weights)), _exact(rho), is_fused=True)
+        votes[np.arange(len(votes)), np.where(decision.value > 0, i, j)] += 1
+        is_certain &= np.abs(decision.value) > decision.error
+    return [
+        _labels_at(votes.argmax(1), is_certain & ((votes == votes.max(1, keepdims=True)).sum(1) == 1), labels),
+        None,
+    ]
+
+
+# Maps
+
+
+def _zip_map(node: Node, inputs: Sequence[Any]) -> list[Any]:
+    scores, given = _known(inputs[0]), node.attributes
+    labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or ()
+    return [[dict(zip(labels, map(float, row), strict=True)) for row in scores.reshape(-1, scores.shape[-1])]]
+
+
+def _dictionary(given: Any) -> Mapping[Any, Any]:
+    if not isinstance(given, dict):
+        raise Unsupported("the map is not known")
+    return given
+
+
+def _dict_vectorizer(node: Node, inputs: Sequence[Any]) -> list[Any]:
+    """Return the values of the keys of a vocabulary, and 0 or an empty text for a key that the map lacks."""
+    X = _dictionary(inputs[0])
+    keys = node.attributes.get("string_vocabulary") or node.attributes.get("int64_vocabulary") or []
+    if not X or not {*X} <= {*keys}:
+        raise Unsupported("DictVectorizer of no key, or of a key outside of the vocabulary")
+    kind = type(next(iter(X.values())))
+    found = [X.get(key, kind()) for key in keys]
+    dtype = np.dtype({int: np.int64, float: np.float32}.get(kind, kind))
+    return [object_array(found, (1, len(keys))) if kind is str else np.array([found], dtype)]
+
+
+def _cast_map(node: Node, inputs: Sequence[Any]) -> list[Any]:
+    """Return the values of a map in the order of its keys, or at the places that the keys state."""
+    X, given = _dictionary(inputs[0]), node.attributes
+    to = given.get("cast_to", "TO_FLOAT")
+    if to == "TO_STRING" or any(isinstance(value, str) for value in X.values()):
+        raise Unsupported("CastMap of texts, whose format the page does not state")
+    values = [X[key] for key in sorted(X)]
+    if given.get("map_form", "DENSE") == "SPARSE":
+        size = given.get("max_map", 1)
+        if any(not 0 <= key < size for key in X):
+            raise Unsupported("CastMap of a key outside of the tensor")
+        values = [X.get(key, 0) for key in range(size)]
+    return [np.array([values], np.float32 if to == "TO_FLOAT" else np.int64)]
+
+
+MAP_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Any]]] = {
+    "ZipMap": _zip_map,
+    "DictVectorizer": _dict_vectorizer,
+    "CastMap": _cast_map,
+}
+"""The operators of maps, by op_type. A map is a `dict` of numbers and texts."""
 
 
 # Trees
@@ -413,6 +546,8 @@ MACHINE_LEARNING_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "LinearRegressor": _linear_regressor,
     "Normalizer": _normalizer,
     "OneHotEncoder": _one_hot_encoder,
+    "SVMClassifier": _svm_classifier,
+    "SVMRegressor": _svm_regressor,
     "Scaler": _scaler,
     "TreeEnsemble": _tree_ensemble,
     "TreeEnsembleClassifier": _tree_classifier,

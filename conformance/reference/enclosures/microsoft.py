@@ -22,7 +22,16 @@ from conformance.reference.enclosures.elementwise import (
     tanh,
 )
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
-from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES, integers, matmul, optional_tensor, tensor
+from conformance.reference.enclosures.linear import (
+    FLOAT,
+    LINEAR_ENCLOSURES,
+    integers,
+    matmul,
+    mean,
+    optional_tensor,
+    reduced_axes,
+    tensor,
+)
 from conformance.reference.enclosures.normalization import Statistics, rms_normalized, softmax
 from conformance.reference.enclosures.quantization import (
     QUANTIZATION_ENCLOSURES,
@@ -33,6 +42,7 @@ from conformance.reference.enclosures.quantization import (
     quantize,
     quotient_by_scale,
 )
+from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES, in_eight_bits
 from conformance.reference.enclosures.sequences import stack
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, multiply
 from conformance.verdicts import Unsupported
@@ -73,6 +83,45 @@ def _fused_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     Y, Z = tensor(LINEAR_ENCLOSURES["Conv"](node, inputs[:3])[0]), optional_tensor(inputs, 3)
     Y = Y if Z is None else add(Y, Z, is_fused=True)
     return [_activate(Y, node.attributes.get("activation", ""), node.attributes.get("activation_params", []))]
+
+
+def _channels_first(given: Tensor) -> Tensor:
+    if isinstance(given, Enclosure):
+        return given.moved(lambda x: np.moveaxis(x, -1, 1))
+    return None if given is None else np.moveaxis(given, -1, 1)
+
+
+def _channels_last(given: Tensor) -> Tensor:
+    if isinstance(given, Enclosure):
+        return given.moved(lambda x: np.moveaxis(x, 1, -1))
+    return None if given is None else np.moveaxis(given, 1, -1)
+
+
+def _with_channels_last(function: NodeEnclosure, places: Sequence[int]) -> NodeEnclosure:
+    """Return an operator whose tensors at some places, and whose output, have the channels as the last axis."""
+
+    def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+        moved = [_channels_first(each) if place in places else each for place, each in enumerate(inputs)]
+        return [_channels_last(function(node, moved)[0])]
+
+    return enclose
+
+
+def _qlinear_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    function = QUANTIZATION_ENCLOSURES["QLinearConv"]
+    is_last = bool(node.attributes.get("channels_last", 0))
+    return (_with_channels_last(function, (0,)) if is_last else function)(node, inputs)
+
+
+def _bias_softmax(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose BiasSoftmax: the softmax of a sum, whose bias lacks axes before `axis` or the first axes."""
+    X, bias, axis = tensor(inputs[0]), tensor(inputs[1]), node.attributes.get("axis", 1)
+    rank = len(X.shape)
+    axis %= rank
+    if node.attributes["is_inner_broadcast"]:
+        inner = len(bias.shape) - (rank - axis)
+        bias = bias.moved(lambda b: b.reshape(*b.shape[:inner], *[1] * (axis - inner), *b.shape[inner:]))
+    return [softmax(X + bias, list(range(axis, rank)))]
 
 
 def _fused_gemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -140,6 +189,16 @@ def _embed_layer_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Ten
     X = add_operands(parts)
     statistics = Statistics.of(X, [2], float(node.attributes.get("epsilon", np.float32(1e-12))))
     return [statistics.scaled(tensor(tables[3]), tensor(tables[4])), None, X]
+
+
+def _qembed_layer_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose QEmbedLayerNormalization: EmbedLayerNormalization of dequantized tables."""
+    words, segments, *tables = inputs[:7]
+    numbers = [
+        None if table is None else _dequantized(table, scale, zero)
+        for table, scale, zero in zip(tables, inputs[8:13], inputs[13:18], strict=True)
+    ]
+    return _embed_layer_normalization(node, [words, segments, *numbers])[:1]
 
 
 # Attention
@@ -452,6 +511,11 @@ def _softmax_of(node: Node, X: Enclosure) -> Enclosure:
     return softmax(X, [axis] if node.attributes.get("opset", 13) >= 13 else list(range(axis, rank)))
 
 
+def _mean_of(node: Node, X: Enclosure) -> Enclosure:
+    axes = reduced_axes(node, [], len(X.shape)) or []
+    return mean(X, axes, keepdims=bool(node.attributes.get("keepdims", 1)))
+
+
 def _pooled(name: str) -> Callable[[Node, Enclosure], Enclosure]:
     return lambda node, X: tensor(IMAGE_ENCLOSURES[name](replace(node, opset=22), [X])[0])
 
@@ -584,11 +648,73 @@ def _in_eight_bits(X: Enclosure, block: int) -> Enclosure:
     return replace(X, error=X.error + largest * (1 / 254 + 2.0**-16))
 
 
-def _nhwc_max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    x = inputs[0]
-    assert isinstance(x, np.ndarray)
-    (Y,) = IMAGE_ENCLOSURES["MaxPool"](node, [np.moveaxis(x, -1, 1)])
-    return [np.moveaxis(np.asarray(Y), 1, -1)]
+_NORMAL_FLOAT4 = (
+    *(-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635),
+    *(-0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634),
+    *(0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0),
+)
+"""The numbers of NF4, in float (Dettmers et al. 2023, appendix E)."""
+
+
+def _matmul_bnb4(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose MatMulBnb4 with weights in NF4, of which a byte has two, the first in its high half."""
+    given, X, largest = node.attributes, tensor(inputs[0]), tensor(inputs[2])
+    rows, columns, block = given["N"], given["K"], given["block_size"]
+    if given["quant_type"] != 1:
+        raise Unsupported("MatMulBnb4 with FP4, whose numbers the documentation does not state")
+    halves = np.stack(np.divmod(np.asarray(inputs[1]).astype(np.int64), 16), -1).reshape(-1)[: rows * columns]
+    numbers = np.array(_NORMAL_FLOAT4)[halves]
+    scales = largest.moved(lambda s: np.repeat(s.reshape(-1), block)[: rows * columns])
+    W = (Enclosure(numbers, np.zeros_like(numbers), X.dtype) * scales).moved(lambda w: w.reshape(rows, columns))
+    return [matmul(X, W.moved(np.transpose) if given.get("transB", 1) else W)]
+
+
+def _gather_block_quantized(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose GatherBlockQuantized: rows of integers, minus zero points and times scales of blocks."""
+    given, (data, indices, scales, zeros) = node.attributes, [*inputs, None][:4]
+    if not isinstance(data, np.ndarray) or not isinstance(indices, np.ndarray):
+        raise Unsupported("GatherBlockQuantized of numbers, or of indices that are not known")
+    S, is_packed = tensor(scales), data.dtype == np.uint8
+    bits = given.get("bits", 4) if is_packed else 4
+
+    def elements(packed: Array) -> Array:
+        return (_unpacked(packed, bits) if is_packed and bits < 8 else packed).astype(np.float64)
+
+    numbers = elements(data)
+    axis, block = given.get("quantize_axis", 1) % numbers.ndim, given.get("block_size", 128)
+    middle = np.full(S.shape, 2.0 ** (bits - 1) if is_packed else 0.0)
+    points = middle if zeros is None else elements(np.asarray(zeros))
+
+    def spread(x: Array) -> Array:
+        return np.asarray(np.take(x, np.arange(numbers.shape[axis]) // block, axis))
+
+    difference = numbers - spread(np.take(points, np.arange(S.shape[axis]), axis))
+    W = Enclosure(difference, np.zeros_like(difference), S.dtype) * S.moved(spread)
+    place = given.get("gather_axis", 0) % numbers.ndim
+    is_inside = (indices >= -numbers.shape[place]) & (indices < numbers.shape[place])
+    if not is_inside.all():
+        raise Unsupported("GatherBlockQuantized with an index outside of the tensor")
+    return [W.moved(lambda w: np.take(w, indices, place))]
+
+
+def _dynamic_quantize_lstm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose DynamicQuantizeLSTM: LSTM with quantized weights, of an input and a state that kernels quantize too."""
+    x, w, r, *others, w_scale, w_zero, r_scale, r_zero = [*inputs, None][:12]
+    W, R = (
+        tensor(_dequantized_by_direction(*each)).moved(lambda v: np.swapaxes(v, 1, 2))
+        for each in ((w, w_scale, w_zero), (r, r_scale, r_zero))
+    )
+    return RECURRENT_ENCLOSURES["LSTM"](node, [in_eight_bits(tensor(x)), W, R, *others])
+
+
+def _dequantized_by_direction(w: Tensor, scale: Tensor, zero: Tensor) -> Enclosure:
+    """Return weights (directions, inputs, gates), with a scale for each direction or for each gate of it."""
+
+    def spread(s: Array) -> Array:
+        return s.reshape(len(s), 1, -1)
+
+    W = centred(w, zero, spread)
+    return Enclosure(W, np.zeros_like(W), FLOAT) * tensor(scale).moved(spread)
 
 
 MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
@@ -625,6 +751,14 @@ MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "QGemm": _qgemm,
     "QAttention": _qattention,
     "MatMulNBits": _matmul_nbits,
-    "NhwcMaxPool": _nhwc_max_pool,
+    "QLinearConv": _qlinear_conv,
+    "QLinearReduceMean": _qlinear(_mean_of),
+    "QEmbedLayerNormalization": _qembed_layer_normalization,
+    "DynamicQuantizeLSTM": _dynamic_quantize_lstm,
+    "GatherBlockQuantized": _gather_block_quantized,
+    "MatMulBnb4": _matmul_bnb4,
+    "BiasSoftmax": _bias_softmax,
+    "NhwcFusedConv": _with_channels_last(_fused_conv, (0, 3)),
+    "NhwcMaxPool": _with_channels_last(IMAGE_ENCLOSURES["MaxPool"], (0,)),
 }
 """The function that encloses the outputs of each operator of com.microsoft, by op_type."""

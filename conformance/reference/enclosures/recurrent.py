@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -179,10 +180,11 @@ class _Weights:
         R: weights of the state (hidden_size, gates hidden_size).
         bias_of_input: the first half of the bias (gates hidden_size); None without bias.
         bias_of_state: its second half.
+        quantizes_state: whether the state is quantized to eight bits before it is multiplied.
     """
 
-    def __init__(self, W: Enclosure, R: Enclosure, B: Enclosure | None) -> None:
-        self.W, self.R = _transposed(W), _transposed(R)
+    def __init__(self, W: Enclosure, R: Enclosure, B: Enclosure | None, *, quantizes_state: bool) -> None:
+        self.W, self.R, self.quantizes_state = _transposed(W), _transposed(R), quantizes_state
         halves: list[Enclosure | None] = [None, None]
         if B is not None:
             halves[:] = _split(B, 2)
@@ -190,10 +192,18 @@ class _Weights:
 
     def sums(self, X: Enclosure, H: Enclosure) -> Enclosure:
         """Return X W + H R + the biases: the operands of all gates."""
-        total = add(matmul(X, self.W), matmul(H, self.R))
+        total = add(matmul(X, self.W), matmul(in_eight_bits(H) if self.quantizes_state else H, self.R))
         for bias in (self.bias_of_input, self.bias_of_state):
             total = total if bias is None else add(total, bias)
         return total
+
+
+def in_eight_bits(X: Enclosure) -> Enclosure:
+    """Return a tensor that may be quantized to eight bits: rounded by half a step, as is the zero point."""
+    if not X.value.size:
+        return X
+    step = (np.max(X.value + X.error, initial=0.0) - np.min(X.value - X.error, initial=0.0)) / 255
+    return replace(X, error=X.error + step * (1 + 2.0**-16))
 
 
 def _recurrent(make_step: Callable[..., Step], states: int) -> NodeEnclosure:
@@ -217,7 +227,10 @@ def _recurrent(make_step: Callable[..., Step], states: int) -> NodeEnclosure:
         outputs, finals = [], []
         for direction, order in enumerate(orders):
             at = _direction(direction)
-            weights = _Weights(W.moved(at), R.moved(at), None if B is None else B.moved(at))
+            weights = _Weights(
+                *(W.moved(at), R.moved(at), None if B is None else B.moved(at)),
+                quantizes_state=node.op_type == "DynamicQuantizeLSTM",
+            )
             peepholes = None if states < 2 or given[7] is None else tensor(given[7]).moved(at)
             step = make_step(node, direction, weights, peepholes)
             initial = [optional_tensor(given, 5 + k) for k in range(states)]

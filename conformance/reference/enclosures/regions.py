@@ -180,6 +180,65 @@ def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [replace(hull(Y, inside), unspecified=is_open) if is_open.any() else hull(Y, inside)]
 
 
+def _max_roi_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose MaxRoiPool: the largest element of each cell of a region (Girshick 2015, Fast R-CNN).
+
+    The corners of a region are rounded to pixels, which belong to the region. A cell has all pixels that it touches. A
+    region is open where rounding decides a corner.
+    """
+    X, rois = tensor(inputs[0]), tensor(inputs[1])
+    if not rois.is_exact or not np.isin(rois.value[:, 0], np.arange(X.shape[0])).all():
+        raise Unsupported("MaxRoiPool of regions that are not known, or of an image that does not exist")
+    scale, grid = float(node.attributes.get("spatial_scale", 1.0)), node.attributes["pooled_shape"]
+    shape = (len(rois.value), X.shape[1], *grid)
+    low, high, error, is_open = (np.zeros(shape) for _ in range(4))
+    for number, (image, left, top, right, bottom) in enumerate(rois.value):
+        rows = _cells(top * scale, bottom * scale, grid[0], X.shape[2])
+        columns = _cells(left * scale, right * scale, grid[1], X.shape[3])
+        is_open[number] = not rows
+        is_open[number] += not columns
+        for (i, row), (j, column) in product(enumerate(rows), enumerate(columns)):
+            for result, k in ((low, 0), (high, 1)):
+                cell = (int(image), slice(None), row[k], column[k])
+                pixels = X.value[cell].reshape(X.shape[1], -1)
+                result[number, :, i, j] = pixels.max(axis=1) if pixels.size else 0.0
+                error[number, :, i, j] = X.error[cell].max(initial=0.0)
+                is_open[number, :, i, j] += np.isnan(pixels).any(axis=1)
+    is_one = low == high
+    value, spread = np.where(is_one, low, (low + high) / 2), np.where(is_one, 0.0, (high - low) / 2)
+    return [Enclosure(value, spread + error, X.dtype).leave_open(is_open > 0)]
+
+
+def _cells(start: float, end: float, count: int, size: int) -> list[tuple[slice, slice]]:
+    """Return the smallest and the largest range of pixels of each cell along an axis; none if rounding decides an end.
+
+    Args:
+        start: the first coordinate.
+        end: the last coordinate.
+        count: the number of cells.
+        size: the number of pixels of the image.
+    """
+    ends = np.array([start, end])
+    if not np.isfinite(ends).all() or (np.abs(ends - np.floor(ends) - 0.5) <= 2.0**-20 * (1 + np.abs(ends))).any():
+        return []
+    first, last = np.rint(ends).astype(np.int64).tolist()
+    width, cells = max(last - first + 1, 1), []
+    for k in range(count):
+        low, high = k * width // count, -(-(k + 1) * width // count)
+        # the size of a cell is rounded, so that the border of a cell at a pixel may lie before or behind it
+        is_rounded = width % count > 0
+        ranges = (
+            (low, high),
+            (
+                low - (is_rounded and k > 0 and k * width % count == 0),
+                high + (is_rounded and (k + 1) * width % count == 0),
+            ),
+        )
+        below, above = (slice(*(min(max(first + each, 0), size) for each in part)) for part in ranges)
+        cells.append((below, above))
+    return cells
+
+
 def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose DeformConv: the convolution of samples between pixels, each multiplied by its mask."""
     X, W, offset = (tensor(given) for given in inputs[:3])
@@ -404,6 +463,7 @@ def _overlaps(boxes: Array) -> tuple[Array, Array]:
 REGION_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "GridSample": _grid_sample,
     "RoiAlign": _roi_align,
+    "MaxRoiPool": _max_roi_pool,
     "DeformConv": _deform_conv,
     "Col2Im": _col2im,
 }

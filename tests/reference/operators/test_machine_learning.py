@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
-from onnxruntime_nodes import assert_agrees, enclose
+from onnx import helper
+from onnxruntime_nodes import assert_agrees, enclose, run
 
-from conformance.reference.numbers.enclosure import admissible_mask
+from conformance.reference import node_enclosures
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
 
 ML = "ai.onnx.ml"
@@ -47,6 +52,13 @@ def votes(kind: str, targets: int) -> dict[str, Any]:
 
 
 X = numbers(20, 4)
+VECTORS = {
+    "support_vectors": numbers(20).tolist(),
+    "coefficients": numbers(5).tolist(),
+    "rho": [0.25],
+    "n_supports": 5,
+    "kernel_params": [0.5, 0.25, 3.0],
+}
 WITH_NAN = np.where(RANDOM.random((20, 4)) < 0.2, np.nan, X).astype(np.float32)
 CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
     ("ArrayFeatureExtractor", [X, np.array([2, 0])], 1, {}),
@@ -67,6 +79,12 @@ CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
     ("OneHotEncoder", [np.array([1, 7, 3])], 1, {"cats_int64s": [1, 3]}),
     ("OneHotEncoder", [strings("a", "c")], 1, {"cats_strings": ["a", "b"]}),
     ("Scaler", [X], 1, {"offset": [1.0, 2.0, 3.0, 4.0], "scale": [0.5, 0.25, 3.0, 1.5]}),
+    *(
+        ("SVMRegressor", [X], 1, VECTORS | {"kernel_type": kind, "one_class": one})
+        for kind in ("LINEAR", "POLY", "RBF", "SIGMOID")
+        for one in (0, 1)
+    ),
+    ("SVMRegressor", [X], 1, {"coefficients": [1.0, -2.0, 0.5, 3.0], "rho": [0.5], "kernel_params": [0.0, 0.0, 0.0]}),
     ("TreeEnsembleRegressor", [WITH_NAN], 1, TREES | votes("target", 2) | {"n_targets": 2, "base_values": [0.5, 1.0]}),
     ("TreeEnsembleRegressor", [X], 1, TREES | votes("target", 1) | {"n_targets": 1, "aggregate_function": "AVERAGE"}),
     ("TreeEnsembleRegressor", [X], 1, TREES | votes("target", 1) | {"n_targets": 1, "aggregate_function": "MAX"}),
@@ -124,3 +142,89 @@ def test_nodes_that_are_no_trees_are_not_judged() -> None:
     cycle = TREES | {"nodes_truenodeids": [1, 0, 0, 0, 0, 1, 0, 0]}
     with pytest.raises(Unsupported):
         enclose(ML, "TreeEnsembleRegressor", [X], **cycle, **votes("target", 1), n_targets=1)
+
+
+@pytest.mark.parametrize("kind", ["LINEAR", "POLY", "RBF", "SIGMOID"])
+def test_svm_classifier_returns_the_class_that_wins_most_pairs(kind: str) -> None:
+    counts, gamma, offset, degree = [2, 1, 3], 0.5, 0.25, 3
+    vectors, weights, rho = numbers(6, 4).astype(float), numbers(2, 6).astype(float), [0.5, -0.25, 0.125]
+    model = {"support_vectors": vectors.ravel().tolist(), "coefficients": weights.ravel().tolist(), "rho": rho}
+    model |= {"vectors_per_class": counts, "classlabels_ints": [4, 5, 6], "kernel_params": [gamma, offset, degree]}
+    kernel = {
+        "LINEAR": np.dot,
+        "POLY": lambda a, b: (gamma * (a @ b) + offset) ** degree,
+        "RBF": lambda a, b: math.exp(-gamma * sum((p - q) ** 2 for p, q in zip(a, b, strict=True))),
+        "SIGMOID": lambda a, b: math.tanh(gamma * (a @ b) + offset),
+    }[kind]
+    owner = [0, 0, 1, 2, 2, 2]
+    wanted = []
+    for x in X.astype(float):
+        wins = [0, 0, 0]
+        for (i, j), shift in zip(((0, 1), (0, 2), (1, 2)), rho, strict=True):
+            terms = (
+                weights[j - 1 if c == i else i, k] * kernel(x, vectors[k]) for k, c in enumerate(owner) if c in (i, j)
+            )
+            wins[i if sum(terms) + shift > 0 else j] += 1
+        wanted.append([4 + k for k in range(3) if wins[k] == max(wins)])
+    labels = enclose(ML, "SVMClassifier", [X], 2, kernel_type=kind, **model)[0]
+    returned = run(ML, "SVMClassifier", [X], 2, kernel_type=kind, **model)[0]
+    assert admissible_mask(returned, labels).all()
+    is_open = [len(each) > 1 for each in wanted]
+    assert np.array(labels.value if isinstance(labels, Enclosure) else labels)[~np.array(is_open)].tolist() == [
+        each[0] for each in wanted if len(each) == 1
+    ]
+
+
+def test_svm_classifier_with_probabilities_is_not_judged() -> None:
+    model = {"support_vectors": [1.0, 2.0], "coefficients": [1.0, -1.0], "rho": [0.0], "vectors_per_class": [1, 1]}
+    with pytest.raises(Unsupported):
+        enclose(ML, "SVMClassifier", [X[:, :1]], 2, classlabels_ints=[0, 1], prob_a=[1.0], prob_b=[0.0], **model)
+
+
+def run_on_map(op_type: str, given: dict[Any, Any], **attributes: Any) -> tuple[Any, Any]:
+    """Return the expected tensor of a node whose input is a map, and what ONNX Runtime returns."""
+    node = helper.make_node(op_type, ["x"], ["y"], domain=ML, **attributes)
+    keys, values = (type(next(iter(each))) for each in (given.keys(), given.values()))
+    numbers_of = {str: onnx.TensorProto.STRING, int: onnx.TensorProto.INT64, float: onnx.TensorProto.FLOAT}
+    value = helper.make_tensor_type_proto(numbers_of[values], ())
+    x = helper.make_value_info("x", helper.make_map_type_proto(numbers_of[keys], value))
+    graph = helper.make_graph([node], "g", [x], [onnx.ValueInfoProto(name="y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(ML, 1), helper.make_opsetid("", 21)])
+    model.ir_version = 10
+    (expected,) = node_enclosures.enclose(node_enclosures.NodeScope.of(model), node, {"x": given})
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return expected, session.run(None, {"x": given})[0]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "given", "attributes", "wanted"),
+    [
+        ("DictVectorizer", {"a": 4.0, "c": 8.0}, {"string_vocabulary": ["a", "c", "b", "z"]}, [[4.0, 8.0, 0.0, 0.0]]),
+        ("DictVectorizer", {2: 4.0}, {"int64_vocabulary": [1, 2]}, [[0.0, 4.0]]),
+        ("CastMap", {7: 1.5, 3: 2.5}, {}, [[2.5, 1.5]]),
+        ("CastMap", {2: 1.5}, {"map_form": "SPARSE", "max_map": 4}, [[0.0, 0.0, 1.5, 0.0]]),
+    ],
+)
+def test_values_of_a_map_are_in_the_order_of_its_keys(
+    op_type: str, given: dict[Any, Any], attributes: dict[str, Any], wanted: list[list[float]]
+) -> None:
+    expected, actual = run_on_map(op_type, given, **attributes)
+    assert (expected.dtype, expected.tolist()) == (actual.dtype, actual.tolist())
+    assert expected.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("op_type", "given", "attributes"),
+    [
+        ("DictVectorizer", {"q": 4.0}, {"string_vocabulary": ["a"]}),
+        ("CastMap", {9: 4.0}, {"map_form": "SPARSE", "max_map": 4}),
+        ("CastMap", {9: "text"}, {}),
+    ],
+)
+def test_a_map_whose_tensor_the_page_does_not_state_is_not_judged(
+    op_type: str, given: dict[Any, Any], attributes: dict[str, Any]
+) -> None:
+    node = helper.make_node(op_type, ["x"], ["y"], domain=ML, **attributes)
+    scope = node_enclosures.NodeScope({ML: 1}, onnx.ModelProto())
+    with pytest.raises(Unsupported):
+        node_enclosures.enclose(scope, node, {"x": given})

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxruntime_nodes import assert_agrees, enclose
+from onnxruntime_nodes import assert_agrees, enclose, run
+
+from conformance.reference.numbers.enclosure import admissible_mask
 
 DOMAIN = "com.microsoft"
 RANDOM = np.random.default_rng(0)
@@ -32,6 +34,8 @@ LENGTHS = np.full(1, 6, np.int32)
 GROUPS = {"num_heads": 4, "kv_num_heads": 2}
 WIDE_ANGLES = np.cos(numbers(16, 8)), np.sin(numbers(16, 8))
 ANGLES = np.cos(numbers(16, 2)), np.sin(numbers(16, 2))
+
+BLOCKS = {"block_size": 16, "quantize_axis": 1, "gather_axis": 0}
 
 CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
     ("FusedConv", [numbers(1, 2, 5, 5), numbers(3, 2, 3, 3), numbers(3)], 1, {"activation": "Relu"}),
@@ -103,6 +107,26 @@ CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
         1,
         {"K": 40, "N": 5, "bits": 8, "block_size": 32},
     ),
+    ("MatMulBnb4", [numbers(3, 32), steps(80), numbers(10)], 1, {"K": 32, "N": 5, "block_size": 16, "quant_type": 1}),
+    ("GatherBlockQuantized", [steps(6, 32), np.array([[1, 3]]), numbers(6, 2)], 1, BLOCKS | {"bits": 8}),
+    ("GatherBlockQuantized", [steps(6, 16), np.array([[1, 3]]), numbers(6, 2), steps(6, 1)], 1, BLOCKS | {"bits": 4}),
+    (
+        "QEmbedLayerNormalization",
+        [
+            *(np.int32([each]) for each in ([0, 2], [1, 0])),
+            *(steps(k, 8) for k in (4, 3, 2)),
+            *(steps(8), steps(8), None),
+            *([S] * 5 + [Z] * 5),
+        ],
+        2,
+        {},
+    ),
+    (
+        "QLinearConv",
+        [steps(1, 5, 5, 2), S, Z, steps(3, 2, 3, 3), S, Z, np.float32(0.5), np.uint8(99)],
+        1,
+        {"channels_last": 1},
+    ),
     ("NhwcMaxPool", [steps(1, 5, 5, 2)], 1, {"kernel_shape": [2, 2]}),
 ]
 
@@ -134,3 +158,48 @@ def test_rows_of_a_buffer_behind_the_tokens_are_open() -> None:
     present = enclose(DOMAIN, "GroupQueryAttention", [*QKV, *buffers, LENGTHS, np.array(7, np.int32)], 3, **GROUPS)[1]
     assert np.array_equal(present.value[:, :, :4], buffers[0][:, :, :4])
     assert present.unspecified[0, 0, :, 0].tolist() == [False] * 7 + [True] * 2
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize("is_per_gate", [False, True])
+def test_dynamic_quantize_lstm_contains_the_lstm_of_its_weights(direction: str, *, is_per_gate: bool) -> None:
+    count = 1 + (direction != "forward")
+    x, w, r, bias = numbers(4, 2, 5), steps(count, 5, 12), steps(count, 3, 12), numbers(count, 24)
+    shape = (count, 12) if is_per_gate else (count,)
+    parameters = [RANDOM.uniform(0.001, 0.002, shape).astype(np.float32), np.full(shape, 128, np.uint8)]
+    model = {"hidden_size": 3, "direction": direction}
+    given = [x, w, r, bias, None, None, None, None, *parameters, *parameters]
+    expected = enclose(DOMAIN, "DynamicQuantizeLSTM", given, 3, **model)
+    factors, points = (each.reshape(count, 1, -1).astype(float) for each in parameters)
+    plain = [np.swapaxes((each - points) * factors, 1, 2).astype(np.float32) for each in (w, r)]
+    for actual in (
+        run(DOMAIN, "DynamicQuantizeLSTM", given, 3, **model),
+        run("", "LSTM", [x, *plain, bias], 3, **model),
+    ):
+        for array, tensor in zip(actual, expected, strict=True):
+            assert admissible_mask(array, tensor).all()
+            assert not admissible_mask(array + np.float32(0.1), tensor).any()
+
+
+@pytest.mark.parametrize(("is_inner", "shape"), [(0, (5, 4)), (1, (2, 1, 4))])
+def test_bias_softmax_is_the_softmax_of_a_sum(is_inner: int, shape: tuple[int, ...]) -> None:
+    data, bias = numbers(2, 5, 4).astype(float), numbers(2, 4) if is_inner else numbers(5, 4)
+    (Y,) = enclose(DOMAIN, "BiasSoftmax", [data.astype(np.float32), bias], axis=2, is_inner_broadcast=is_inner)
+    wanted = np.exp(data + bias.reshape(shape))
+    wanted /= wanted.sum(2, keepdims=True)
+    assert admissible_mask(wanted.astype(np.float32), Y).all()
+    assert not admissible_mask((wanted * 1.0001).astype(np.float32), Y).any()
+
+
+def test_operators_with_channels_last_have_the_results_of_those_with_channels_first() -> None:
+    x, w, z = numbers(1, 2, 5, 5), numbers(3, 2, 3, 3), numbers(1, 3, 3, 3)
+    (wanted,) = enclose(DOMAIN, "FusedConv", [x, w, None, z], activation="Relu")
+    moved = [np.moveaxis(x, 1, -1), w, None, np.moveaxis(z, 1, -1)]
+    (Y,) = enclose(DOMAIN, "NhwcFusedConv", moved, activation="Relu")
+    assert np.array_equal(np.moveaxis(Y.value, -1, 1), wanted.value)
+
+
+def test_qlinear_reduce_mean_quantizes_the_mean() -> None:
+    x = np.array([[10, 12, 20]], np.uint8)
+    (Y,) = enclose(DOMAIN, "QLinearReduceMean", [np.asarray(each) for each in (x, S, Z, S, Z)], axes=[1], keepdims=0)
+    assert np.asarray(Y).tolist() == [14]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnxruntime_nodes import run
 
 from conformance.reference.enclosures import enclose_node
 from conformance.reference.nodes import Node
@@ -187,3 +188,34 @@ def test_non_max_suppression_of_equal_scores_is_not_judged() -> None:
     boxes, scores = np.zeros((1, 2, 4), np.float32), np.ones((1, 1, 2), np.float32)
     with pytest.raises(Unsupported):
         enclose("NonMaxSuppression", boxes, scores, np.array([2]))
+
+
+def largest_of_cell(plane: Any, region: Any, cell: tuple[int, int], grid: tuple[int, int], scale: Fraction) -> float:
+    """Return the largest pixel of a cell by exact arithmetic; 0 without a pixel."""
+    ranges = []
+    for axis, (low, high) in enumerate(((region[1], region[3]), (region[0], region[2]))):
+        first, last = (floor(Fraction(float(each)) * scale + Fraction(1, 2)) for each in (low, high))
+        size = Fraction(max(last - first + 1, 1), grid[axis])
+        ends = floor(cell[axis] * size), ceil((cell[axis] + 1) * size)
+        ranges.append(range(*(min(max(first + each, 0), plane.shape[axis]) for each in ends)))
+    return max((float(plane[y, x]) for y in ranges[0] for x in ranges[1]), default=0.0)
+
+
+@pytest.mark.parametrize(("grid", "scale"), [((2, 2), 1.0), ((3, 4), 1.0), ((4, 2), 0.2)])
+def test_max_roi_pool_returns_the_largest_pixel_of_each_cell(grid: tuple[int, int], scale: float) -> None:
+    X = np.random.default_rng(0).standard_normal((2, 2, 9, 9)).astype(np.float32)
+    regions = np.float32([[0, 1, 1, 6, 8], [1, 0, 0, 8, 8], [0, 5, 5, 4, 4], [1, -3, 1, 20, 3], [0, 40, 40, 50, 50]])
+    given = {"pooled_shape": list(grid), "spatial_scale": scale}
+    expected = enclose("MaxRoiPool", X, regions, **given)
+    wanted = np.zeros(expected.shape, np.float32)
+    for (number, channel, *cell), _ in np.ndenumerate(wanted):
+        plane = X[int(regions[number, 0]), channel]
+        wanted[number, channel, *cell] = largest_of_cell(plane, regions[number, 1:], cell, grid, Fraction(scale))
+    assert admissible_mask(wanted, expected).all()
+    assert admissible_mask(run("", "MaxRoiPool", [X, regions], **given)[0], expected).all()
+    assert np.mean(admissible_mask(wanted + np.float32(0.001), expected)) < 0.2
+
+
+def test_max_roi_pool_of_a_corner_between_two_pixels_is_open() -> None:
+    region = np.float32([[0, 1.5, 0, 3, 3]])
+    assert enclose("MaxRoiPool", np.ones((1, 1, 5, 5), np.float32), region, pooled_shape=[1, 1]).unspecified.all()
