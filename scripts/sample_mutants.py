@@ -4,8 +4,10 @@ python scripts/sample_mutants.py record                 record which tests execu
 python scripts/sample_mutants.py run --mutants 300      run the tests of each mutant; write reports/test-mutation.jsonl
 
 A mutant differs from the source in one expression or statement. `run` executes the tests that execute the line of
-the mutant, quickest first, and stops at the first failure. Repeated with the same results file, it runs only the
-mutants that the file does not have. It changes the file of the mutant in the working tree, and restores it.
+the mutant, quickest first, for `--seconds-each` of their recorded time, and stops at the first failure. A mutant inside
+a function runs in a forked child of one pytest, and others run in a pytest of their own. `run` with the same results
+file runs only mutants that the file does not have, and survivors of which more tests are left. It changes the file of
+the mutant in the working tree, and restores it.
 `record` runs the test files that have changed since they were recorded. Lines that only child processes execute are
 not recorded. The mutants of a line without records are run on the test files that import its module, and on the folder
 of tests with the name of the package. The outcomes are `detected`, `survived`, `timeout` (the tests did not end) and
@@ -32,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "conformance"
@@ -42,10 +45,7 @@ RECORDED = ROOT / ".pytest_cache" / "executed-lines"
 PLUGIN = "executed_lines"
 """The module of tests/support/ with the plugin of pytest that records lines and selects tests."""
 
-FIRST_FILES = 4
-"""Number of test files in the first of the two runs of pytest for a mutant; most mutants are detected there."""
-
-EXTRA_SECONDS = 120.0
+EXTRA_SECONDS = 60.0
 TIMEOUT_FACTOR = 10.0
 """The time limit of a run of pytest is `EXTRA_SECONDS` and this multiple of the recorded time of its tests."""
 
@@ -283,24 +283,13 @@ class Recorded:
         return list(dict.fromkeys((*importers, *same_folder)))
 
 
-def batches(tests: Sequence[str]) -> Iterator[list[str]]:
-    """Split tests into those of the first few files and the others; the order of the files is that of the tests."""
-    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-    first = set(files[:FIRST_FILES])
-    for is_first in (True, False):
-        chosen = [test for test in tests if (test.partition("::")[0] in first) is is_first]
-        if chosen:
-            yield chosen
-
-
 def detecting_test(tests: Sequence[str], limit: float) -> str | None:
-    """Run tests until one fails; return the name of that test, `timeout` or None."""
+    """Run tests in a process of their own until one fails; return the name of that test, `timeout` or None."""
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-    command = pytest_command("-x", "--no-header", "-m", "not whole", "--tb=no", "-rfE", *files)
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as selected:
         json.dump(tests, selected)
         selected.flush()
-        return _first_failure(command, environment(SELECT=selected.name), limit)
+        return _first_failure(pytest_command("-x", "--tb=no", "-rfE", *files), environment(SELECT=selected.name), limit)
 
 
 def _first_failure(command: Sequence[str], environ: dict[str, str], limit: float) -> str | None:
@@ -319,24 +308,89 @@ def _first_failure(command: Sequence[str], environ: dict[str, str], limit: float
     return failed[0] if failed else "collection"
 
 
-def run_mutant(mutant: Mutant, recorded: Recorded) -> dict[str, object]:
-    """Write a mutant, run its tests, and restore the file; return the record of the result."""
-    tests = recorded.tests_of(mutant)
-    file, begun, detected_by = ROOT / mutant.path, time.monotonic(), None
+def run_apart(mutant: Mutant, tests: Sequence[str], limit: float) -> str | None:
+    """Run the tests of a mutant of code that runs at import; return the name of the test that detects it, or None."""
+    file = ROOT / mutant.path
     original = file.read_bytes()
     try:
         file.write_bytes(mutant.source(original))
-        for batch in batches(tests):
-            seconds = sum(recorded.seconds.get(test, 0.0) for test in batch)
-            detected_by = detecting_test(batch, EXTRA_SECONDS + TIMEOUT_FACTOR * seconds)
-            if detected_by:
-                break
+        return detecting_test(tests, limit)
     finally:
         file.write_bytes(original)
-    outcome = "timeout" if detected_by == "timeout" else "detected" if detected_by else "survived"
-    outcome = outcome if tests else "untested"
-    taken = round(time.monotonic() - begun, 1)
-    return {**asdict(mutant), "outcome": outcome, "by": detected_by, "tests": len(tests), "seconds": taken}
+
+
+@dataclass
+class Task:
+    """A mutant and its tests, quickest first, as many as the time for a mutant permits."""
+
+    mutant: Mutant
+    tests: list[str]
+    left: int
+    """Number of tests that the time does not permit."""
+
+    seconds: float
+
+    def record(self, by: str | None) -> dict[str, object]:
+        """Return the record of the result."""
+        outcome = "timeout" if by == "timeout" else "detected" if by else "survived" if self.tests else "untested"
+        return {**asdict(self.mutant), "outcome": outcome, "by": by, "tests": len(self.tests), "left": self.left}
+
+
+def plan(mutant: Mutant, recorded: Recorded, seconds: float) -> Task:
+    """Choose the tests of a mutant whose recorded times are within a number of seconds together."""
+    tests, used = recorded.tests_of(mutant), 0.0
+    chosen = []
+    for test in tests:
+        chosen.append(test)
+        used += recorded.seconds.get(test, 1.0)
+        if used > seconds:
+            break
+    return Task(mutant, chosen, len(tests) - len(chosen), EXTRA_SECONDS + TIMEOUT_FACTOR * used)
+
+
+def run_tasks(tasks: Sequence[Task]) -> Iterator[tuple[Task, str | None]]:
+    """Run the tests of mutants: in forked children of one pytest, and then those that need a new import."""
+    files = sorted({test.partition("::")[0] for task in tasks for test in task.tests})
+    with tempfile.TemporaryDirectory() as folder:
+        mutants, outcomes = Path(folder, "mutants"), Path(folder, "outcomes")
+        with mutants.open("w", encoding="utf-8") as stream:
+            for task in tasks:
+                original = (ROOT / task.mutant.path).read_bytes()
+                told = {"path": task.mutant.path, "tests": task.tests, "seconds": task.seconds}
+                sources = {"original": original.decode(), "mutated": task.mutant.source(original).decode()}
+                stream.write(json.dumps(told | sources) + "\n")
+        outcomes.touch()
+        command = [*pytest_command("--assert=plain", *files), "-p", "forked_mutants"]
+        variables = {"MUTANTS": str(mutants), "OUTCOMES": str(outcomes)}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment(**variables), stdout=subprocess.DEVNULL)
+        later = []
+        try:
+            with outcomes.open(encoding="utf-8") as stream:
+                while line := next_line(stream, process):
+                    found = json.loads(line)
+                    task = tasks[found["index"]]
+                    if found["by"] == "import":
+                        later.append(task)
+                    else:
+                        yield task, found["by"]
+        finally:
+            process.terminate()
+            process.wait()
+    for task in later:
+        yield task, run_apart(task.mutant, task.tests, task.seconds)
+
+
+def next_line(stream: TextIO, process: subprocess.Popen[bytes]) -> str:
+    """Wait for a line of a file that a process writes; return an empty line when the process has ended."""
+    text = ""
+    while not text.endswith("\n"):
+        has_ended = process.poll() is not None
+        text += stream.readline()
+        if not text and has_ended:
+            return ""
+        if not text.endswith("\n"):
+            time.sleep(0.05)
+    return text
 
 
 def key_of(record: dict[str, object]) -> tuple[object, ...]:
@@ -344,20 +398,31 @@ def key_of(record: dict[str, object]) -> tuple[object, ...]:
     return record["path"], record["old"], record["new"], record["line"]
 
 
-def run(seed: int, number: int, seconds: float, output: Path) -> int:
-    """Run mutants that the results do not have until the time is over, and print how many were detected."""
+def run(mutants: Sequence[Mutant], seconds: float, seconds_each: float, output: Path) -> int:
+    """Run mutants that the results do not have until the time is over, and print how many were detected.
+
+    A mutant that survived is run again if the time for a mutant permits more of its tests.
+    """
     known = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
-    finished = {key_of(each) for each in known}
+    finished = {key_of(each): each for each in known}
     recorded, until = Recorded(), time.monotonic() + seconds
-    for mutant in sample(seed, number):
+    tasks = [plan(mutant, recorded, seconds_each) for mutant in mutants]
+    tasks = [task for task in tasks if len(task.tests) > finished_tests(finished.get(key_of(asdict(task.mutant))))]
+    for task, by in run_tasks(tasks):
+        finished[key_of(asdict(task.mutant))] = task.record(by)
+        with output.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(task.record(by), ensure_ascii=False) + "\n")
         if time.monotonic() > until:
             break
-        if key_of(asdict(mutant)) not in finished:
-            known.append(run_mutant(mutant, recorded))
-            with output.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(known[-1], ensure_ascii=False) + "\n")
-    print_table(known)
+    print_table([finished[key] for mutant in mutants if (key := key_of(asdict(mutant))) in finished])
     return 0
+
+
+def finished_tests(record: dict[str, Any] | None) -> float:
+    """Return the number of tests after which a mutant needs no further run: -1 if it has not been run."""
+    if record is None:
+        return -1
+    return record["tests"] if record["outcome"] in {"survived", "untested"} else float("inf")
 
 
 def print_table(results: Sequence[dict[str, object]]) -> None:
@@ -378,12 +443,14 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=300, metavar="N")
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     parser.add_argument("--seconds", type=float, default=float("inf"), metavar="SECONDS")
+    parser.add_argument("--seconds-each", type=float, default=60.0, metavar="SECONDS")
     parser.add_argument("--output", type=Path, default=RESULTS, metavar="FILE")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the file of a mutant is restored
     if arguments.action == "record":
         return record()
-    return run(arguments.seed, arguments.mutants, arguments.seconds, arguments.output)
+    mutants = sample(arguments.seed, arguments.mutants)
+    return run(mutants, arguments.seconds, arguments.seconds_each, arguments.output)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from batches import for_each
+from repository import SUPPORT
 from script_modules import script_module
 
 sample_mutants = script_module("sample_mutants")
@@ -54,3 +59,21 @@ def test_batch_fails_with_every_value_that_fails():
     check(limit=4)
     with pytest.raises(AssertionError, match=r"(?s)^2 of 3 values fail\nnumber 2: .*number 3: "):
         check(limit=2)
+
+
+PROGRAM = "LIMIT = 1\n\n\ndef double(number):\n    return number * 2\n"
+TESTS = "import program\n\ndef test_double_of_two_is_four():\n    assert program.double(2) == 4\n"
+
+
+def test_forked_mutants_tell_the_test_that_fails_and_leave_the_source(tmp_path):
+    mutants = {"* 2": "+ 3", "number * 2": "2 * number", "LIMIT = 1": "LIMIT = 2"}
+    told = {"path": "program.py", "original": PROGRAM, "tests": ["test_program.py"], "seconds": 60}
+    lines = [json.dumps(told | {"mutated": PROGRAM.replace(old, new)}) for old, new in mutants.items()]
+    for name, text in {"program.py": PROGRAM, "test_program.py": TESTS, "mutants": "\n".join(lines)}.items():
+        (tmp_path / name).write_text(text)
+    variables = {"MUTANTS": "mutants", "OUTCOMES": "outcomes", "PYTHONPATH": str(SUPPORT)}
+    command = [sys.executable, "-m", "pytest", "-p", "forked_mutants", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=tmp_path, env=os.environ | variables, check=False, capture_output=True)
+    found = [json.loads(line)["by"] for line in (tmp_path / "outcomes").read_text().splitlines()]
+    assert found == ["test_program.py::test_double_of_two_is_four", None, "import"]
+    assert (tmp_path / "program.py").read_text() == PROGRAM

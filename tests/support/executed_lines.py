@@ -48,7 +48,9 @@ class Recorder:
         self.written = written
         self.coverage = coverage.Coverage(data_file=None, include=["conformance/*"], config_file=False)
         self.seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        self.failed: set[str] = set()
         self.coverage.start()
+        os.register_at_fork(after_in_child=self.coverage.stop)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> object:
@@ -62,6 +64,11 @@ class Recorder:
             self.coverage.switch_context("")
             self.seconds[file_of(function)][function] += time.monotonic() - begun
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note tests that fail: they detect nothing."""
+        if report.failed:
+            self.failed.add(report.nodeid.partition("[")[0])
+
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the file of each test file."""
         self.coverage.stop()
@@ -70,7 +77,7 @@ class Recorder:
         for source in data.measured_files():
             path = str(Path(source).relative_to(session.config.rootpath))
             for line, tests in data.contexts_by_lineno(source).items():
-                for test in sorted(filter(None, tests)):
+                for test in sorted({*tests} - {""} - self.failed):
                     lines[file_of(test)][path][line].append(test)
         for file, told in self.written.items():
             document = {"digest": told["digest"], "seconds": self.seconds[file], "lines": lines[file]}
