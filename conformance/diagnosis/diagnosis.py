@@ -15,7 +15,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, cached_property, lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.diagnosis.properties import (
@@ -28,10 +28,12 @@ from conformance.diagnosis.properties import (
 from conformance.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,
+    equivalent_outputs,
     explained_runs,
     is_failure,
     observation_from_record,
     observe,
+    wrong_outputs,
     wrong_runs,
 )
 from conformance.mutants import catalogue, op_types
@@ -275,10 +277,10 @@ class Evidence:
         return False
 
     def _cases_in_order(self, clause: str) -> list[str]:
-        return sorted(self._cases_to_try, key=lambda case: clause not in self.clauses.get(case, ()))
+        return sorted(self.cases_to_try, key=lambda case: clause not in self.clauses.get(case, ()))
 
     @cached_property
-    def _cases_to_try(self) -> list[str]:
+    def cases_to_try(self) -> list[str]:
         """The failing cases in the order in which to try them.
 
         Cases that test few clauses come first. Of several cases with the same error, only two are tried.
@@ -339,9 +341,14 @@ def select_explanations(evidence: Evidence) -> list[Explanation]:
     """Select the mutants that explain the failures of a subject; the result is empty if too few cases are explained.
 
     A single mutant that explains all failures is preferred, then a pair of mutants that explains all failures, then
-    several mutants that explain a part of the failures.
+    several mutants that explain a part of the failures, then a pair that explains cases which neither explains alone.
     """
-    return _explain_with_one(evidence) or _explain_with_pair(evidence) or _explain_with_several(evidence)
+    return (
+        _explain_with_one(evidence)
+        or _explain_with_pair(evidence)
+        or _explain_with_several(evidence)
+        or _explain_with_hidden_pair(evidence)
+    )
 
 
 def _explain_with_one(evidence: Evidence) -> list[Explanation]:
@@ -369,7 +376,7 @@ def _explain_with_pair(evidence: Evidence) -> list[Explanation]:
         return []
     whole.sort(key=lambda pair: -len(evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])))
     (one, other), *others = evidence.without_failures_below([*whole, *_alternative_pairs(evidence, whole[0], whole)])
-    return [_pair_explanation(evidence, *halves, others) for halves in ((one, other), (other, one))]
+    return [_pair_explanation(evidence, *halves, others, evidence.failing) for halves in ((one, other), (other, one))]
 
 
 def _complete_pairs(evidence: Evidence, pairs: Iterable[MutantCombination]) -> list[MutantCombination]:
@@ -413,24 +420,26 @@ def _alternative_pairs(
 
 
 def _pair_explanation(
-    evidence: Evidence, mutant: Mutant, beside: Mutant, others: Sequence[MutantCombination]
+    evidence: Evidence,
+    mutant: Mutant,
+    beside: Mutant,
+    others: Sequence[MutantCombination],
+    explained: frozenset[str],
 ) -> Explanation:
     """Return the part of a pair's explanation that belongs to `mutant`.
 
     Args:
         beside: the other mutant of the pair.
-        others: other pairs that explain all failing cases. A mutant that can replace `mutant` in the pair is
+        others: other pairs that explain the same cases. A mutant that can replace `mutant` in the pair is
             indistinguishable from it.
+        explained: the ids of the cases that the pair explains.
     """
     indistinguishable = dict.fromkeys(
         one for pair in others if beside in pair for one in pair if one not in (mutant, beside)
     )
     explained_alone, without = evidence.explained_alone(mutant), evidence.explained_alone(beside)
-    cases, jointly_explained = (
-        evidence.failing - (without - explained_alone),
-        evidence.failing - without - explained_alone,
-    )
-    return Explanation(mutant, tuple(indistinguishable), cases, jointly_explained)
+    cases = explained - (without - explained_alone)
+    return Explanation(mutant, tuple(indistinguishable), cases, explained - without - explained_alone)
 
 
 def _explain_with_several(evidence: Evidence) -> list[Explanation]:
@@ -450,6 +459,63 @@ def _explain_with_several(evidence: Evidence) -> list[Explanation]:
         selection = selection if _least_supported(evidence, more) else more
     reasons = _explaining_combinations(evidence, _representatives(selection))
     return [_build_explanation(alternatives, reasons) for alternatives in selection]
+
+
+HIDDEN_PAIR_SAMPLE_SIZE = 4
+"""Number of failing cases that a pair must explain before it is tried on all cases."""
+
+MAX_HIDDEN_PAIRS = 6000
+"""Number of ordered pairs that are run on the first case of the sample."""
+
+
+def _explain_with_hidden_pair(evidence: Evidence) -> list[Explanation]:
+    """Explain failing cases by two mutants of one operator, of which no case shows one alone.
+
+    A pair must explain a sample of the cases that test few clauses. For each case that it fails in another way than
+    the subject, it must explain at least `MIN_SUPPORT_RATIO` cases.
+    """
+    first, *sample = [id for id in evidence.cases_to_try if evidence.observations[id].error is None] or [""]
+    if len(sample) < HIDDEN_PAIR_SAMPLE_SIZE - 1:
+        return []
+    orders = [
+        order
+        for pair in islice(_pairs_by_outputs(evidence, first), MAX_HIDDEN_PAIRS // 2)
+        for order in permutations(pair)
+        if can_compose(order) and evidence.runner.explains(order, first)
+    ]
+    for id in sample[: HIDDEN_PAIR_SAMPLE_SIZE - 1]:
+        orders = [order for order in orders if evidence.runner.explains(order, id)]
+    found = {order: evidence.explained_cases(order) for order in orders if not evidence.is_refuted(order)}
+    most = max(found.values(), key=len, default=frozenset())
+    differing = [
+        id
+        for order in list(found)[:1]
+        for id in evidence.failing - most
+        if evidence.runner.compare(order, id) is FailureComparison.FAILS_DIFFERENTLY
+    ]
+    if len(most) < max(MIN_SUPPORT, MIN_SUPPORT_RATIO * len(differing)):
+        return []
+    (one, other), *others = evidence.without_failures_below([order for order in found if found[order] == most])
+    return [_pair_explanation(evidence, *halves, others, most) for halves in ((one, other), (other, one))]
+
+
+def _pairs_by_outputs(evidence: Evidence, id: str) -> Iterator[MutantCombination]:
+    """Yield the pairs of mutants that can explain a case: an output that one mutant changes is that of the subject.
+
+    An output that both mutants change is not compared. Every wrong output of the subject must be changed.
+    """
+    case, subject = evidence.cases[id], evidence.observations[id]
+    observed = {one: observe(one.backend, case) for one in evidence.catalogue}
+    made = {one: observation for one, observation in observed.items() if observation is not None}
+    wrong = wrong_outputs(subject, case)
+    changed = {one: wrong_outputs(observation, case) for one, observation in made.items() if not observation.error}
+    changed = {one: outputs for one, outputs in changed.items() if outputs and outputs <= wrong}
+    alike = {one: equivalent_outputs(made[one], subject, case) for one in changed}
+    for one, other in combinations(changed, 2):
+        only_one, only_other = changed[one] - changed[other], changed[other] - changed[one]
+        is_covered = changed[one] | changed[other] == wrong
+        if one.operator == other.operator and is_covered and only_one <= alike[one] and only_other <= alike[other]:
+            yield one, other
 
 
 CONDITIONAL_SUPPORT_RATIO = 3
@@ -739,6 +805,11 @@ class Diagnosis:
             indistinguishable=[other.id for other in explanation.indistinguishable],
             cases=sorted(explanation.cases),
             jointly_explained=sorted(explanation.jointly_explained),
+            partners=[
+                other.mutant.description
+                for other in self.explanations
+                if other is not explanation and other.jointly_explained & explanation.jointly_explained
+            ],
             condition=explanation.condition or "",
         )
 
@@ -773,6 +844,7 @@ def diagnose(
     findings: Mapping[str, CollectedResult],
     cases: Mapping[str, CaseInMemory],
     topics: Callable[[str], CaseTopics],
+    further: Mapping[str, CollectedResult] | None = None,
 ) -> Diagnosis:
     """Explain a subject's failures on the cases of one operator family.
 
@@ -780,6 +852,8 @@ def diagnose(
         findings: the subject's results on the cases of the family, by case id.
         cases: the cases by id.
         topics: returns the clauses and tags of a case by its id.
+        further: failures on models of the family with further operators. They neither suggest nor refute a mutant; a
+            named mutant explains such a case if it returns the same outputs.
     """
     failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
     observations = dict(_reproduced_failures(findings, cases))
@@ -801,7 +875,22 @@ def diagnose(
     manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in left}
     described = {id: properties(id) for id in (*left, *passed)} if left else {}
     groups = tuple(_group_by_failure_mode(family, manners, {id: described[id] for id in passed if left}, described))
-    return Diagnosis(subject, family, len(failing), explanations, groups)
+    observed = dict(_reproduced_failures(further or {}, cases))
+    reasons = _explaining_combinations(
+        Evidence((), {id: cases[id] for id in observed}, observed, ()), tuple(one.mutant for one in explanations)
+    )
+    explanations = tuple(_with_reasons(one, reasons) for one in explanations)
+    return Diagnosis(subject, family, len(failing) + len(reasons), explanations, groups)
+
+
+def _with_reasons(explanation: Explanation, reasons: Mapping[str, MutantCombination]) -> Explanation:
+    """Return an explanation with the further cases of which its mutant is a reason, by case id."""
+    own = _build_explanation((explanation.mutant,), reasons)
+    return replace(
+        explanation,
+        cases=explanation.cases | own.cases,
+        jointly_explained=explanation.jointly_explained | own.jointly_explained,
+    )
 
 
 def _is_checked(explanation: Explanation, topics: Callable[[str], CaseTopics]) -> bool:

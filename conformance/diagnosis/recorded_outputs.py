@@ -126,6 +126,26 @@ def explained_runs(mutant: Observation, subject: Observation, case: CaseInMemory
     )
 
 
+def wrong_outputs(observation: Observation, case: CaseInMemory) -> frozenset[int]:
+    """Return the numbers of the outputs that are wrong for a data set; all of them if their number is wrong."""
+    found: set[int] = set()
+    for data_set, came in zip(case.held, observation.outputs, strict=False):
+        if len(came) != len(data_set.outputs):
+            return frozenset(range(len(data_set.outputs)))
+        pairs = enumerate(zip(data_set.outputs, came, strict=True))
+        found |= {number for number, (expected, actual) in pairs if not is_acceptable(expected, actual)}
+    return frozenset(found)
+
+
+def equivalent_outputs(one: Observation, other: Observation, case: CaseInMemory) -> frozenset[int]:
+    """Return the numbers of the outputs in which two observations differ by rounding at most, for all data sets."""
+    found = set(range(len(case.held[0].outputs)))
+    for data_set, *came in zip(case.held, one.outputs, other.outputs, strict=False):
+        threes = zip(data_set.outputs, *came, strict=False)
+        found &= {number for number, three in enumerate(threes) if _is_output_equivalent(*three)}
+    return frozenset(found)
+
+
 def _is_alike(observation: Observation, number: int, data_set: DataSet, outputs: Sequence[Any]) -> bool:
     """Return whether the outputs of one data set differ from those of an observation by rounding at most."""
     recorded = observation.outputs
@@ -208,7 +228,7 @@ def record_outputs(subject: Subject, corpus: Corpus, entry: CorpusCase) -> Recor
     if entry.is_invalid or entry.level is Level.SILENT:
         return None
     case = load_case_in_memory(corpus, entry)
-    if evidence_family(case.model) is None:
+    if family_of_operators(op_types(case.model)) is None:
         return None
     observation = observe(subject.target, case)
     return None if observation is None else observation_to_record(observation)

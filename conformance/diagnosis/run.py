@@ -18,7 +18,7 @@ from conformance.diagnosis.recorded_outputs import evidence_family
 from conformance.errors import ConformanceError, JobError
 from conformance.jobs.job import require_number
 from conformance.jobs.process_pool import ProcessWorkers
-from conformance.mutants import FAMILIES
+from conformance.mutants import FAMILIES, model_family
 from conformance.results.records import Diagnosed, UndiagnosedRecord
 from conformance.subjects.failures import format_exception
 from conformance.verdicts import Level, Verdict
@@ -37,11 +37,13 @@ class DiagnosisTask:
 
     Attributes:
         findings: the results of the passed and failed cases of the family, by case id.
+        further: the results of the failed cases whose models have further operators, by case id.
     """
 
     subject: str
     family: str
     findings: Mapping[str, CollectedResult]
+    further: Mapping[str, CollectedResult]
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class DiagnosisJob:
         """See `conformance.jobs.job.Job`."""
         return {
             "corpus": self.corpus.digest,
-            "questions": [[one.subject, one.family, sorted(one.findings)] for one in self.questions],
+            "questions": [
+                [one.subject, one.family, sorted(one.findings), sorted(one.further)] for one in self.questions
+            ],
         }
 
     @property
@@ -91,8 +95,9 @@ class DiagnosisJob:
             document = read_case_json(self.corpus, self.corpus.cases[id])
             return CaseTopics(tuple(document.clauses), tuple(document.tags))
 
-        cases = {id: load_case_in_memory(self.corpus, self.corpus.cases[id]) for id in question.findings}
-        found = diagnose(question.subject, question.family, question.findings, cases, topics)
+        ids = (*question.findings, *question.further)
+        cases = {id: load_case_in_memory(self.corpus, self.corpus.cases[id]) for id in ids}
+        found = diagnose(question.subject, question.family, question.findings, cases, topics, question.further)
         return Diagnosed(found.diagnosis_records, found.unexplained_records)
 
 
@@ -143,12 +148,15 @@ def _discard_message(_: str) -> None:
 
 def _tasks(by_subject: Mapping[str, Mapping[str, CollectedResult]], corpus: Corpus) -> Iterator[DiagnosisTask]:
     """Yield a task for each family and each subject that fails a case of the family."""
-    families = _evidence_families(by_subject, corpus)
+    families = _families(by_subject, corpus)
     for family in FAMILIES:
         for subject, findings in by_subject.items():
-            own = {id: one for id, one in findings.items() if _is_passed_or_failed(one) and families.get(id) == family}
+            judged = {id: one for id, one in findings.items() if _is_passed_or_failed(one)}
+            own = {id: one for id, one in judged.items() if families.get(id) == (family, True)}
+            further = {id: one for id, one in judged.items() if families.get(id) == (family, False)}
+            failed = {id: one for id, one in further.items() if one.recorded_outputs and one.verdict.is_defect}
             if any(one.verdict.is_defect for one in own.values()):
-                yield DiagnosisTask(subject, family, own)
+                yield DiagnosisTask(subject, family, own, failed)
 
 
 def _is_passed_or_failed(finding: CollectedResult) -> bool:
@@ -156,17 +164,21 @@ def _is_passed_or_failed(finding: CollectedResult) -> bool:
     return finding.verdict is Verdict.PASS or finding.verdict.is_defect
 
 
-def _evidence_families(
+def _families(
     by_subject: Mapping[str, Mapping[str, CollectedResult]], corpus: Corpus
-) -> dict[str, str | None]:
-    """Return, by case id, the operator family of each case that a subject with a failure passed or failed."""
+) -> dict[str, tuple[str | None, bool]]:
+    """Return, by case id, the operator family of each case that a subject with a failure passed or failed.
+
+    The second value states whether a failure of the case is attributed to the family, see `evidence_family`.
+    """
     relevant: dict[str, set[str]] = defaultdict(set)
     for subject, findings in by_subject.items():
         relevant[subject] = {id for id, finding in findings.items() if _is_passed_or_failed(finding)}
     failing = {id for findings in by_subject.values() for id, one in findings.items() if one.verdict.is_defect}
     concerned = {id for ids in relevant.values() if failing & ids for id in ids}
     judged = (corpus.cases[id] for id in concerned if id in corpus.cases)
-    return {case.id: evidence_family(load_case(corpus, case).model) for case in judged if _is_evidence(case)}
+    models = {case.id: load_case(corpus, case).model for case in judged if _is_evidence(case)}
+    return {id: (model_family(model), evidence_family(model) is not None) for id, model in models.items()}
 
 
 def _is_evidence(case: CorpusCase) -> bool:

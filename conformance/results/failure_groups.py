@@ -14,6 +14,7 @@ from enum import Enum, auto
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from conformance.clauses import clauses as specification_clauses
 from conformance.corpus.case import CaseKind
 from conformance.serialization.text import shorten_middle
 from conformance.verdicts import Verdict
@@ -450,7 +451,11 @@ class FailureGrouper:
                 rest[key][clauses].join(remaining)
         groups = [
             *(self._diagnosed_group(key, cases, known[number]) for (number, key), cases in diagnosed.items()),
-            *(self._group(key, cases, clause) for key, by in rest.items() for clause, cases in _merge_by_clause(by)),
+            *(
+                self._group(key, cases, clause)
+                for key, by in rest.items()
+                for clause, cases in _merge_under_output(key.cause, list(_merge_by_clause(by)))
+            ),
         ]
         subjects = list(dict.fromkeys(key.subject for key, _ in self._groups))
         return sorted(
@@ -569,6 +574,32 @@ def _merge_by_clause(groups: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[t
         yield chosen, joined
 
 
+MAX_CLAUSES_OF_CAUSE = 3
+"""Number of clauses of one operator under which the wrong values of an output count as several causes."""
+
+
+def _merge_under_output(
+    cause: Cause, groups: Sequence[tuple[str | None, _CaseGroup]]
+) -> Iterator[tuple[str | None, _CaseGroup]]:
+    """Merge the groups of an operator if its output is wrong under more clauses than `MAX_CLAUSES_OF_CAUSE`.
+
+    The formula of the output is then the probable cause, so the clause of the merged group is that of the output. The
+    groups stay apart if the specification has no such clause.
+    """
+    by_operator: dict[str, list[tuple[str | None, _CaseGroup]]] = defaultdict(list)
+    for clause, group in groups:
+        by_operator[(clause or "").partition(".")[0]].append((clause, group))
+    for operator, own in by_operator.items():
+        formula = f"{operator}.{cause.details[0].lower()}" if cause.kind is CauseKind.WRONG_VALUES else ""
+        if len(own) <= MAX_CLAUSES_OF_CAUSE or formula not in specification_clauses():
+            yield from own
+            continue
+        joined = _CaseGroup()
+        for _, group in own:
+            joined.join(group)
+        yield formula, joined
+
+
 # ---- Diagnoses in sentences
 
 MAX_NAMED_CASES = 3
@@ -579,10 +610,11 @@ def mutant_sentence(record: DiagnosisRecord) -> str:
     """Return the operator and the mutant of a diagnosis, and what limits the diagnosis, without numbers of cases."""
     others = ", ".join(record.indistinguishable)
     jointly = len(record.jointly_explained)
+    partner = f": {', and '.join(record.partners)}" if record.partners else ""
     return (
         f"{record.operator}: {_mutant_text(record)}"
         f"{f' (no case distinguishes it from {others})' if others else ''}"
-        f"{f'; explains {count_cases(jointly)} only together with another mistake' if jointly else ''}"
+        f"{f'; {count_cases(jointly)} only together with another mistake{partner}' if jointly else ''}"
     )
 
 
@@ -672,7 +704,8 @@ def not_examined_sentence(subject: str, cases: Sequence[str], failing: int) -> s
     """Return how many failing cases of a subject diagnosis did not examine, and the reason."""
     return (
         f"{subject}: diagnosis examined {failing - len(cases)} of the {failing} failing cases of all levels."
-        " It does not examine silent cases, invalid models, and models with further operators that could be wrong."
+        " It does not examine silent cases and invalid models. Of models with further operators that could be wrong, it"
+        " examines those with the outputs of a named mistake."
     )
 
 

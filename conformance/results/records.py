@@ -62,6 +62,7 @@ class DiagnosisRecord(StoredRecord):
     `explained` is the number of cases that the mutant explains, of `failing` failing cases of the operator. No case
     distinguishes the mutant from the mutants in `indistinguishable`. `cases` has the ids of the explained cases.
     `jointly_explained` has the ids of cases that the mutant explains only together with other diagnosed mutants.
+    `partners` has the texts of these mutants.
     `condition` is there if the subject has the mistake only in models with a property, such as "have T ≤ 0".
     """
 
@@ -74,6 +75,7 @@ class DiagnosisRecord(StoredRecord):
     indistinguishable: list[str]
     cases: list[str]
     jointly_explained: list[str]
+    partners: list[NonEmpty] = []
     condition: NonEmpty = ""
 
 

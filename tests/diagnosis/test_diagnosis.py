@@ -92,6 +92,14 @@ def test_case_with_two_active_mutants_counts_for_both(bench):
     assert one.cases | other.cases == {id for record in found.diagnosis_records for id in record.cases}
 
 
+def test_pair_of_which_no_case_shows_one_alone_is_named(bench):
+    found = bench.diagnosis(compose((MUTANTS["adam.v_sum"], MUTANTS["adam.h_linear"])), "Adam")
+    assert {one.mutant.id for one in found.explanations} == {"adam.v_sum", "adam.h_linear"}
+    assert [record.partners for record in found.diagnosis_records] == [
+        [MUTANTS[one].description for one in ids] for ids in (["adam.h_linear"], ["adam.v_sum"])
+    ]
+
+
 @pytest.mark.whole
 def test_mutant_with_an_unknown_fault_explains_its_part(bench):
     def raising(kernel):

@@ -10,9 +10,12 @@ from runs_in_memory import make_result
 
 from conformance.diagnosis import run
 from conformance.diagnosis.collected_results import ResultCollector
+from conformance.diagnosis.recorded_outputs import record_outputs
 from conformance.diagnosis.run import diagnose_run
 from conformance.errors import JobError
+from conformance.mutants import catalogue
 from conformance.results.records import Diagnosed
+from conformance.subjects.loading import Subject
 from conformance.verdicts import Level
 
 NOTHING = Diagnosed([], [])
@@ -111,9 +114,22 @@ def test_diagnose_run_survives_an_error_before_the_first_diagnosis(monkeypatch, 
     def failing(*_):
         raise ValueError("external data")
 
-    monkeypatch.setattr(run, "_evidence_families", failing)
+    monkeypatch.setattr(run, "_families", failing)
     found = diagnose_run(died(), whole_corpus)
     assert [(one.subject, one.code) for one in found.undiagnosed] == [
         ("a", "diagnosis.failed"),
         ("b", "diagnosis.failed"),
     ]
+
+
+def test_named_mutant_explains_failure_on_a_model_with_further_operators(whole_corpus):
+    wrong = Subject("acme", "1", next(one for one in catalogue()["Adam"] if one.id == "adam.gradient_ascent").backend)
+    further, findings = "test_adam_constants_002_r_constant_float", ResultCollector()
+    for id, case in whole_corpus.cases.items():
+        if id == further or id.startswith("test_adam_pairwise_00"):
+            outputs = record_outputs(wrong, whole_corpus, case)
+            told = {"verdict": "fail", "phase": "compare", "recorded_outputs": outputs}
+            findings.add(make_result(subject="acme", case=id, **told), case.level)
+    (record,) = diagnose_run(findings, whole_corpus).diagnoses
+    assert further in record.cases
+    assert record.explained == record.failing == len(record.cases)

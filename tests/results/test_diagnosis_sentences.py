@@ -58,6 +58,10 @@ def test_mutant_sentence_has_limits_and_no_count_of_cases():
     assert numbers(mutant_sentence(replace(FOUND, jointly_explained=["a", "b"]))) == [2]
 
 
+def test_mutant_sentence_names_the_partner():
+    assert "forgets y" in mutant_sentence(replace(FOUND, jointly_explained=["d"], partners=["forgets y"]))
+
+
 def test_mutant_sentence_has_the_condition():
     assert mutant_sentence(replace(FOUND, condition="have T = 0")) == "Adam: forgets x (only in models that have T = 0)"
 

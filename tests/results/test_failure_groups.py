@@ -91,6 +91,14 @@ class TestGroups:
             ("adam.z", ("test_c",)),
         ]
 
+    @pytest.mark.parametrize(("names", "expected"), [("rst", ["adam.r", "adam.s", "adam.t"]), ("rstx", ["adam.v_new"])])
+    def test_output_that_is_wrong_under_many_clauses_is_one_cause(self, names, expected):
+        wrong = [output("X_new"), output("V_new", "is wrong")]
+        cases = [case(f"test_{name}", clauses=(f"adam.{name}",)) for name in names]
+        groups = found(*(failure(each.case, outputs=wrong) for each in cases), cases=cases)
+        assert [group.clause for group in groups] == expected
+        assert sum(len(group.cases) for group in groups) == len(names)
+
     def test_number_of_wrong_elements_does_not_divide_a_group(self):
         bad = [output("X1_new", f"has {n} wrong of 9 elements", first_bad=BAD, wrong=n) for n in (1, 2)]
         (group,) = found(failure("test_a", outputs=[bad[0]]), failure("test_b", outputs=[bad[1]]))
