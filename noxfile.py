@@ -324,7 +324,7 @@ def sweep(session: nox.Session) -> None:
 def audit_truth(session: nox.Session) -> None:
     """Test `audit` and `blame` with planted faults, correct variants and random chains; `-- --seeds 0..200`."""
     pins = (pin for name in ("onnx-reference", "openvino", "tract") for pin in RUNTIMES[name].requirements)
-    session.install("-e", ".[onnxruntime]", *pins, "ml_dtypes")
+    session.install("-e", ".[onnxruntime]", *pins, "ml_dtypes", "mpmath")
     for what in ("nodes", "planted", "chains", "blame"):
         session.run("python", "-m", "truth.run", what, *session.posargs)
     session.run("python", "-m", "truth.settle", "dist/truth/results.jsonl")

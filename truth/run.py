@@ -309,7 +309,8 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     path, started = arguments.output / "results.jsonl", arguments.output / f"started-{arguments.what}"
-    done = {json.loads(line)["job"] for line in path.open()} if path.exists() and not arguments.again else set()
+    lines = path.read_text().splitlines() if path.exists() and not arguments.again else []
+    done = {json.loads(line)["job"] for line in lines}
     with path.open("a") as file:
         if started.exists() and (name := started.read_text()) not in done:
             done.add(name)

@@ -464,7 +464,7 @@ def _elements(tensor: Tensor) -> Array:
 
 def _number(element: Any) -> float:
     try:
-        return float(element)
+        return int(element) if np.asarray(element).dtype.kind in "iu" else float(element)
     except (TypeError, ValueError):
         return math.nan
 

@@ -92,18 +92,19 @@ def _text(tensor: Tensor, place: tuple[Any, ...]) -> str:
     if part.ndim:
         return _row(part)
     error = float(np.asarray(errors[place] if errors.ndim else errors))
-    return f"{_number(part)} ± {error:.2g}" if error else _number(part)
+    return f"{number_text(part)} ± {error:.2g}" if error else number_text(part)
 
 
 def _row(row: Array) -> str:
-    flat = [_number(each) for each in row[: MAX_ROW - 1]]
+    flat = [number_text(each) for each in row[: MAX_ROW - 1]]
     if row.size <= MAX_ROW:
-        return f"[{', '.join(map(_number, row))}]"
-    return f"[{', '.join(flat)}, …, {_number(row[-1])}] ({row.size} elements)"
+        return f"[{', '.join(map(number_text, row))}]"
+    return f"[{', '.join(flat)}, …, {number_text(row[-1])}] ({row.size} elements)"
 
 
-def _number(element: Any) -> str:
+def number_text(element: Any) -> str:
+    """Return the digits of an element: nine of a number with a fraction, and all of an integer."""
     try:
-        return f"{float(element):.9g}"
+        return str(int(element)) if np.asarray(element).dtype.kind in "iu" else f"{float(element):.9g}"
     except (TypeError, ValueError):
         return repr(element)[:40]

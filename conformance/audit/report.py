@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
+from conformance.audit.operands import number_text
 from conformance.models.graphs import operator_text
 from conformance.reference.tolerances import FORMS, FUNCTIONS
 from conformance.verdicts import Level
@@ -292,7 +293,8 @@ def open_text(node: JudgedNode) -> str:
     element = node.open_element
     if element is None:
         return ""
-    return f"{_place(node)}: {_element_name(element)} is {element.value:.9g}; {node.unspecified} elements are open"
+    value = number_text(element.value)
+    return f"{_place(node)}: {_element_name(element)} is {value}; {node.unspecified} elements are open"
 
 
 def _place(node: JudgedNode) -> str:
@@ -306,7 +308,7 @@ def _element_name(element: JudgedElement) -> str:
 
 def _element_text(node: JudgedNode, element: JudgedElement, share: float, level: Level) -> str:
     """Return an element outside of its bound, with its bound, the operands and the source of the bound."""
-    text = f"{_element_name(element)} is {element.value:.9g}, expected {element.expected:.9g}"
+    text = f"{_element_name(element)} is {number_text(element.value)}, expected {number_text(element.expected)}"
     if element.bound:
         text += f" ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
     operands = f"; {', '.join(element.operands)}" if element.operands else ""

@@ -65,13 +65,13 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
             loose=nowhere,
             unspecified=nowhere,
         )
-    given, value, error = actual.astype(np.float64), np.asarray(expected.value), np.asarray(expected.error)
+    value, error = np.asarray(expected.value), np.asarray(expected.error)
+    given = actual if value.dtype == actual.dtype else actual.astype(np.float64)
     is_open = ~np.isfinite(error)
     with np.errstate(all="ignore"):
-        distance = np.abs(given - value)
-        shares = np.where(error > 0, distance / error, np.where(distance == 0, 0.0, np.inf))
+        distance = np.abs(given.astype(np.float64) - value.astype(np.float64))
         same = _are_equal(given, value, has_signed_zeros=False)
-        shares = np.where(same | is_open, 0.0, shares)
+        shares = np.where(same | is_open, 0.0, np.where(error > 0, distance / error, np.inf))
         shares = np.where(np.isnan(shares), np.inf, shares)
         if has_signed_zeros:
             is_other_zero = (given == 0) & (value == 0) & (np.signbit(given) != np.signbit(value))

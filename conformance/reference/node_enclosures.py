@@ -398,7 +398,8 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
                 rounded = np.where(np.abs(exact.astype(np.float64) - value) <= error, exact, rounded)
         else:
             low, high = np.ceil(value - error), np.floor(value + error)
-            rounded = np.where(is_open, 0, np.clip(np.rint(value), low, high)).astype(expected.dtype)
+            nearest = value if value.dtype == expected.dtype else np.clip(np.rint(value), low, high)
+            rounded = np.where(is_open, 0, nearest).astype(expected.dtype)
         if given is not None:
             rounded = np.where(is_open, given, rounded).astype(expected.dtype)
         wide = rounded.astype(np.float64)

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from batches import for_each
 
+from conformance.graphs.distances import find_distances
 from conformance.reference.enclosures import enclose_node, has_signed_zeros
+from conformance.reference.node_enclosures import answer_of
 from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.reference.tolerances import FORMS, FUNCTIONS
@@ -219,6 +221,17 @@ def test_integer_overflow_is_unspecified(op_type: str, arrays: list[Any], mask: 
     (tensor,) = enclose(op_type, *arrays)
     assert unspecified(tensor) == mask
     assert np.ravel(tensor.error)[~np.array(mask)].tolist() == [0]
+
+
+@pytest.mark.parametrize(("op_type", "second"), [("Add", [2**62, 2]), ("Div", [0, 1])])
+def test_integers_beside_an_unspecified_one_keep_all_bits(op_type: str, second: list[int]) -> None:
+    (tensor,) = enclose(op_type, np.array([2**62, 2**53 + 1]), np.array(second))
+    assert unspecified(tensor) == [True, False]
+    right = 2**53 + (3 if op_type == "Add" else 1)
+    assert passes(np.array([0, right]), tensor)
+    assert not passes(np.array([0, right - 1]), tensor)
+    assert find_distances(np.array([0, right - 1]), tensor).shares.tolist() == [0, np.inf]
+    assert answer_of(tensor).expected.tolist()[1] == right
 
 
 def test_quotient_of_integers_is_rounded_toward_zero_and_its_overflow_is_unspecified() -> None:

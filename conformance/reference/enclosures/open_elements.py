@@ -187,7 +187,7 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
     between = (exact % 1 != 0) | (np.abs(exact) > 2.0**53) if result.dtype != dtype else np.zeros(exact.shape, bool)
     if not overflows.any() and result.dtype == dtype:
         return results
-    value = exact if is_mean else result.astype(np.float64)
+    value = exact if is_mean else result
     error = np.where(overflows, np.inf, np.where(between, 1.0, 0.0) + np.abs(value) * is_mean * 2.0**-52)
     return [Enclosure(value, error, dtype, unspecified=overflows | between)]
 

@@ -136,7 +136,7 @@ class Enclosure:
     """A tensor of floating-point numbers with error bounds.
 
     Attributes:
-        value: the values, computed in double.
+        value: the values, computed in double. Integers that are exact, or open, may have their own type.
         error: a bound on the distance of every admissible evaluation from the value (double, the shape of `value`).
         dtype: the tensor's type in the model.
         terms: the terms, if a node computes the tensor as sums of products. The operators of this class drop them; the
@@ -158,9 +158,10 @@ class Enclosure:
 
     @classmethod
     def exact(cls, array: Array) -> Enclosure:
-        """Return the enclosure of a tensor whose elements are known."""
-        value = np.asarray(array).astype(np.float64)
-        return cls(value, np.zeros_like(value), np.asarray(array).dtype)
+        """Return the enclosure of a tensor whose elements are known. Integers keep their type and all their bits."""
+        given = np.asarray(array)
+        value = given if given.dtype.kind in "iu" else given.astype(np.float64)
+        return cls(value, np.zeros(value.shape), given.dtype)
 
     @classmethod
     def rounding_of(cls, array: Array) -> Enclosure:

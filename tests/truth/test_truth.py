@@ -1,0 +1,109 @@
+"""The independent test of `audit`: planted faults are found, correct variants are not, and exact values are right."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from truth import run
+from truth.evaluate import FLOATS, RECURRENT, evaluate
+from truth.exact import FORMULAS, NoFormula, evaluate_exactly
+from truth.faults import FAULTS
+from truth.report import outcome
+from truth.settle import describe, describe_shape, widened, widened_feeds
+from truth.variants import VARIANTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def is_of_floats(name: str) -> bool:
+    """Return whether the node of a fault has formulas and a first output of floats that double can represent."""
+    node = FAULTS[name].node
+    if node is None or node.operator not in FORMULAS or node.operator in RECURRENT | {"Cast", "QuantizeLinear"}:
+        return False
+    return node.model().graph.output[0].type.tensor_type.elem_type in FLOATS
+
+
+def test_audit_node_with_planted_fault_is_found() -> None:
+    assert outcome(run.audit_node("cast-half-truncates", "realistic")) == "found"
+
+
+def test_audit_node_with_fault_on_hard_data_is_found_by_probes() -> None:
+    assert outcome(run.audit_node("add-int64-as-double", "probes")) == "found"
+
+
+def test_audit_planted_model_names_the_faulty_node() -> None:
+    assert outcome(run.audit_planted(0, "realistic")) == "found"
+
+
+@pytest.mark.parametrize("variant", ["flipped", "fused"])
+def test_audit_chain_of_a_correct_variant_accuses_nothing(variant: str) -> None:
+    record = run.audit_chain(3, variant)
+    assert (record["status"], record["wrong"]) == (0, [])
+    assert record["judged"]["nodes"] > 0
+
+
+def test_main_continues_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "audit_chain", lambda seed, subject: {"status": 0, "seed": seed, "subject": subject})
+    for last in ("1", "3"):
+        arguments = ["run", "chains", "--seeds", f"0..{last}", "--subjects", "plain", "--output", str(tmp_path)]
+        monkeypatch.setattr("sys.argv", arguments)
+        run.main()
+    records = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [record["seed"] for record in records] == [0, 1, 2]
+
+
+def test_evaluate_exactly_agrees_with_a_computation_in_double() -> None:
+    compared = set()
+    for name in filter(is_of_floats, FAULTS):
+        node: Any = FAULTS[name].node
+        model, feeds = widened(node.model()), widened_feeds(node.feeds())
+        try:
+            exact = evaluate_exactly(model, feeds)[0]
+        except NoFormula:
+            continue
+        wide = evaluate(model, feeds, VARIANTS["plain"])[0]
+        compared.add(node.operator)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(wide.astype(float), exact.astype(float), rtol=1e-6, atol=1e-12, err_msg=name)
+    assert len(compared) > 30
+
+
+def case_of(tmp_path: Path, operator: str, array: Any) -> Path:
+    """Write a case of one node with one operand."""
+    number = helper.np_dtype_to_tensor_dtype(array.dtype)
+    values = [helper.make_tensor_value_info(name, number, array.shape) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node(operator, ["x"], ["y"])], "g", values[:1], values[1:])
+    (tmp_path / "test_data_set_0").mkdir()
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), tmp_path / "model.onnx")
+    (tmp_path / "test_data_set_0" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(array).SerializeToString())
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "truth"),
+    [(1.6487, 1.6487213, "runtime"), (1.6487213, 1.6487, "OURS"), (1.6487214, 1.6487213, "open")],
+)
+def test_describe_settles_an_accusation_by_the_exact_value(
+    tmp_path: Path, value: float, expected: float, truth: str
+) -> None:
+    case = case_of(tmp_path, "Exp", np.array([0.5], np.float32))
+    worst = {"output": "y", "index": [0], "value": value, "expected": expected, "bound": 1e-7}
+    node = {"operator": "Exp", "type": "float", "worst": worst, "reason": None}
+    assert f": {truth}, " in describe(node, case)
+
+
+@pytest.mark.parametrize(
+    ("reason", "truth"),
+    [("y is float [1, 1], but must be float [1]", "runtime"), ("y is float [1], but must be float [1, 1]", "OURS")],
+)
+def test_describe_shape_settles_an_accusation_by_the_exact_shape(tmp_path: Path, reason: str, truth: str) -> None:
+    feeds = {"x": np.array([0.5], np.float32)}
+    case = case_of(tmp_path, "Exp", feeds["x"])
+    assert describe_shape(onnx.load(case / "model.onnx"), feeds, reason).startswith(truth)
