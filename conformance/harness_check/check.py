@@ -6,8 +6,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.harness_check.backend_rules import BACKEND_RULES, CAPABILITY_RULES
 from conformance.harness_check.general_rules import BEGINNING_RULES, ENDING_RULES, START_RULE, WHOLE_SESSION_RULES
@@ -79,15 +77,14 @@ _MARKS = {RuleState.HOLDS: ("✓", "green"), RuleState.FAILS: ("✗", "bold red"
 def print_outcome(outcome: RuleOutcome) -> None:
     """Print a rule and its outcome."""
     mark, style = _MARKS[outcome.state]
-    console = _console()
-    print_styled(console, (mark, style), f" {outcome.text}")
+    print_styled((mark, style), f" {outcome.text}")
     if outcome.state is RuleState.SKIPPED:
-        print_styled(console, (f"    skipped: {outcome.why}", "dim"))
+        print_styled((f"    skipped: {outcome.why}", "dim"))
     elif outcome.state is RuleState.FAILS:
         details = {"problem": outcome.why, "sent": outcome.sent, "received": outcome.received, "hint": outcome.hint}
         for label, text in details.items():
             if text:
-                print_styled(console, f"    {label:8}  {text}")
+                print_styled(f"    {label:8}  {text}")
 
 
 def print_summary(counts: Mapping[RuleState, int]) -> None:
@@ -95,8 +92,4 @@ def print_summary(counts: Mapping[RuleState, int]) -> None:
     skipped = f", {counts[RuleState.SKIPPED]} skipped" if counts[RuleState.SKIPPED] else ""
     verb = "violates" if counts[RuleState.FAILS] else "implements"
     summary = f"{counts[RuleState.HOLDS]} rules hold, {counts[RuleState.FAILS]} fail{skipped}"
-    print_styled(_console(), f"The harness {verb} the protocol: {summary}.")
-
-
-def _console() -> Console:
-    return Console(highlight=False, emoji=False)
+    print_styled(f"The harness {verb} the protocol: {summary}.")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.isolation.protocol import SubjectInfo
     from conformance.jobs.job import ChunkResult
+    from conformance.results.records import RecordedOutputs
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
 
@@ -261,19 +262,22 @@ def _shorten(value: object) -> str:
 
 def execution_options(settings: Settings) -> ExecutionOptions:
     """Return the options with which each case of a run is executed."""
-    counter, record_failure = None, None
+    counter = None
     if settings.accuracy:
         from conformance.judging.accuracy import AccuracyCounter
 
         counter = AccuracyCounter()
-    if settings.diagnosis:
-        from conformance.diagnosis.recorded_outputs import record_outputs
-
-        record_failure = record_outputs
     profile = load_profile(settings.profile) if settings.profile is not None else None
+    record_failure = _record_failure if settings.diagnosis else None
     return ExecutionOptions(
         settings.repeat, profile, counter, is_recording=settings.record_outputs, record_failure=record_failure
     )
+
+
+def _record_failure(subject: Subject, corpus: Corpus, entry: CorpusCase) -> RecordedOutputs | None:
+    from conformance.diagnosis.recorded_outputs import record_outputs
+
+    return record_outputs(subject, corpus, entry)
 
 
 def subject_infos(subjects: Sequence[Subject]) -> dict[str, SubjectInfo]:

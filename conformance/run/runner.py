@@ -90,7 +90,7 @@ def run_corpus(request: RunRequest) -> RunOutcome:
     fault: SuiteFault | None = session.recorder.fault
     try:
         print_outcome(session, request.output)
-    except (BrokenPipeError, SystemExit):  # rich exits if the reader of a pipe has gone
+    except BrokenPipeError:
         _discard_output()
     except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
         if fault is None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from conformance.clauses import clauses
 from conformance.results import failure_groups
@@ -17,7 +14,7 @@ from conformance.results.failure_groups import EVIDENCE_CASES, count_cases, form
 from conformance.results.outcome_counts import OutcomeCounts
 from conformance.results.records import ClauseRecord
 from conformance.serialization.terminal import print_line, print_styled, print_table
-from conformance.serialization.text import escape_line, one_line
+from conformance.serialization.text import one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -71,22 +68,21 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
     if options.detail is Detail.NOTHING:
         return
-    console = Console(highlight=False, emoji=False, stderr=options.to_stderr)
     groups = session.recorder.failure_groups
     counts = _outcome_counts(session)
     outcome = ("FAILED", "bold red") if session.reasons else ("PASSED", "bold green")
-    print_styled(console, outcome, f": {counts.sentence}")
+    print_styled(outcome, f": {counts.sentence}", err=options.to_stderr)
     for reason in session.reasons:
-        print_styled(console, f"  {reason}")
+        print_styled(f"  {reason}", err=options.to_stderr)
     if options.detail is Detail.OUTCOME:
         return
-    print_table(console, _verdict_table(session))
+    print_table(_verdict_rows(session), 3, err=options.to_stderr)
     lines = [_selection_line(session), *_notes(session)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
     lines += [_next_command(groups, options)] if groups and options.keeps_corpus else []
     for line in lines:
-        print_styled(console, line)
+        print_styled(line, err=options.to_stderr)
 
 
 def _outcome_counts(session: RunSession) -> OutcomeCounts:
@@ -185,33 +181,20 @@ def _unexplained(session: RunSession, detail: Detail) -> Iterator[str]:
     yield from [""] if shown or left or undiagnosed else []
 
 
-def _verdict_table(session: RunSession) -> Table:
-    """Return a table with the number of each verdict by subject and level; known failures are counted by subject."""
+def _verdict_rows(session: RunSession) -> list[list[tuple[str, str]]]:
+    """Return the number of each verdict by subject and level as a table; known failures are counted by subject."""
     counts = session.recorder.criterion.verdicts
     used = [v for v in Verdict if any(counter[v] for levels in counts.values() for counter in levels.values())]
     known = session.recorder.criterion.known_failures
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("subject", "version", "level"):
-        table.add_column(name, no_wrap=True, overflow="fold")
-    for name in (*used, "judged", "cases", *(["known failures"] if known.total() else [])):
-        table.add_column(name, justify="right", min_width=len(name.partition(" ")[0]))
+    names = ("subject", "version", "level", *used, "judged", "cases", *["known failures"][: known.total()])
+    rows = [[(name, "bold") for name in names]]
     for subject in session.subjects:
-        rows = [(level, counts[subject.id][level]) for level in Level if counts[subject.id][level]]
-        for index, (level, counter) in enumerate(rows):
+        own = [(level, counts[subject.id][level]) for level in Level if counts[subject.id][level]]
+        for index, (level, counter) in enumerate(own):
             named = (subject.id, subject.version) if not index else ("", "")
             judged = counter.total() - counter[Verdict.UNSUPPORTED] - counter[Verdict.SKIPPED]
-            last = [str(known[subject.id])] if not index else []
-            cells = [_count(v, counter[v]) for v in used]
-            table.add_row(*_escaped(named), level, *cells, str(judged), str(counter.total()), *last[: known.total()])
-    return table
-
-
-def _escaped(texts: Sequence[str]) -> list[Any]:
-    from rich.text import Text
-
-    return [Text(escape_line(text)) for text in texts]
-
-
-def _count(verdict: Verdict, count: int) -> str:
-    style = _STYLES.get(verdict, "bold red") if count else "dim"
-    return f"[{style}]{count}[/]"
+            last = [str(known[subject.id])] if not index and known.total() else []
+            verdicts = [(str(counter[v]), _STYLES.get(v, "bold red") if counter[v] else "dim") for v in used]
+            plain = [str(judged), str(counter.total()), *last]
+            rows.append([*((text, "") for text in (*named, level)), *verdicts, *((text, "") for text in plain)])
+    return rows

@@ -6,7 +6,9 @@ command. `scripts/check_prints.py` finds output that does not pass through this 
 
 from __future__ import annotations
 
+import os
 import sys
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,11 +16,7 @@ import typer
 from conformance.serialization.text import escape_line
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-MAX_TABLE_WIDTH = 1000
-"""Largest width of a table outside of a terminal, in characters; a table is as wide as its content."""
+    from collections.abc import Sequence
 
 
 def print_line(text: str, *, err: bool = False) -> None:
@@ -39,19 +37,36 @@ def print_progress(text: str) -> None:
         sys.stderr.flush()
 
 
-def print_styled(console: Console, *parts: str | tuple[str, str]) -> None:
-    """Print a line of texts on a console; a pair is a text and its style."""
-    from rich.text import Text
+def print_styled(*parts: str | tuple[str, str], err: bool = False) -> None:
+    """Print a line of texts; a pair is a text and its style, such as "bold red", which only a terminal shows.
 
-    pairs = [(part, "") if isinstance(part, str) else part for part in parts]
-    console.print(Text.assemble(*((escape_line(text), style) for text, style in pairs)), soft_wrap=True)
-
-
-def print_table(console: Console, table: Table) -> None:
-    """Print a table; outside of a terminal with its full width, so that no id or version is cut.
-
-    The caller has escaped the texts of others in its cells.
+    A terminal shows no styles if the environment variable NO_COLOR is set.
     """
-    if not console.is_terminal:
-        console.width = MAX_TABLE_WIDTH
-    console.print(table)
+    pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+    line = "".join(_style_text(escape_line(text), style) for text, style in pairs)
+    typer.echo(line, err=err, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def print_table(rows: Sequence[Sequence[tuple[str, str]]], left: int, *, err: bool = False) -> None:
+    """Print rows of cells as aligned columns; a cell is a text and its style.
+
+    Args:
+        rows: the cells of each row; a shorter row ends with empty cells.
+        left: number of columns that are aligned to the left; the other columns are aligned to the right.
+        err: whether to print to standard error.
+    """
+    widths = [max(len(escape_line(text)) for text, _ in column) for column in zip_longest(*rows, fillvalue=("", ""))]
+    for row in rows:
+        parts: list[str | tuple[str, str]] = []
+        for number, ((text, style), width) in enumerate(zip(row, widths, strict=False)):
+            space = " " * (width - len(escape_line(text)))
+            is_last = number == len(row) - 1
+            parts += [(text, style), space * (not is_last)] if number < left else [space, (text, style)]
+            parts += ["  "] * (not is_last)
+        print_styled(*parts, err=err)
+
+
+def _style_text(text: str, style: str) -> str:
+    words = style.split()
+    color = next((word for word in words if word not in {"bold", "dim"}), None)
+    return typer.style(text, fg=color, bold="bold" in words or None, dim="dim" in words or None) if words else text
