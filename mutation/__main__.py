@@ -169,7 +169,7 @@ def _corpus_results(
 
 def _search_results(seconds: float, examples: int, seed: int, chosen: Catalogue | None) -> Iterator[_Result]:
     from conformance.mutants import catalogue
-    from conformance.run.progress import progress_counter
+    from conformance.serialization.terminal import progress_counter
     from mutation.pass_mutants import pass_mutants
     from mutation.search_score import measure_pass_search_score, measure_search_score
 
@@ -195,7 +195,7 @@ def _search_results(seconds: float, examples: int, seed: int, chosen: Catalogue 
 
 def _false_positive_results(examples: int, seed: int) -> Iterator[_Result]:
     from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-    from conformance.run.progress import progress_counter
+    from conformance.serialization.terminal import progress_counter
     from mutation.false_positives import find_false_positives
     from mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
     from mutation.variants import VARIANTS
@@ -210,7 +210,7 @@ def _false_positive_results(examples: int, seed: int) -> Iterator[_Result]:
 
 
 def _score_results(corpus: Any, sweep: int, chosen: Catalogue | None, *, verbose: bool) -> Iterator[_Result]:
-    from conformance.run.progress import progress_counter
+    from conformance.serialization.terminal import progress_counter
     from mutation.operators import measure_mutation_score, progress_steps
     from mutation.passes import measure_pass_mutation_score, pass_progress_steps
     from mutation.report import pass_score_document, pass_score_lines, score_document, score_lines
@@ -238,7 +238,7 @@ def _score_results(corpus: Any, sweep: int, chosen: Catalogue | None, *, verbose
 
 
 def _tightness_result(corpus: Any, pattern: str) -> _Result:
-    from conformance.run.progress import progress_counter
+    from conformance.serialization.terminal import progress_counter
     from mutation.tightness import Tightness, bounded_cases, measure_tightness, tightness_document, tightness_lines
 
     if not (cases := bounded_cases(corpus, pattern)):

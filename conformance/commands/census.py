@@ -103,7 +103,7 @@ def census(
     )
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
-    from conformance.run.progress import progress_counter
+    from conformance.serialization.terminal import progress_counter
 
     targets = [target for target in (results, html, markdown) if target is not None]
     check_distinct_targets([*targets, *([resume] if resume else [])])

@@ -129,8 +129,8 @@ def export(
     from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
     from conformance.generation.export import exported_files
-    from conformance.run.progress import progress_counter
     from conformance.run.selection import Selection
+    from conformance.serialization.terminal import progress_counter
 
     check_empty(directory)
     corpus = open_corpus(data or bundled_corpus_path())
@@ -184,7 +184,7 @@ def generate(
     from conformance.generation.generators import define_cases
     from conformance.generation.write_corpus import check_no_corpus, corpus_differences
     from conformance.generation.write_corpus import generate as write_corpus
-    from conformance.run.progress import progress_counter
+    from conformance.serialization.terminal import progress_counter
 
     directory = output or Path("onnx-cases" if onnx else "data")
     if onnx:
@@ -217,7 +217,7 @@ def generate(
 
 def _onnx_cases() -> OnnxCases:
     from conformance.generation.onnx_cases import define_onnx_cases, node_cases
-    from conformance.run.progress import progress_counter
+    from conformance.serialization.terminal import progress_counter
 
     given = node_cases()
     with progress_counter("cases of onnx", len(given)) as progress:

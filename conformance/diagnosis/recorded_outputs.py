@@ -8,6 +8,7 @@ observation for the results file, so that a run can be diagnosed later.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +16,12 @@ from msgspec.structs import asdict
 
 from conformance.corpus.loading import load_case_in_memory
 from conformance.isolation.tensors import decode_tensor, encode_tensor
+from conformance.judging.backend import CaseEnded, call_subject, overwritten_inputs
 from conformance.judging.compare import is_acceptable
 from conformance.models import arrays
 from conformance.mutants import family_of_operators, op_types
 from conformance.results.records import RecordedOutputs, RecordedTensor
-from conformance.subjects.failures import format_exception
-from conformance.subjects.harness import is_unsupported
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,27 +63,24 @@ def observe(backend: Any, case: CaseInMemory, like: Observation | None = None) -
     """
     outputs: list[tuple[Any, ...]] = []
     changed: list[tuple[int, ...]] = []
-    phase = "load"
     try:
-        prepared = backend.prepare(case.fresh_model(), "CPU")
-        phase = "run"
+        prepared = call_subject("load", lambda: backend.prepare(case.fresh_model(), "CPU"))
         for number, data_set in enumerate(case.data_sets()):
             before = [array.tobytes() for array in data_set.inputs]
-            came = prepared.run(list(data_set.inputs))
+            came = call_subject("run", partial(_run, prepared, data_set))
             outputs.append(tuple(array.copy() if isinstance(array, np.ndarray) else array for array in came))
-            pairs = zip(data_set.inputs, before, strict=True)
-            changed.append(tuple(i for i, (array, old) in enumerate(pairs) if array.tobytes() != old))
+            changed.append(tuple(overwritten_inputs(data_set.inputs, before)))
             if like is not None and not _is_alike(like, number, data_set, outputs[-1]):
                 return None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - as `judge` takes them
-        return (
-            None
-            if is_unsupported(error)
-            else Observation(tuple(outputs), tuple(changed), f"{phase}: {format_exception(error)}")
-        )
+    except CaseEnded as ended:
+        is_unsupported = ended.verdict is Verdict.UNSUPPORTED
+        error = f"{ended.phase}: {ended.message}"
+        return None if is_unsupported else Observation(tuple(outputs), tuple(changed), error)
     return Observation(tuple(outputs), tuple(changed))
+
+
+def _run(prepared: Any, data_set: DataSet) -> tuple[Any, ...]:
+    return tuple(prepared.run(list(data_set.inputs)))
 
 
 def are_equivalent(one: Observation, other: Observation, case: CaseInMemory) -> bool:

@@ -38,6 +38,7 @@ from conformance.processes.start import start_program
 from conformance.results.file import read_results
 from conformance.results.records import CorpusRecord, HistoryRecord
 from conformance.subjects.naming import SubjectKind
+from conformance.subjects.request import adapter_digest
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -454,9 +455,9 @@ class ReleaseRun:
         """
         task, known = self.task, self.known
         if environment is not None and environment.document is not None:
-            document = environment.document
+            document, named = environment.document, task.target.subject(task.release)
             history = HistoryRecord(
-                task.target.text, task.release, document.python, document.installed, adapter_hash(task.target)
+                task.target.text, task.release, document.python, document.installed, adapter_digest(named) or ""
             )
         else:
             history = history_of(self._earlier_header())
@@ -512,22 +513,6 @@ def run_configuration(target: Target) -> tuple[dict[str, str], list[str]]:
     runtimes: dict[str, Any] = tomllib.loads(text)["runtimes"]
     found = runtimes.get(target.name, {}) if target.kind is SubjectKind.BACKEND else {}
     return dict(found.get("env", {})), list(found.get("options", []))
-
-
-def adapter_hash(target: Target) -> str:
-    """Return a hash of the code that connects a subject to the suite."""
-    folder = resources.files("conformance.adapters")
-    if target.kind is SubjectKind.OPTIMIZER:
-        folder = folder.joinpath("optimizers")
-    module = target.name.removesuffix("-defaults").replace("-", "_")
-    content = b""
-    common = (
-        resources.files("conformance.adapters") / "server.py",
-        resources.files("conformance.subjects") / "harness.py",
-    )
-    for file in (folder.joinpath(f"{module}.py"), *common):
-        content += file.read_bytes() if file.is_file() else b""
-    return sha256(content).hexdigest()[:12]
 
 
 def _run_child(command: Sequence[str], variables: Mapping[str, str], descriptors: Sequence[int]) -> tuple[int, str]:

@@ -131,7 +131,7 @@ def _elsewhere_sentence(place: str, operators: dict[str, int], total: int) -> st
     return f"{count} of {total} {'node' if total == 1 else 'nodes'} ran on {place}: {', '.join(sorted(operators))}"
 
 
-class _CaseEnded(Exception):
+class CaseEnded(Exception):
     """Exception that ends a case before its last data set is compared; it has verdict, phase and message."""
 
     def __init__(self, verdict: Verdict, phase: Phase, message: str) -> None:
@@ -208,13 +208,13 @@ class _TimedModel:
 
     def load(self) -> None:
         with self.watch:
-            self._prepared = _call_subject("load", lambda: self.backend.prepare(self._case.model, "CPU"))
+            self._prepared = call_subject("load", lambda: self.backend.prepare(self._case.model, "CPU"))
         self.watch.seconds += _prefetched_seconds(self._prepared)
         self._place("load")
 
     def run(self, data_set: DataSet) -> Any:
         with self.watch:
-            outputs = _call_subject("run", lambda: self._prepared.run(list(data_set.inputs)))
+            outputs = call_subject("run", lambda: self._prepared.run(list(data_set.inputs)))
         self.watch.seconds += _prefetched_seconds(self._prepared)
         self._place("run")
         return outputs
@@ -240,15 +240,15 @@ class _TimedModel:
         return self._accuracy_counter.total(self._counts) if self._accuracy_counter is not None else {}
 
     def _place(self, phase: Phase) -> None:
-        """Store where the nodes run; raise _CaseEnded if a node does not run on the requested provider.
+        """Store where the nodes run; raise CaseEnded if a node does not run on the requested provider.
 
         A backend may report the placement after the first run only.
         """
-        self.placement = _call_subject(phase, lambda: reported_placement(self._prepared))
+        self.placement = call_subject(phase, lambda: reported_placement(self._prepared))
         if self.provider is None or (self.placement is None and phase == "load"):
             return
         if violation := placement_violation(self.provider, self.placement):
-            raise _CaseEnded(Verdict.UNSUPPORTED, phase, violation)
+            raise CaseEnded(Verdict.UNSUPPORTED, phase, violation)
 
 
 def _judge_outputs(
@@ -268,7 +268,7 @@ def _judge_outputs(
             evidence += _run_data_set(model, case, data_set, number, retained, then)
             if companion is not None:
                 companion.run()
-    except _CaseEnded as stop:
+    except CaseEnded as stop:
         once_answered()
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
     violations = [_violation_sentence(output) for output in evidence if output.violation is not None]
@@ -295,7 +295,7 @@ def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Outcome:
     try:
         model.load()
         outputs = model.run(next(iter(case.data_sets())))
-    except _CaseEnded as stop:
+    except CaseEnded as stop:
         rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
         if rejected and model.provider is not None and model.placement is None:
             message = f"rejected before a node was assigned to {model.provider}: {stop.message}"
@@ -328,21 +328,21 @@ def _run_data_set(
     """Run one data set and return the comparison of its outputs.
 
     Raises:
-        _CaseEnded: the run failed, did not return the expected number of outputs, or overwrote an input.
+        CaseEnded: the run failed, did not return the expected number of outputs, or overwrote an input.
     """
     before = [array.tobytes() for array in data_set.inputs]
     outputs = model.run(data_set)
     once_answered()
     if not isinstance(outputs, list | tuple):
-        raise _CaseEnded(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
+        raise CaseEnded(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
     if len(outputs) != len(data_set.outputs):
-        raise _CaseEnded(
+        raise CaseEnded(
             Verdict.FAIL, "compare", f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}"
         )
     if model.stop_at_first:
         for output, actual in zip(data_set.outputs, outputs, strict=True):
             if not is_acceptable(output, actual):
-                raise _CaseEnded(Verdict.FAIL, "compare", f"{output.name} is not acceptable")
+                raise CaseEnded(Verdict.FAIL, "compare", f"{output.name} is not acceptable")
     retained.add(number, outputs)
     model.count(number, data_set, outputs)
     model.record(data_set, outputs)
@@ -351,12 +351,12 @@ def _run_data_set(
         evidence = [
             compare_output(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)
         ]
-    if overwritten := _overwritten_inputs(data_set.inputs, before):
-        raise _CaseEnded(Verdict.FAIL, "compare", f"input {overwritten[0]} is not what it was before the run")
+    if overwritten := overwritten_inputs(data_set.inputs, before):
+        raise CaseEnded(Verdict.FAIL, "compare", f"input {overwritten[0]} is not what it was before the run")
     if not any(output.violation is not None for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
         if index is not None and model.stop_at_first:
-            raise _CaseEnded(Verdict.FAIL, "compare", f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
+            raise CaseEnded(Verdict.FAIL, "compare", f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
         if index is not None:
             evidence[index] = structs.replace(evidence[index], violation=NO_INTERPRETATION_VIOLATION)
     return evidence
@@ -380,7 +380,7 @@ def _do_nothing() -> None:
     """Do nothing."""
 
 
-def _call_subject(phase: Phase, ask: Any) -> Any:
+def call_subject(phase: Phase, ask: Any) -> Any:
     """Call the subject and return its answer.
 
     Args:
@@ -388,7 +388,7 @@ def _call_subject(phase: Phase, ask: Any) -> Any:
         ask: function that calls the subject.
 
     Raises:
-        _CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
+        CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
         StorageError: the suite cannot write its files for the subject.
     """
     try:
@@ -396,13 +396,13 @@ def _call_subject(phase: Phase, ask: Any) -> Any:
     except (KeyboardInterrupt, StorageError):
         raise
     except SubjectFailure as error:
-        raise _CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error
+        raise CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error
     except BaseException as error:  # also SystemExit, and panics of runtimes written in Rust
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
-        raise _CaseEnded(verdict, phase, format_exception(error)) from error
+        raise CaseEnded(verdict, phase, format_exception(error)) from error
 
 
-def _overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
+def overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
     """Return the indices of the inputs whose bytes changed."""
     return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
 

@@ -40,8 +40,8 @@ from conformance.results.records import (
 )
 from conformance.run.environment_versions import run_environment, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
-from conformance.subjects.identity import adapter_digest
 from conformance.subjects.naming import SubjectName
+from conformance.subjects.request import adapter_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

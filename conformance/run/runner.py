@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,9 @@ from conformance.run.last_failed import item_id, select_last_failed, update_last
 from conformance.run.resume import partial_path
 from conformance.run.session import RunSession
 from conformance.run.terminal import OutputOptions, print_outcome, write_notice
+from conformance.serialization.terminal import progress_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from conformance.isolation.start_subjects import StartingSubjects
     from conformance.results.records import Result
     from conformance.run.resume import InterruptedRun
@@ -190,7 +189,7 @@ class _Execution:
         if not is_local:
             session.stop_subjects()
         with ExitStack() as stack:
-            advance = stack.enter_context(_progress(len(session.pending_items)))
+            advance = stack.enter_context(progress_counter("running", len(session.pending_items)))
             for chunk in stack.enter_context(closing(run_job(job, workers))):  # type: ignore[type-var]
                 if request.dask is not None:
                     session.hosts.add(chunk.result.host)
@@ -212,18 +211,6 @@ class _Execution:
             return "the run was stopped early"
         count = f"{len(self._losses)} worker process{'es' * (len(self._losses) > 1)} died"
         return f"{count} (the last {self._losses[-1]})"
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar if standard error is a terminal; see `progress_counter`."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from conformance.run.progress import progress_counter
-
-    with progress_counter("running", total) as advance:
-        yield advance
 
 
 def _discard_output() -> None:

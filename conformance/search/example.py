@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from msgspec.structs import asdict
 from onnx import helper
 
@@ -20,17 +21,15 @@ from conformance.factors.names import PLAIN_NAMES, rename_values_of
 from conformance.factors.training import tensor_names
 from conformance.factors.wrapping import BuiltModel, Context, build_in_context
 from conformance.models.arrays import type_name
+from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import add_distractor
 from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
-from conformance.search.interface import open_declared_sizes
 from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    import onnx
 
     from conformance.models.arrays import Array
 
@@ -264,7 +263,7 @@ def build_model(example: Example) -> BuiltModel:
     fragment = _argmax_fragment(example) if example.operator == ARGMAX else _optimizer_fragment(example)
     again = [{name: run[name] for name in fragment.operands} for run in example.runs[1:]]
     built = rename_values_of(build_in_context("drawn", fragment, example.context, again), example.names)
-    built = open_declared_sizes(built) if example.is_resized else built
+    built = _open_declared_sizes(built) if example.is_resized else built
     return add_distractor(built, example.distractor) if example.distractor else built
 
 
@@ -317,3 +316,21 @@ def _tensor_array(tensor: TensorDocument) -> Array:
 
     data = np.frombuffer(bytes.fromhex(tensor.data), dtype=dtype_of(type_number(tensor.dtype)))
     return data.reshape(tensor.shape).copy()
+
+
+def _open_declared_sizes(built: BuiltModel) -> BuiltModel:
+    """Return a model that declares a symbol for each size in which the inputs of two data sets differ.
+
+    The sizes of all outputs are not declared.
+    """
+    model = onnx.load_model_from_string(built.model)
+    declared = {value.name: value for value in model.graph.input}
+    for name, *arrays in zip(required_input_names(model.graph), *built.data_sets, strict=False):
+        dimensions = declared[name].type.tensor_type.shape.dim
+        for axis, sizes in enumerate(zip(*(array.shape for array in arrays), strict=True)):
+            if len({*sizes}) > 1:
+                dimensions[axis].dim_param = f"size_{axis}_of_{name}"
+    for value in model.graph.output:
+        for dimension in value.type.tensor_type.shape.dim:
+            dimension.Clear()
+    return BuiltModel(model.SerializeToString(deterministic=True), built.data_sets)

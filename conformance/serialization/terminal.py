@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import typer
 from conformance.serialization.text import escape_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 
 def print_line(text: str, *, err: bool = False) -> None:
@@ -35,6 +36,24 @@ def print_progress(text: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{escape_line(text)}")
         sys.stderr.flush()
+
+
+@contextmanager
+def progress_counter(label: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar for `total` steps, and yield a function to call with the name of each finished step.
+
+    Nothing is shown if standard error is not a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # the import takes time
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True, emoji=False), transient=True) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda _: progress.update(task, advance=1)
 
 
 def print_styled(*parts: str | tuple[str, str], err: bool = False) -> None:

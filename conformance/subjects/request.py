@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import sysconfig
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ _ADAPTERS = "conformance.adapters."
 _NOT_ADAPTERS = {"reference", "optimizers.identity"}
 """Subjects of the suite itself in the folder of the adapters: they import the suite."""
 
+ADAPTER_DIGEST_LENGTH = 12
+"""Hexadecimal digits of an adapter's digest."""
+
 
 def adapter_module(named: SubjectName) -> str:
     """Return the module of a subject's adapter in `conformance.adapters`; empty if no adapter of this suite runs it.
@@ -32,6 +36,20 @@ def adapter_module(named: SubjectName) -> str:
     point = None if named.is_command else registered_entry_points(named.kind.group).get(named.name)
     module = point.module.removeprefix(_ADAPTERS) if point is not None and point.module.startswith(_ADAPTERS) else ""
     return "" if module in _NOT_ADAPTERS else module
+
+
+def adapter_digest(named: SubjectName) -> str | None:
+    """Return a digest of the files that connect a subject to the suite; None if it has no adapter of this suite."""
+    module = adapter_module(named)
+    if not module:
+        return None
+    folder = _SUITE / "adapters"
+    package = ["optimizers/__init__.py"] if module.startswith("optimizers.") else []
+    digest = sha256()
+    for file in (f"{module.replace('.', '/')}.py", *package, "server.py"):
+        digest.update((folder / file).read_bytes())
+    digest.update(_HARNESS.read_bytes())
+    return digest.hexdigest()[:ADAPTER_DIGEST_LENGTH]
 
 
 def in_process_request(named: SubjectName, directory: Path) -> Request:

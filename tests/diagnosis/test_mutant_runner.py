@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from conformance.corpus.loading import load_case_in_memory
-from conformance.diagnosis.diagnosis import MutantRunner, can_compose
+from conformance.diagnosis.mutant_runner import MutantRunner, can_compose
 from conformance.diagnosis.recorded_outputs import are_equivalent, is_failure, observe
 from conformance.mutants import catalogue
 from conformance.mutants.mutant import compose

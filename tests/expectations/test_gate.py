@@ -10,7 +10,7 @@ import pytest
 from repository import ROOT
 from runs_in_memory import make_result, make_run, plain_result
 
-from conformance.diagnosis.diagnosis import can_compose
+from conformance.diagnosis.mutant_runner import can_compose
 from conformance.expectations.criterion import PassCriterion, case_facts
 from conformance.expectations.file import Expectations, parse_expectations, read_expectations
 from conformance.expectations.rules import CriterionSettings

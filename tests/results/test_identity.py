@@ -7,8 +7,8 @@ import pytest
 from conformance.results.environment import processor
 from conformance.results.identity import identity_changes, join_identities, subject_identity
 from conformance.subjects.harness import installed_packages
-from conformance.subjects.identity import adapter_digest
 from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.subjects.request import adapter_digest
 
 OLD = subject_identity("x86_64: avx2", "3.11.7", ["numpy==1.26.4", "onnx==1.14.1"], "0123456789ab")
 

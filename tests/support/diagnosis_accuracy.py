@@ -21,13 +21,9 @@ from conformance.adapters.reference import PreparedReferenceGraph
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import open_corpus
 from conformance.diagnosis.collected_results import CollectedResult
-from conformance.diagnosis.diagnosis import (
-    MIN_CONDITIONAL_SUPPORT,
-    CaseTopics,
-    Diagnosis,
-    can_compose,
-    diagnose,
-)
+from conformance.diagnosis.conditional_explanations import MIN_CONDITIONAL_SUPPORT
+from conformance.diagnosis.diagnosis import CaseTopics, Diagnosis, diagnose
+from conformance.diagnosis.mutant_runner import can_compose
 from conformance.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,

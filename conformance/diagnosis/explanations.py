@@ -1,0 +1,314 @@
+"""Select the mutants that together explain the most failures of a subject.
+
+One mutant that explains all failures is preferred, then a pair, then several mutants that explain a part. Each of them
+fails none of the cases that the subject passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, islice, permutations
+from typing import TYPE_CHECKING, TypeAlias
+
+from conformance.diagnosis.mutant_runner import FailureComparison, can_compose
+from conformance.diagnosis.recorded_outputs import equivalent_outputs, observe, wrong_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from conformance.diagnosis.failure_evidence import Evidence
+    from conformance.diagnosis.mutant_runner import MutantCombination
+    from conformance.mutants import Mutant
+
+
+SelectedMutants: TypeAlias = "tuple[MutantCombination, ...]"
+"""The selected mutants. Each item starts with a mutant, followed by those that no case distinguishes from it."""
+
+MAX_EXPLANATIONS = 5
+"""Maximum number of mutants reported for one subject and family."""
+
+MIN_SUPPORT_RATIO = 9
+"""Number of cases that a mutant must explain for each case that it fails differently from the subject."""
+
+MIN_SUPPORT = 3
+"""Number of cases that a mutant must explain if some cases stay unexplained. Fewer may be coincidence."""
+
+MAX_PAIR_SEEDS = 3
+"""Number of best-scoring mutants that are combined with every other one."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A mutant that explains failures of a subject.
+
+    Attributes:
+        indistinguishable: other mutants that explain the same cases; the cases do not distinguish them from the mutant.
+        cases: the ids of the cases that the mutant explains, alone or jointly with other selected mutants.
+        jointly_explained: the part of `cases` that the mutant explains only together with other mutants.
+        condition: the property of the cases in which the subject has the mistake, as a verb phrase in the plural; empty
+            if the subject has it in all cases.
+    """
+
+    mutant: Mutant
+    indistinguishable: tuple[Mutant, ...]
+    cases: frozenset[str]
+    jointly_explained: frozenset[str] = frozenset()
+    condition: str = ""
+
+
+def select_explanations(evidence: Evidence) -> list[Explanation]:
+    """Select the mutants that explain the failures of a subject; the result is empty if too few cases are explained.
+
+    A single mutant that explains all failures is preferred, then a pair of mutants that explains all failures, then
+    several mutants that explain a part of the failures, then a pair that explains cases which neither explains alone.
+    """
+    return (
+        _explain_with_one(evidence)
+        or _explain_with_pair(evidence)
+        or _explain_with_several(evidence)
+        or _explain_with_hidden_pair(evidence)
+    )
+
+
+def _explain_with_one(evidence: Evidence) -> list[Explanation]:
+    """Explain all failing cases by one mutant; return an empty list if that is not possible."""
+    complete = [(one,) for one in evidence.candidates if evidence.explains_all((one,), evidence.failing)]
+    whole = [alone for alone in complete if not evidence.is_refuted(alone)]
+    if not whole:
+        return []
+    (first,), *others = evidence.without_failures_below(whole)
+    return [Explanation(first, tuple(other for (other,) in others), evidence.failing)]
+
+
+def _explain_with_pair(evidence: Evidence) -> list[Explanation]:
+    """Explain all failing cases by two mutants of one implementation; return an empty list if that is not possible."""
+    whole = _complete_pairs(evidence, combinations(evidence.candidates, 2))
+    if not whole:
+        chief = sorted(evidence.candidates, key=lambda one: -len(evidence.explained_alone(one)))[:MAX_PAIR_SEEDS]
+        pairs = (
+            (one, other)
+            for one in chief
+            for other in evidence.possible_partners((one,), _unexplained_cases(evidence, (one,)))
+        )
+        whole = _complete_pairs(evidence, pairs)
+    if not whole:
+        return []
+    whole.sort(key=lambda pair: -len(evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])))
+    (one, other), *others = evidence.without_failures_below([*whole, *_alternative_pairs(evidence, whole[0], whole)])
+    return [_pair_explanation(evidence, *halves, others, evidence.failing) for halves in ((one, other), (other, one))]
+
+
+def _complete_pairs(evidence: Evidence, pairs: Iterable[MutantCombination]) -> list[MutantCombination]:
+    """Return the ordered pairs that explain all failing cases.
+
+    A pair is skipped if one mutant, alone, explains only cases that the other one explains too.
+    """
+    apart = (
+        pair
+        for pair in pairs
+        if all(evidence.explained_alone(a) - evidence.explained_alone(b) for a, b in permutations(pair))
+    )
+    return [order for pair in apart for order in permutations(pair) if _is_complete_pair(evidence, order)]
+
+
+def _is_complete_pair(evidence: Evidence, pair: MutantCombination) -> bool:
+    """Return whether a pair of mutants explains all failing cases and is not refuted.
+
+    Cases that neither mutant explains alone are tried first, because they often decide the question.
+    """
+    explained_alone = evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])
+    order = [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
+    return evidence.explains_all(pair, order) and not evidence.is_refuted(pair)
+
+
+def _alternative_pairs(
+    evidence: Evidence, pair: MutantCombination, known: Sequence[MutantCombination]
+) -> list[MutantCombination]:
+    """Return further pairs that explain all failing cases and share a mutant with `pair`.
+
+    The other mutant of these pairs may explain almost no case alone, so `_complete_pairs` does not try it.
+
+    Args:
+        known: the pairs that were found before, which are not returned.
+    """
+    explained_alone = evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])
+    telling = [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
+    others = ((kept, one) for kept in pair for one in evidence.catalogue if one not in pair)
+    orders = (order for two in others for order in permutations(two) if order not in known)
+    return [order for order in orders if evidence.explains_all(order, telling) and not evidence.is_refuted(order)]
+
+
+def _pair_explanation(
+    evidence: Evidence,
+    mutant: Mutant,
+    beside: Mutant,
+    others: Sequence[MutantCombination],
+    explained: frozenset[str],
+) -> Explanation:
+    """Return the part of a pair's explanation that belongs to `mutant`.
+
+    Args:
+        beside: the other mutant of the pair.
+        others: other pairs that explain the same cases. A mutant that can replace `mutant` in the pair is
+            indistinguishable from it.
+        explained: the ids of the cases that the pair explains.
+    """
+    indistinguishable = dict.fromkeys(
+        one for pair in others if beside in pair for one in pair if one not in (mutant, beside)
+    )
+    explained_alone, without = evidence.explained_alone(mutant), evidence.explained_alone(beside)
+    cases = explained - (without - explained_alone)
+    return Explanation(mutant, tuple(indistinguishable), cases, explained - without - explained_alone)
+
+
+def _explain_with_several(evidence: Evidence) -> list[Explanation]:
+    """Explain as many failing cases as possible by several mutants; some cases may stay unexplained."""
+    pool = [
+        one for one in evidence.candidates if _has_enough_support(evidence, one) and not evidence.is_refuted((one,))
+    ]
+    selection = _extend_selection(evidence, pool)
+    while (doubtful := _least_supported(evidence, selection)) is not None:
+        pool.remove(doubtful)
+        selection = _extend_selection(evidence, pool)
+    if selection:
+        chosen = _representatives(selection)
+        possible_partners = evidence.possible_partners(chosen, _unexplained_cases(evidence, chosen))
+        beside = [one for one in possible_partners if not evidence.is_refuted((one,))]
+        more = _extend_selection(evidence, beside, selection)
+        selection = selection if _least_supported(evidence, more) else more
+    reasons = explaining_combinations(evidence, _representatives(selection))
+    return [build_explanation(alternatives, reasons) for alternatives in selection]
+
+
+HIDDEN_PAIR_SAMPLE_SIZE = 4
+"""Number of failing cases that a pair must explain before it is tried on all cases."""
+
+MAX_HIDDEN_PAIRS = 6000
+"""Number of ordered pairs that are run on the first case of the sample."""
+
+
+def _explain_with_hidden_pair(evidence: Evidence) -> list[Explanation]:
+    """Explain failing cases by two mutants of one operator, of which no case shows one alone.
+
+    A pair must explain a sample of the cases that test few clauses. For each case that it fails in another way than
+    the subject, it must explain at least `MIN_SUPPORT_RATIO` cases.
+    """
+    first, *sample = [id for id in evidence.cases_to_try if evidence.observations[id].error is None] or [""]
+    if len(sample) < HIDDEN_PAIR_SAMPLE_SIZE - 1:
+        return []
+    orders = [
+        order
+        for pair in islice(_pairs_by_outputs(evidence, first), MAX_HIDDEN_PAIRS // 2)
+        for order in permutations(pair)
+        if can_compose(order) and evidence.runner.explains(order, first)
+    ]
+    for id in sample[: HIDDEN_PAIR_SAMPLE_SIZE - 1]:
+        orders = [order for order in orders if evidence.runner.explains(order, id)]
+    found = {order: evidence.explained_cases(order) for order in orders if not evidence.is_refuted(order)}
+    most = max(found.values(), key=len, default=frozenset())
+    differing = [
+        id
+        for order in list(found)[:1]
+        for id in evidence.failing - most
+        if evidence.runner.compare(order, id) is FailureComparison.FAILS_DIFFERENTLY
+    ]
+    if len(most) < max(MIN_SUPPORT, MIN_SUPPORT_RATIO * len(differing)):
+        return []
+    (one, other), *others = evidence.without_failures_below([order for order in found if found[order] == most])
+    return [_pair_explanation(evidence, *halves, others, most) for halves in ((one, other), (other, one))]
+
+
+def _pairs_by_outputs(evidence: Evidence, id: str) -> Iterator[MutantCombination]:
+    """Yield the pairs of mutants that can explain a case: an output that one mutant changes is that of the subject.
+
+    An output that both mutants change is not compared. Every wrong output of the subject must be changed.
+    """
+    case, subject = evidence.cases[id], evidence.observations[id]
+    observed = {one: observe(one.backend, case) for one in evidence.catalogue}
+    made = {one: observation for one, observation in observed.items() if observation is not None}
+    wrong = wrong_outputs(subject, case)
+    changed = {one: wrong_outputs(observation, case) for one, observation in made.items() if not observation.error}
+    changed = {one: outputs for one, outputs in changed.items() if outputs and outputs <= wrong}
+    alike = {one: equivalent_outputs(made[one], subject, case) for one in changed}
+    for one, other in combinations(changed, 2):
+        only_one, only_other = changed[one] - changed[other], changed[other] - changed[one]
+        is_covered = changed[one] | changed[other] == wrong
+        if one.operator == other.operator and is_covered and only_one <= alike[one] and only_other <= alike[other]:
+            yield one, other
+
+
+def _has_enough_support(evidence: Evidence, mutant: Mutant) -> bool:
+    """Return whether a mutant alone explains at least as many cases as it fails in another way than the subject."""
+    return len(evidence.explained_alone(mutant)) >= len(evidence.contradicting_cases(mutant, evidence.failing))
+
+
+def _extend_selection(evidence: Evidence, pool: Sequence[Mutant], selection: SelectedMutants = ()) -> SelectedMutants:
+    """Return the selection extended: each step adds the mutant of `pool` that explains most unexplained cases."""
+    while len(selection) < MAX_EXPLANATIONS:
+        left = _unexplained_cases(evidence, _representatives(selection))
+        gains = {
+            one: frozenset(explaining_combinations(evidence, (*_representatives(selection), one), left)) for one in pool
+        }
+        most = max(gains.values(), key=len, default=frozenset())
+        if not most:
+            break
+        alternatives = evidence.without_failures_below([(one,) for one, gain in gains.items() if gain == most])
+        selection = (*selection, tuple(one for (one,) in alternatives))
+        pool = [one for one in pool if one not in selection[-1]]
+    return selection
+
+
+def _representatives(selection: SelectedMutants) -> MutantCombination:
+    """Return the first mutant of each group of indistinguishable mutants."""
+    return tuple(alternatives[0] for alternatives in selection)
+
+
+def explaining_combinations(
+    evidence: Evidence, mutants: MutantCombination, among: Collection[str] | None = None
+) -> dict[str, MutantCombination]:
+    """Return, by case id, the smallest combination of the mutants that explains the case."""
+    found: dict[str, MutantCombination] = {}
+    for some in _combinations(mutants):
+        ids = [id for id in (evidence.failing if among is None else among) if id not in found]
+        explained_cases = evidence.explained_cases(some, ids)
+        if explained_cases and (len(some) == 1 or not evidence.is_refuted(some)):
+            found |= dict.fromkeys(explained_cases, some)
+    return found
+
+
+def _unexplained_cases(evidence: Evidence, mutants: MutantCombination) -> frozenset[str]:
+    """Return the failing cases that no combination of the mutants explains."""
+    return evidence.failing - explaining_combinations(evidence, mutants).keys()
+
+
+def _combinations(mutants: MutantCombination) -> Iterator[MutantCombination]:
+    """Yield each mutant alone, every ordered pair, and all mutants in their order."""
+    yield from permutations(mutants, 1)
+    yield from permutations(mutants, 2)
+    if len(mutants) > 2:
+        yield mutants
+
+
+def _least_supported(evidence: Evidence, selection: SelectedMutants) -> Mutant | None:
+    """Return the selected mutant with the least support if its support is too low, otherwise None.
+
+    The support is the number of cases that a mutant explains. `MIN_SUPPORT` and `MIN_SUPPORT_RATIO` define the least
+    sufficient number. If every failing case is explained, the result is None.
+    """
+    reasons = explaining_combinations(evidence, _representatives(selection))
+    left = evidence.failing - reasons.keys()
+    if not left:
+        return None
+    margins = {
+        one: sum(one in some for some in reasons.values())
+        - max(MIN_SUPPORT, MIN_SUPPORT_RATIO * len(evidence.contradicting_cases(one, left)))
+        for one in _representatives(selection)
+    }
+    worst = min(margins, key=margins.__getitem__, default=None)
+    return worst if worst is not None and margins[worst] < 0 else None
+
+
+def build_explanation(alternatives: MutantCombination, reasons: Mapping[str, MutantCombination]) -> Explanation:
+    own = {id: some for id, some in reasons.items() if alternatives[0] in some}
+    jointly_explained = frozenset(id for id, some in own.items() if len(some) > 1)
+    return Explanation(alternatives[0], alternatives[1:], frozenset(own), jointly_explained)

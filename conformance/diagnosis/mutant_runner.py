@@ -1,0 +1,135 @@
+"""Run mutants on cases, and compare their outputs with those of the subject."""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from conformance.diagnosis.recorded_outputs import are_equivalent, explained_runs, is_failure, observe, wrong_runs
+from conformance.mutants import op_types
+from conformance.mutants.mutant import IncompatibleMutantsError, compose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from conformance.corpus.loading import CaseInMemory
+    from conformance.diagnosis.recorded_outputs import Observation
+    from conformance.mutants import Mutant
+
+
+MutantCombination: TypeAlias = "tuple[Mutant, ...]"
+"""Mutants that one implementation has at the same time, in the order in which they are applied."""
+
+
+class FailureComparison(Enum):
+    """The result of running mutants on a case that the subject fails."""
+
+    REPRODUCES = "fails in the same way as the subject"
+    FAILS_DIFFERENTLY = "fails in another way"
+    PASSES = "does not fail"
+
+
+class MutantRunner:
+    """Runs combinations of mutants on cases and caches the results.
+
+    A combination is one implementation with several mutants at once.
+
+    Args:
+        cases: the cases by id.
+        observations: the outputs and errors of the subject on the cases that it fails, by id.
+    """
+
+    def __init__(self, cases: Mapping[str, CaseInMemory], observations: Mapping[str, Observation]) -> None:
+        self._cases = cases
+        self._operators = {id: op_types(case.model) for id, case in cases.items()}
+        self._observations = observations
+        self._compare = cache(self._compare_relevant)
+        self._reproduces = cache(self._reproduces_relevant)
+        self._fails = cache(self._fails_relevant)
+        self._explained_runs = cache(self._explained_runs_relevant)
+        self._wrong_runs = cache(lambda case: wrong_runs(self._observations[case], self._cases[case]))
+
+    def compare(self, mutants: MutantCombination, id: str) -> FailureComparison:
+        """Compare the outputs of a combination of mutants with those of the subject on a failing case."""
+        return self._compare(self._relevant_mutants(mutants, id), id)
+
+    def explains(self, mutants: MutantCombination, id: str) -> bool:
+        """Return whether a combination of mutants fails a case in the same way as the subject.
+
+        A run of several mutants stops at the first difference. A run of a single mutant is completed, because its
+        comparison is needed later.
+        """
+        relevant = self._relevant_mutants(mutants, id)
+        if len(relevant) < 2:
+            return self._compare(relevant, id) is FailureComparison.REPRODUCES
+        return self._reproduces(relevant, id)
+
+    def fails(self, mutants: MutantCombination, id: str) -> bool:
+        """Return whether a combination of mutants fails a case."""
+        return self._fails(self._relevant_mutants(mutants, id), id)
+
+    def explains_runs(self, mutants: Iterable[Mutant], id: str) -> bool:
+        """Return whether the subject has the outputs of one of the mutants in each wrong run of a failing case."""
+        wrong = self._wrong_runs(id)
+        explained = [self._explained_runs(self._relevant_mutants((mutant,), id), id) for mutant in mutants]
+        return bool(wrong) and wrong == frozenset().union(*explained)
+
+    def _explained_runs_relevant(self, mutants: MutantCombination, id: str) -> frozenset[int]:
+        observation = self._observe_mutants(mutants, id)
+        if observation is None:
+            return frozenset()
+        return explained_runs(observation, self._observations[id], self._cases[id])
+
+    def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
+        observation = self._observe_mutants(mutants, id)
+        return observation is not None and is_failure(observation, self._cases[id])
+
+    def _compare_relevant(self, mutants: MutantCombination, id: str) -> FailureComparison:
+        observation, case = self._observe_mutants(mutants, id), self._cases[id]
+        if observation is None or not is_failure(observation, case):
+            return FailureComparison.PASSES
+        return (
+            FailureComparison.REPRODUCES
+            if are_equivalent(observation, self._observations[id], case)
+            else FailureComparison.FAILS_DIFFERENTLY
+        )
+
+    def _reproduces_relevant(self, mutants: MutantCombination, id: str) -> bool:
+        case, expected = self._cases[id], self._observations[id]
+        observation = self._observe_mutants(mutants, id, expected)
+        return observation is not None and are_equivalent(observation, expected, case) and is_failure(observation, case)
+
+    def _observe_mutants(
+        self, mutants: MutantCombination, id: str, like: Observation | None = None
+    ) -> Observation | None:
+        if not mutants or not can_compose(mutants):
+            return None
+        return observe(compose(mutants), self._cases[id], like)
+
+    def _relevant_mutants(self, mutants: MutantCombination, id: str) -> MutantCombination:
+        """Return the mutants whose operator is in the model of a case; other mutants have no effect on the case."""
+        present = self._operators[id]
+        return _canonical_order(tuple(mutant for mutant in mutants if mutant.operator in present))
+
+
+@lru_cache(maxsize=2**16)
+def _canonical_order(mutants: MutantCombination) -> MutantCombination:
+    """Return the mutants in a canonical order, so that the cache has one entry for equivalent orders.
+
+    Two mutants are reordered if their order has no effect, as for most pairs of mutants of a training optimizer.
+    """
+    if len(mutants) != 2 or not can_compose(mutants):
+        return mutants
+    other = mutants[::-1]
+    is_same = mutants[0].id > mutants[1].id and compose(mutants) == compose(other)
+    return other if is_same else mutants
+
+
+def can_compose(mutants: MutantCombination) -> bool:
+    """Return whether one implementation can have all of these mutants."""
+    try:
+        compose(mutants)
+    except IncompatibleMutantsError:
+        return False
+    return True
