@@ -150,7 +150,8 @@ def generate(
     generator: Annotated[
         list[str] | None,
         typer.Option(
-            *("-g", "--generator"),
+            "-g",
+            "--generator",
             metavar="NAME",
             help="Run only this generator of the suite or of a third party.",
             autocompletion=generator_names,

@@ -163,7 +163,8 @@ Results: TypeAlias = Annotated[Path | None, run_option("results")]
 Workers: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        *("-n", "--workers"),
+        "-n",
+        "--workers",
         metavar="N|auto",
         parser=parse_workers,
         help="Use N processes of this machine, or one process per processor with `auto`.",

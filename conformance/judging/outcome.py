@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from conformance.results.levels import effective_level
 from conformance.results.records import Result
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
         HazardChange,
         OutputEvidence,
         Placement,
+        ResultRow,
         ReturnedValues,
         RewriteCheck,
         Within,
     )
-    from conformance.verdicts import Level, Phase, Verdict
+    from conformance.verdicts import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +82,18 @@ class Outcome:
             returned=self.returned,
         )
         return replace(result, level=effective_level(result, level))
+
+
+def effective_level(result: ResultRow, case: Level) -> Level:
+    """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
+
+    A graph optimizer may violate only checks of a weaker level than that of the case; no check has a stronger level.
+
+    Args:
+        result: a result; its own level is not read.
+        case: the level of its case.
+    """
+    if result.verdict != Verdict.FAIL or result.phase != "compare":
+        return case
+    violations = [check.level for check in result.checks if check.violation is not None]
+    return Level.strongest(violations) if violations else case

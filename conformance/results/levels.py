@@ -1,8 +1,4 @@
-"""The effective level of a verdict: the level at which a result counts.
-
-It is the level of the case, unless a graph optimizer violates only checks of a weaker level. The effective level is
-then the strongest level among the violated checks.
-"""
+"""Levels of results: the effective level beside that of the case, and the checks that are violated at a level."""
 
 from __future__ import annotations
 
@@ -13,21 +9,6 @@ from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from conformance.results.records import CaseRow, ResultRow
-
-
-def effective_level(result: ResultRow, case: Level) -> Level:
-    """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
-
-    The level of a check is never stronger than that of the case.
-
-    Args:
-        result: a result; its own level is not read.
-        case: the level of its case.
-    """
-    if result.verdict != Verdict.FAIL or result.phase != "compare":
-        return case
-    violations = [check.level for check in result.checks if check.violation is not None]
-    return Level.strongest(violations) if violations else case
 
 
 def level_if_different(result: ResultRow, case: Level) -> Level | None:
