@@ -18,20 +18,19 @@ import numpy as np
 from msgspec import structs
 
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
-from conformance.errors import StorageError
 from conformance.judging.compare import (
     NO_INTERPRETATION_VIOLATION,
     compare_output,
     is_acceptable,
     output_without_interpretation,
+    overwritten_inputs,
 )
-from conformance.judging.outcome import Outcome
+from conformance.judging.outcome import CaseEnded, Outcome, call_subject
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.judging.returned import OutputRecorder
 from conformance.results.records import RewriteCheck
 from conformance.serialization.json_schema import schema_check
-from conformance.subjects.failures import SubjectFailure, format_exception
-from conformance.subjects.harness import is_unsupported
+from conformance.subjects.failures import SubjectFailure
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -129,14 +128,6 @@ def _relevant_nodes(operators: dict[str, int], *, is_own: bool) -> dict[str, int
 def _elsewhere_sentence(place: str, operators: dict[str, int], total: int) -> str:
     count = sum(operators.values())
     return f"{count} of {total} {'node' if total == 1 else 'nodes'} ran on {place}: {', '.join(sorted(operators))}"
-
-
-class CaseEnded(Exception):
-    """Exception that ends a case before its last data set is compared; it has verdict, phase and message."""
-
-    def __init__(self, verdict: Verdict, phase: Phase, message: str) -> None:
-        super().__init__(verdict, phase, message)
-        self.verdict, self.phase, self.message = verdict, phase, message
 
 
 def judge_backend(
@@ -378,33 +369,6 @@ def _prefetched_seconds(prepared: Any) -> float:
 
 def _do_nothing() -> None:
     """Do nothing."""
-
-
-def call_subject(phase: Phase, ask: Any) -> Any:
-    """Call the subject and return its answer.
-
-    Args:
-        phase: `load` or `run`, for the outcome.
-        ask: function that calls the subject.
-
-    Raises:
-        CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
-        StorageError: the suite cannot write its files for the subject.
-    """
-    try:
-        return ask()
-    except (KeyboardInterrupt, StorageError):
-        raise
-    except SubjectFailure as error:
-        raise CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error
-    except BaseException as error:  # also SystemExit, and panics of runtimes written in Rust
-        verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
-        raise CaseEnded(verdict, phase, format_exception(error)) from error
-
-
-def overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
-    """Return the indices of the inputs whose bytes changed."""
-    return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
 
 
 def _more_outputs(count: int) -> str:

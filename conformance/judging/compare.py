@@ -236,3 +236,8 @@ def _interpreted_nodes(key: _CacheKey) -> list[InterpretedNode]:
     from conformance.reference.interpretations import interpreted_nodes  # late: few cases need the reference
 
     return interpreted_nodes(key.case.corpus.read(key.case.entry, "model.onnx"), key.inputs)
+
+
+def overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
+    """Return the indices of the inputs whose bytes changed."""
+    return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]

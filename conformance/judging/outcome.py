@@ -1,28 +1,31 @@
-"""The outcome of one case on one subject."""
+"""The outcome of one case on one subject, and calls of the subject, whose errors end the case."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from conformance.errors import StorageError
+from conformance.results.levels import effective_level
 from conformance.results.records import Result
-from conformance.verdicts import Level, Verdict
+from conformance.subjects.failures import SubjectFailure, format_exception
+from conformance.subjects.harness import is_unsupported
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from conformance.results.records import (
         HazardChange,
         OutputEvidence,
         Placement,
-        ResultRow,
         ReturnedValues,
         RewriteCheck,
         Within,
     )
-    from conformance.verdicts import Phase
+    from conformance.verdicts import Level, Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,31 @@ class Outcome:
         return replace(result, level=effective_level(result, level))
 
 
-def effective_level(result: ResultRow, case: Level) -> Level:
-    """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
+class CaseEnded(Exception):
+    """Exception that ends a case before its last data set is compared; it has verdict, phase and message."""
 
-    A graph optimizer may violate only checks of a weaker level than that of the case; no check has a stronger level.
+    def __init__(self, verdict: Verdict, phase: Phase, message: str) -> None:
+        super().__init__(verdict, phase, message)
+        self.verdict, self.phase, self.message = verdict, phase, message
+
+
+def call_subject(phase: Phase, ask: Callable[[], Any]) -> Any:
+    """Call the subject and return its answer.
 
     Args:
-        result: a result; its own level is not read.
-        case: the level of its case.
+        phase: `load` or `run`, for the outcome.
+        ask: function that calls the subject.
+
+    Raises:
+        CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
+        StorageError: the suite cannot write its files for the subject.
     """
-    if result.verdict != Verdict.FAIL or result.phase != "compare":
-        return case
-    violations = [check.level for check in result.checks if check.violation is not None]
-    return Level.strongest(violations) if violations else case
+    try:
+        return ask()
+    except (KeyboardInterrupt, StorageError):
+        raise
+    except SubjectFailure as error:
+        raise CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error
+    except BaseException as error:  # also SystemExit, and panics of runtimes written in Rust
+        verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
+        raise CaseEnded(verdict, phase, format_exception(error)) from error

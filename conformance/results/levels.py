@@ -11,6 +11,21 @@ if TYPE_CHECKING:
     from conformance.results.records import CaseRow, ResultRow
 
 
+def effective_level(result: ResultRow, case: Level) -> Level:
+    """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
+
+    A graph optimizer may violate only checks of a weaker level than that of the case; no check has a stronger level.
+
+    Args:
+        result: a result; its own level is not read.
+        case: the level of its case.
+    """
+    if result.verdict != Verdict.FAIL or result.phase != "compare":
+        return case
+    violations = [check.level for check in result.checks if check.violation is not None]
+    return Level.strongest(violations) if violations else case
+
+
 def level_if_different(result: ResultRow, case: Level) -> Level | None:
     """Return the effective level of a result if it differs from the level of its case, else None."""
     level = result.level

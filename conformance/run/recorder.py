@@ -21,11 +21,11 @@ from conformance.errors import OutputFault, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.expectations.rules import Standing
 from conformance.files.atomic_write import deferred_signals
-from conformance.judging.outcome import effective_level
 from conformance.results.environment import processor
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
 from conformance.results.identity import subject_identity
+from conformance.results.levels import effective_level
 from conformance.results.records import (
     ArchiveRecord,
     ClauseRecord,

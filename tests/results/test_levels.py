@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from runs_in_memory import make_result
 
-from conformance.judging.outcome import effective_level
-from conformance.results.levels import level_if_weaker
+from conformance.results.levels import effective_level, level_if_weaker
 from conformance.results.records import Result
 from conformance.verdicts import Level
 
