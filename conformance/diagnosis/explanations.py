@@ -1,7 +1,7 @@
 """Select the mutants that together explain the most failures of a subject.
 
-One mutant that explains all failures is preferred, then a pair, then several mutants that explain a part. Each of them
-fails none of the cases that the subject passes.
+One mutant that explains all failures is preferred, then a pair, then several mutants that explain a part, then a pair
+that no case shows alone. None of them fails a case that the subject passes.
 """
 
 from __future__ import annotations
@@ -309,6 +309,12 @@ def _least_supported(evidence: Evidence, selection: SelectedMutants) -> Mutant |
 
 
 def build_explanation(alternatives: MutantCombination, reasons: Mapping[str, MutantCombination]) -> Explanation:
+    """Return the explanation of a mutant.
+
+    Args:
+        alternatives: the mutant, followed by those that no case distinguishes from it.
+        reasons: the combination of mutants that explains each case, by case id.
+    """
     own = {id: some for id, some in reasons.items() if alternatives[0] in some}
     jointly_explained = frozenset(id for id, some in own.items() if len(some) > 1)
     return Explanation(alternatives[0], alternatives[1:], frozenset(own), jointly_explained)
