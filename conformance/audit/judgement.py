@@ -19,7 +19,7 @@ from conformance.models.arrays import type_name
 from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import tensor_elements
 from conformance.reference.enclosures import has_signed_zeros
-from conformance.reference.enclosures.linear import FLOAT
+from conformance.reference.formulas.linear import FLOAT
 from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import format_of

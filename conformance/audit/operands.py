@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.models.graphs import names_taken_by
 from conformance.models.types import MAIN_DOMAINS
-from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES
+from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.reference.numbers.enclosure import Enclosure
 
 if TYPE_CHECKING:

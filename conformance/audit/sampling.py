@@ -18,8 +18,8 @@ import onnx
 
 from conformance.models.arrays import type_name
 from conformance.models.types import MAIN_DOMAINS, softmax_default_axis
-from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES
-from conformance.reference.enclosures.linear import reduced_axes
+from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
+from conformance.reference.formulas.linear import reduced_axes
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.verdicts import Unsupported
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import onnx
 from onnx import helper
@@ -14,10 +14,12 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from conformance.models.arrays import Array
     from conformance.reference.numbers.enclosure import Tensor
+    from conformance.reference.numbers.formula_tensor import T
     from conformance.reference.numbers.number_system import NumberSystem, Value
 
-    NodeEnclosure: TypeAlias = Callable[["Node", Sequence[Tensor]], list[Tensor]]
+    NodeEnclosure: TypeAlias = Callable[["Node", Sequence[Tensor]], Sequence[Tensor]]
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class Node:
     attributes: Mapping[str, Any]
     opset: int
     domain: str = ""
+
+
+class NodeFormula(Protocol):
+    """The formula of an operator on tensors of one kind; inputs that are not its operands are arrays."""
+
+    def __call__(self, node: Node, inputs: Sequence[T | Array | None], /) -> list[T]: ...
 
 
 Evaluation: TypeAlias = "Callable[[Node, list[Value], NumberSystem], list[Value]]"

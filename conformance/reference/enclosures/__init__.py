@@ -15,22 +15,22 @@ import numpy as np
 from conformance.models.arrays import type_name
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.enclosures.casts import CAST_ENCLOSURES
-from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.reference.enclosures.exact import EXACT_OPERATORS, evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
-from conformance.reference.enclosures.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.reference.enclosures.machine_learning import MACHINE_LEARNING_ENCLOSURES
 from conformance.reference.enclosures.microsoft import MICROSOFT_ENCLOSURES
-from conformance.reference.enclosures.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
 from conformance.reference.enclosures.quantization import QUANTIZATION_ENCLOSURES
 from conformance.reference.enclosures.random_values import RANDOM_ENCLOSURES
-from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES
 from conformance.reference.enclosures.regions import REGION_ENCLOSURES
 from conformance.reference.enclosures.resizing import RESIZE_ENCLOSURES
 from conformance.reference.enclosures.signals import SIGNAL_ENCLOSURES
+from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
+from conformance.reference.formulas.linear import FLOAT, LINEAR_ENCLOSURES
+from conformance.reference.formulas.normalization import NORMALIZATION_ENCLOSURES
+from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import is_computed
 from conformance.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
@@ -56,7 +56,7 @@ ENCLOSURES: Mapping[str, NodeEnclosure] = {
     **ELEMENTWISE_ENCLOSURES,
     **LINEAR_ENCLOSURES,
     **NORMALIZATION_ENCLOSURES,
-    **RECURRENT_ENCLOSURES,
+    **RECURRENT_FORMULAS,
     **IMAGE_ENCLOSURES,
     **PRODUCT_ENCLOSURES,
     **RESIZE_ENCLOSURES,
@@ -154,7 +154,7 @@ def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     function = (ENCLOSURES if is_main else OTHER_DOMAINS[node.domain])[node.op_type]
     is_wide = not is_main or node.op_type in WIDE_FORMULAS
     if narrow is None or not is_strict() or type_name(narrow) not in NARROW or not is_wide:
-        return function(node, operands)
+        return list(function(node, operands))
     wide = [tensor.with_dtype(FLOAT) if isinstance(tensor, Enclosure) else tensor for tensor in operands]
     results = function(node, wide)
     return [

@@ -14,10 +14,10 @@ import numpy as np
 
 from conformance.reference.enclosures.casts import CASTS_OF_KNOWN
 from conformance.reference.enclosures.decisions import decide
-from conformance.reference.enclosures.linear import accumulate, integers, reduced_axes
 from conformance.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
 from conformance.reference.enclosures.regions import non_max_suppression
 from conformance.reference.enclosures.text import TEXT
+from conformance.reference.formulas.linear import accumulate, integers, reduced_axes
 from conformance.reference.numbers.enclosure import Enclosure, is_strict
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import ABSENT

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.reference.enclosures.elementwise import raise_to, sqrt
-from conformance.reference.enclosures.linear import (
+from conformance.reference.formulas.elementwise import raise_to, sqrt
+from conformance.reference.formulas.linear import (
     dilations,
     explicit_pads,
     extents,

@@ -9,9 +9,9 @@ import numpy as np
 
 from conformance.models.arrays import object_array
 from conformance.reference.enclosures.decisions import find_largest
-from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh
-from conformance.reference.enclosures.linear import FLOAT, integers, matmul, tensor
-from conformance.reference.enclosures.normalization import softmax
+from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh
+from conformance.reference.formulas.linear import FLOAT, integers, matmul, tensor
+from conformance.reference.formulas.normalization import softmax
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported

@@ -11,28 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.reference.enclosures.elementwise import (
-    add_operands,
-    gelu,
-    hard_sigmoid,
-    leaky_relu,
-    relu,
-    sigmoid,
-    softplus,
-    tanh,
-)
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
-from conformance.reference.enclosures.linear import (
-    FLOAT,
-    LINEAR_ENCLOSURES,
-    integers,
-    matmul,
-    mean,
-    optional_tensor,
-    reduced_axes,
-    tensor,
-)
-from conformance.reference.enclosures.normalization import Statistics, rms_normalized, softmax
 from conformance.reference.enclosures.quantization import (
     QUANTIZATION_ENCLOSURES,
     as_scalar,
@@ -42,8 +21,30 @@ from conformance.reference.enclosures.quantization import (
     quantize,
     quotient_by_scale,
 )
-from conformance.reference.enclosures.recurrent import RECURRENT_ENCLOSURES, in_eight_bits
 from conformance.reference.enclosures.sequences import stack
+from conformance.reference.formulas.elementwise import (
+    add_operands,
+    gelu,
+    hard_sigmoid,
+    leaky_relu,
+    relu,
+    sigmoid,
+    softplus,
+    tanh,
+)
+from conformance.reference.formulas.linear import (
+    FLOAT,
+    LINEAR_ENCLOSURES,
+    integers,
+    matmul,
+    mean,
+    optional_tensor,
+    reduced_axes,
+    tensor,
+)
+from conformance.reference.formulas.normalization import Statistics, rms_normalized, softmax
+from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
+from conformance.reference.formulas.recurrent import in_eight_bits
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, multiply
 from conformance.verdicts import Unsupported
 
@@ -72,7 +73,13 @@ def _activate(X: Enclosure, name: str, numbers: Sequence[float]) -> Enclosure:
         return leaky_relu(X, *(numbers[:1] or [float(np.float32(0.01))]))
     if name == "HardSigmoid":
         return hard_sigmoid(X, *(numbers[:2] or [float(np.float32(0.2)), 0.5]))
-    functions = {"Relu": relu, "Tanh": tanh, "Sigmoid": sigmoid, "Softplus": softplus, "Gelu": gelu}
+    functions: Mapping[str, Callable[[Enclosure], Enclosure]] = {
+        "Relu": relu,
+        "Tanh": tanh,
+        "Sigmoid": sigmoid,
+        "Softplus": softplus,
+        "Gelu": gelu,
+    }
     if name not in functions:
         raise Unsupported(f"a fused activation {name}")
     return functions[name](X)
@@ -110,7 +117,7 @@ def _with_channels_last(function: NodeEnclosure, places: Sequence[int]) -> NodeE
 def _qlinear_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     function = QUANTIZATION_ENCLOSURES["QLinearConv"]
     is_last = bool(node.attributes.get("channels_last", 0))
-    return (_with_channels_last(function, (0,)) if is_last else function)(node, inputs)
+    return list((_with_channels_last(function, (0,)) if is_last else function)(node, inputs))
 
 
 def _bias_softmax(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -704,7 +711,7 @@ def _dynamic_quantize_lstm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
         tensor(_dequantized_by_direction(*each)).moved(lambda v: np.swapaxes(v, 1, 2))
         for each in ((w, w_scale, w_zero), (r, r_scale, r_zero))
     )
-    return RECURRENT_ENCLOSURES["LSTM"](node, [in_eight_bits(tensor(x)), W, R, *others])
+    return list(RECURRENT_FORMULAS["LSTM"](node, [in_eight_bits(tensor(x)), W, R, *others]))
 
 
 def _dequantized_by_direction(w: Tensor, scale: Tensor, zero: Tensor) -> Enclosure:

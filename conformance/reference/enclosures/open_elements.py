@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.models.types import softmax_default_axis
 from conformance.reference.enclosures.exact import evaluate
-from conformance.reference.enclosures.linear import reduced_axes
+from conformance.reference.formulas.linear import reduced_axes
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import is_computed
 from conformance.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFLOW

@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.models.arrays import dtype_of
 from conformance.reference.enclosures.casts import cast, integer_limits, is_integer, is_small_float
-from conformance.reference.enclosures.linear import FLOAT, convolve, explicit_pads, matmul
+from conformance.reference.formulas.linear import FLOAT, convolve, explicit_pads, matmul
 from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported

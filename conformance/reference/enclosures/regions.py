@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.reference.enclosures.linear import (
+from conformance.reference.formulas.linear import (
     dilations,
     explicit_pads,
     integers,

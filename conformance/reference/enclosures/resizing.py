@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.reference.enclosures.linear import tensor
 from conformance.reference.enclosures.regions import cubic_weights
+from conformance.reference.formulas.linear import tensor
 from conformance.reference.numbers.enclosure import Enclosure, admit, hull
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported

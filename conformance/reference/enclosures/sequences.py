@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from conformance.reference.enclosures.linear import integers
+from conformance.reference.formulas.linear import integers
 from conformance.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.verdicts import Unsupported
 

@@ -27,7 +27,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from conformance.models.arrays import Array, FloatFormat
+    from conformance.reference.numbers.formula_tensor import T
 
 OWN_ROUNDOFF = 2.0**-50
 """Relative error of one function of NumPy in double: eight units of roundoff. No NumPy function has more."""
@@ -317,6 +319,12 @@ class Enclosure:
                 finite = np.where(np.isfinite(self.value), self.magnitude, 0).sum(axis=axes, keepdims=keepdims)
         return self.from_terms(value, magnitudes, error, count, finite=finite)
 
+    def add_terms(self, summation: Callable[[Array], Array], count: int) -> Enclosure:
+        with np.errstate(all="ignore"):
+            finite = summation(np.where(np.isfinite(self.value), self.magnitude, 0.0))
+            value, magnitudes, error = (summation(part) for part in (self.value, self.magnitude, self.error))
+        return self.from_terms(value, magnitudes, error, count, finite=finite)
+
     def in_any_order(self, terms: SumOfProducts, *, is_fused: bool) -> Enclosure:
         """Return the tensor with its terms, and if it is computed in one kernel with the bound for every order."""
         error = self.error
@@ -376,6 +384,142 @@ class Enclosure:
             np.asarray(np.max(self.error, axis=tuple(axes), keepdims=keepdims)),
             self.dtype,
         )
+
+    def zeros(self, shape: tuple[int, ...]) -> Enclosure:
+        return Enclosure(np.zeros(shape), np.zeros(shape), self.dtype)
+
+    def plus(self, other: Enclosure, *, is_fused: bool = False) -> Enclosure:
+        return _in_any_order(
+            self + other, SumOfProducts.of(self).plus(SumOfProducts.of(other)), self, other, is_fused=is_fused
+        )
+
+    def minus(self, other: Enclosure) -> Enclosure:
+        return _in_any_order(self - other, SumOfProducts.of(self).plus(SumOfProducts.of(other)), self, other)
+
+    def times(self, other: Enclosure, *, is_fused: bool = False) -> Enclosure:
+        first, second = (SumOfProducts.of(each, is_factor=True) for each in (self, other))
+        return _in_any_order(self * other, first.times(second), self, other, is_fused=is_fused)
+
+    def over(self, other: Enclosure) -> Enclosure:
+        with np.errstate(all="ignore"):
+            smallest = np.abs(other.value) - other.error
+            reciprocal = np.where(smallest > 0, 1 / smallest, np.inf)
+            factor = SumOfProducts(
+                reciprocal, np.where(other.error == 0, 0.0, reciprocal * other.error * reciprocal), 0
+            )
+            roundings = int(2 * accuracy_of(self.dtype).quotient) + 1
+            terms = SumOfProducts.of(self, is_factor=True).times(factor, roundings=roundings)
+        return _in_any_order(self / other, terms, self, other)
+
+    def add_up(self, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
+        axes = tuple(axes)
+        count = int(np.prod([self.shape[axis] for axis in axes], dtype=np.int64))
+        terms = SumOfProducts.of(self)
+        magnitudes, error = (part.sum(axis=axes, keepdims=keepdims) for part in (terms.magnitudes, terms.error))
+        terms = SumOfProducts(magnitudes, error, terms.roundings + count)
+        return _in_any_order(self.sum(axes, keepdims=keepdims), terms, self)
+
+    def dot(self, other: Enclosure, product: Callable[[Array, Array], Array], count: int) -> Enclosure:
+        first, second = SumOfProducts.of(self), SumOfProducts.of(other)
+        with np.errstate(all="ignore"):
+            value = product(self.value, other.value)
+            magnitudes = product(first.magnitudes, second.magnitudes)
+            error = np.zeros_like(value)
+            if not self.is_exact:
+                error = error + product(first.error, second.magnitudes)
+            if not other.is_exact:
+                error = error + product(first.magnitudes, second.error)
+            finite = magnitudes
+            if not np.isfinite(value).all():
+                finite = product(
+                    *(np.where(np.isfinite(part), part, 0.0) for part in (first.magnitudes, second.magnitudes))
+                )
+        roundings = count + first.roundings + second.roundings
+        if self.terms or other.terms:  # the factors may be multiplied first, and the sums of constants folded
+            roundings += 2
+        result = self.from_terms(value, magnitudes, error, roundings, finite=finite)
+        return replace(result, terms=SumOfProducts(magnitudes, error, roundings))
+
+    def hull(self, others: Sequence[Callable[[], Enclosure]]) -> Enclosure:
+        if not others:
+            return self
+        error, overflows = self.error, self.overflows
+        for form in others:
+            other = form()
+            with np.errstate(all="ignore"):
+                same = (self.value == other.value) | (np.isnan(self.value) & np.isnan(other.value))
+                distance = np.where(same, 0.0, np.abs(other.value - self.value)) + other.error
+            error = np.maximum(error, np.where(np.isnan(distance), np.inf, distance))
+            overflows = None if overflows is None or other.overflows is None else overflows & other.overflows
+        return Enclosure(self.value, error, self.dtype, overflows=overflows)
+
+    def where(self, condition: Array, other: Enclosure) -> Enclosure:
+        masks = [np.zeros(X.shape, dtype=bool) if X.overflows is None else X.overflows for X in (self, other)]
+        overflows = np.where(condition, *masks)
+        return Enclosure(
+            np.where(condition, self.value, other.value),
+            np.where(condition, self.error, other.error),
+            self.dtype,
+            overflows=overflows if overflows.any() else None,
+        )
+
+    def stack(self, others: Sequence[Enclosure], axis: int) -> Enclosure:
+        parts = [self, *others]
+        values, errors = (np.stack([getattr(part, name) for part in parts], axis) for name in ("value", "error"))
+        return Enclosure(values, errors, self.dtype)
+
+    def sqrt(self) -> Enclosure:
+        return self.apply(np.sqrt, float(accuracy_of(self.dtype).root), own=ROUNDOFF)
+
+    def without_overflow(self) -> Enclosure:
+        if self.overflows is None:
+            return self
+        return replace(self, error=np.where(self.overflows, 0.0, self.error), overflows=None)
+
+    def with_readings(self, others: Sequence[Enclosure]) -> Enclosure:
+        result, unspecified = self, np.zeros(self.shape, dtype=bool)
+        for other in others:
+            unspecified |= np.abs(self.value - other.value) > self.error + other.error
+            result = hull(result, other)
+        return replace(result, unspecified=unspecified if unspecified.any() else None)
+
+    def with_terms(self, other: Enclosure) -> Enclosure:
+        return replace(self, terms=other.terms)
+
+    def zero_mask(self) -> Array:
+        return np.asarray((self.value == 0) & (self.error == 0))
+
+    def undetermined(self, condition: Array) -> Enclosure:
+        return replace(self, error=np.where(condition, np.inf, self.error))
+
+    def below_largest(self, axes: Sequence[int]) -> Enclosure:
+        largest = self.extreme(axes, largest=True, keepdims=True)
+        is_finite = np.isfinite(largest.value) & np.isfinite(largest.error)
+        return self - replace(largest, error=np.where(is_finite, 0.0, largest.error))
+
+    def folded(self, average: Enclosure, factor: Enclosure, bias: Enclosure) -> Enclosure:
+        with np.errstate(all="ignore"):
+            value = (self.value - average.value) * factor.value + bias.value
+            magnitudes = (self.magnitude + average.magnitude) * factor.magnitude + bias.magnitude
+            distance = np.abs(self.value - average.value) + self.error + average.error
+            error = distance * factor.error + factor.magnitude * (self.error + average.error) + bias.error
+        return self.from_terms(value, magnitudes, error, 3)
+
+    def centred_variance(self, average: Enclosure, axes: Sequence[int]) -> Enclosure:
+        # the deviations from the exact mean have the sum 0, so an error e of the mean adds only e squared
+        deviation = self - average
+        rounded = Enclosure(self.value - average.value, self.error, self.dtype)
+        rounded = rounded.with_roundings(np.ones(rounded.shape), rounded.error == 0)
+        squares = rounded * rounded
+        variance = squares.mean(axes)
+        with np.errstate(all="ignore"):
+            shifted = variance.error + average.error**2 + 2 * average.error * rounded.mean(axes).magnitude
+            # an element that overflows makes the variance undetermined
+            exceeds = ~np.isfinite(deviation.error).all(axis=tuple(axes), keepdims=True)
+        return replace(variance, error=np.where(exceeds, np.inf, shifted))
+
+    def mean(self, axes: Sequence[int], *, keepdims: bool = True) -> Enclosure:
+        return self.add_up(axes, keepdims=keepdims).over(self.constant(prod(self.shape[axis] for axis in axes)))
 
     def as_type(self, dtype: np.dtype[Any]) -> Enclosure:
         """Return the tensor converted to a floating-point type, with the rounding of the conversion."""
@@ -543,19 +687,16 @@ _EXPONENT_BITS = np.int64(0x7FF0_0000_0000_0000)
 """The exponent bits of a double. Alone they are the largest power of two up to the number."""
 
 
-def hull(first: Enclosure, *others: Enclosure) -> Enclosure:
+def hull(first: T, *others: T) -> T:
     """Return an enclosure of several forms of one formula, all of which are admissible."""
-    error, overflows = first.error, first.overflows
-    for other in others:
-        with np.errstate(all="ignore"):
-            same = (first.value == other.value) | (np.isnan(first.value) & np.isnan(other.value))
-            distance = np.where(same, 0.0, np.abs(other.value - first.value)) + other.error
-        error = np.maximum(error, np.where(np.isnan(distance), np.inf, distance))
-        overflows = None if overflows is None or other.overflows is None else overflows & other.overflows
-    return Enclosure(first.value, error, first.dtype, overflows=overflows)
+    return first.hull([partial(_unchanged, other) for other in others])
 
 
-def admit(name: str, **forms: Callable[[], Enclosure]) -> Enclosure:
+def _unchanged(tensor: T) -> T:
+    return tensor
+
+
+def admit(name: str, **forms: Callable[[], T]) -> T:
     """Return an enclosure of the forms of a formula that the table `tolerances.FORMS` admits.
 
     Args:
@@ -565,14 +706,14 @@ def admit(name: str, **forms: Callable[[], Enclosure]) -> Enclosure:
     rows = FORMS[name]
     if {row.name for row in rows} != forms.keys():
         raise ValueError(f"the forms of {name} differ from those of the table")
-    admitted = [forms[row.name]() for row in rows if not is_strict() or row.level is Level.SHOULD]
-    return reduce(hull, admitted[1:], admitted[0])
+    first, *others = (forms[row.name] for row in rows if not is_strict() or row.level is Level.SHOULD)
+    return first().hull(others)
 
 
 # Operations of nodes that a runtime may compute in one kernel. An operand with terms is the result of an earlier node.
 
 
-def add(A: Enclosure, B: Enclosure, *, is_fused: bool = False) -> Enclosure:
+def add(A: T, B: T, *, is_fused: bool = False) -> T:
     """Return the sum of two operands.
 
     Args:
@@ -580,46 +721,30 @@ def add(A: Enclosure, B: Enclosure, *, is_fused: bool = False) -> Enclosure:
         B: the second operand.
         is_fused: whether the sum and the operands are always computed in one kernel, such as a Conv and its bias.
     """
-    return _in_any_order(A + B, SumOfProducts.of(A).plus(SumOfProducts.of(B)), A, B, is_fused=is_fused)
+    return A.plus(B, is_fused=is_fused)
 
 
-def subtract(A: Enclosure, B: Enclosure) -> Enclosure:
+def subtract(A: T, B: T) -> T:
     """Return the difference of two operands."""
-    return _in_any_order(A - B, SumOfProducts.of(A).plus(SumOfProducts.of(B)), A, B)
+    return A.minus(B)
 
 
-def multiply(A: Enclosure, B: Enclosure, *, is_fused: bool = False) -> Enclosure:
+def multiply(A: T, B: T, *, is_fused: bool = False) -> T:
     """Return the product of two operands, one of which may be a factor of all terms of the other; see `add`."""
-    first, second = (SumOfProducts.of(each, is_factor=True) for each in (A, B))
-    return _in_any_order(A * B, first.times(second), A, B, is_fused=is_fused)
+    return A.times(B, is_fused=is_fused)
 
 
-def divide(A: Enclosure, B: Enclosure) -> Enclosure:
+def divide(A: T, B: T) -> T:
     """Return the quotient of two operands, also as the product with the reciprocal."""
-    with np.errstate(all="ignore"):
-        smallest = np.abs(B.value) - B.error
-        reciprocal = np.where(smallest > 0, 1 / smallest, np.inf)
-        factor = SumOfProducts(reciprocal, np.where(B.error == 0, 0.0, reciprocal * B.error * reciprocal), 0)
-        roundings = int(2 * accuracy_of(A.dtype).quotient) + 1
-        terms = SumOfProducts.of(A, is_factor=True).times(factor, roundings=roundings)
-    return _in_any_order(A / B, terms, A, B)
+    return A.over(B)
 
 
-def add_up(X: Enclosure, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
+def add_up(X: T, axes: Sequence[int], *, keepdims: bool = False) -> T:
     """Return the sums along some axes, added in any order."""
-    axes = tuple(axes)
-    count = int(np.prod([X.shape[axis] for axis in axes], dtype=np.int64))
-    terms = SumOfProducts.of(X)
-    magnitudes, error = (part.sum(axis=axes, keepdims=keepdims) for part in (terms.magnitudes, terms.error))
-    terms = SumOfProducts(magnitudes, error, terms.roundings + count)
-    return _in_any_order(X.sum(axes, keepdims=keepdims), terms, X)
+    return X.add_up(axes, keepdims=keepdims)
 
 
-def _in_any_order(result: Enclosure, terms: SumOfProducts, *operands: Enclosure, is_fused: bool = False) -> Enclosure:
-    return result.in_any_order(terms, is_fused=is_fused or any(each.terms is not None for each in operands))
-
-
-def dot(A: Enclosure, B: Enclosure, product: Callable[[Array, Array], Array], count: int) -> Enclosure:
+def dot(A: T, B: T, product: Callable[[Array, Array], Array], count: int) -> T:
     """Return dot products of two tensors.
 
     Args:
@@ -628,22 +753,8 @@ def dot(A: Enclosure, B: Enclosure, product: Callable[[Array, Array], Array], co
         product: the bilinear function that computes the sums of products, such as `np.matmul`.
         count: the number of products in each sum.
     """
-    first, second = SumOfProducts.of(A), SumOfProducts.of(B)
-    with np.errstate(all="ignore"):
-        value = product(A.value, B.value)
-        magnitudes = product(first.magnitudes, second.magnitudes)
-        error = np.zeros_like(value)
-        if not A.is_exact:
-            error = error + product(first.error, second.magnitudes)
-        if not B.is_exact:
-            error = error + product(first.magnitudes, second.error)
-        finite = magnitudes
-        if not np.isfinite(value).all():
-            finite = product(
-                *(np.where(np.isfinite(part), part, 0.0) for part in (first.magnitudes, second.magnitudes))
-            )
-    roundings = count + first.roundings + second.roundings
-    if A.terms or B.terms:  # the factors may be multiplied first, and the sums of constants folded
-        roundings += 2
-    result = A.from_terms(value, magnitudes, error, roundings, finite=finite)
-    return replace(result, terms=SumOfProducts(magnitudes, error, roundings))
+    return A.dot(B, product, count)
+
+
+def _in_any_order(result: Enclosure, terms: SumOfProducts, *operands: Enclosure, is_fused: bool = False) -> Enclosure:
+    return result.in_any_order(terms, is_fused=is_fused or any(each.terms is not None for each in operands))

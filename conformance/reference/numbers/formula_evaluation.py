@@ -22,7 +22,7 @@ import numpy as np
 
 from conformance.models.arrays import Array, object_array
 from conformance.reference.numbers.affine import error_hull
-from conformance.reference.numbers.bounded import INFINITY, ZERO, BoundedNumber
+from conformance.reference.numbers.bounded import INFINITY, ZERO, BoundedNumber, first_order_form
 from conformance.reference.numbers.precision import IEEE_754
 
 if TYPE_CHECKING:
@@ -405,6 +405,27 @@ class CachedExpression:
 
 
 # Conversion of numbers
+
+
+def monotone_image(
+    precision: Precision, roundings: int, number: BoundedNumber, value: Any, a: Any, b: Any
+) -> BoundedNumber:
+    """Return the bounded result of a monotone formula, from its results for a number and for the ends of its interval.
+
+    Args:
+        precision: the precision of the result.
+        roundings: the number of roundings of the formula.
+        number: the argument of the formula.
+        value: the formula's result for the number's exact value.
+        a: the formula's result for the lower end of the number's interval.
+        b: the formula's result for the upper end.
+    """
+    value, a, b = Decimal(value), Decimal(a), Decimal(b)
+    run = number.high - number.value if precision.adversary is not None and number.is_finite else 0
+    form = first_order_form(number, (b - value) / run) if run else None
+    interval = (a, b) if a <= b else (b, a)
+    image = BoundedNumber(value, precision, interval, is_indeterminate=number.is_indeterminate, affine_form=form)
+    return image.with_roundings(roundings) if roundings else image
 
 
 def to_precision(elements: Array, precision: Precision) -> Array:

@@ -25,7 +25,7 @@ from conformance.reference.numbers.precision import Precision, Role, format_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from conformance.reference.numbers.number_system import Forms, OptimizerFormula, SortKeys, Value
+    from conformance.reference.numbers.number_system import Forms, Formula, OptimizerFormula, SortKeys, Value
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,13 @@ class IeeeSystem(IntervalSystem):
 
     def apply_monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
         return self._round(super().apply_monotone(formula, X, roundings=0, **numbers), max(roundings - 1, 0))
+
+    def apply_formula(self, formula: Formula, inputs: Sequence[Value | None]) -> list[Value]:
+        results = super().apply_formula(formula, inputs)
+        if not self.rounds:
+            return results
+        enclosures = IntervalSystem(strict=True).apply_formula(formula, inputs)
+        return [self._round_within(*pair) for pair in zip(results, enclosures, strict=True)]
 
     def reduce_sum(self, X: Value, axes: Sequence[int]) -> Value:
         return self._round_within(super().reduce_sum(X, axes), IntervalSystem(strict=True).reduce_sum(X, axes))

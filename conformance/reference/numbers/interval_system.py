@@ -18,15 +18,17 @@ import numpy as np
 
 from conformance.models.arrays import FLOAT, Array, object_array
 from conformance.reference.numbers import decimals
-from conformance.reference.numbers.bounded import ZERO, BoundedNumber, bounded_sum, first_order_form
+from conformance.reference.numbers.bounded import ZERO, BoundedNumber, bounded_sum
 from conformance.reference.numbers.formula_evaluation import (
     StatementForms,
     UniqueElements,
     as_number_array,
     elementwise_hull,
     evaluate_formula,
+    monotone_image,
     to_precision,
 )
+from conformance.reference.numbers.formula_tensor import NumberTensor
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import SortKeys, Value
 from conformance.reference.numbers.precision import Precision, Role, format_of, is_computed
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from conformance.models.arrays import FloatFormat
-    from conformance.reference.numbers.number_system import Forms, OptimizerFormula
+    from conformance.reference.numbers.number_system import Forms, Formula, OptimizerFormula
     from conformance.reference.numbers.precision import Accuracy, Adversary
 
 
@@ -146,6 +148,21 @@ class IntervalSystem:
         values, *ends = (np.asarray(formula(array, **constants), dtype=object).flat for array in arguments)
         images = (monotone_image(precision, roundings, *number) for number in zip(operands, values, *ends, strict=True))
         return Value(object_array(images, X.elements.shape), X.dtype)
+
+    def apply_formula(self, formula: Formula, inputs: Sequence[Value | None]) -> list[Value]:
+        first = next(value for value in inputs if value is not None)
+        if _is_integral(first.dtype):
+            return NativeSystem().apply_formula(formula, inputs)
+        tensors = [
+            None
+            if value is None
+            else NumberTensor(
+                to_precision(value.elements, self.tensor_precision(value.dtype)), value.dtype, self.tensor_precision
+            )
+            for value in inputs
+        ]
+        results = formula(tensors)
+        return [Value(result.numbers, result.dtype) for result in results]
 
     def exact_elements(self, X: Value) -> Array:
         _require_single_choice(X)
@@ -290,27 +307,6 @@ class IntervalSystem:
             adversary=self.adversary,
             accuracy_override=(self.accuracy or {}).get(tensor_format.name),
         )
-
-
-def monotone_image(
-    precision: Precision, roundings: int, number: BoundedNumber, value: Any, a: Any, b: Any
-) -> BoundedNumber:
-    """Return the bounded result of a monotone formula, from its results for a number and for the ends of its interval.
-
-    Args:
-        precision: the precision of the result.
-        roundings: the number of roundings of the formula.
-        number: the argument of the formula.
-        value: the formula's result for the number's exact value.
-        a: the formula's result for the lower end of the number's interval.
-        b: the formula's result for the upper end.
-    """
-    value, a, b = Decimal(value), Decimal(a), Decimal(b)
-    run = number.high - number.value if precision.adversary is not None and number.is_finite else 0
-    form = first_order_form(number, (b - value) / run) if run else None
-    interval = (a, b) if a <= b else (b, a)
-    image = BoundedNumber(value, precision, interval, is_indeterminate=number.is_indeterminate, affine_form=form)
-    return image.with_roundings(roundings) if roundings else image
 
 
 def interval_ends(numbers: Array) -> tuple[Array, Array]:

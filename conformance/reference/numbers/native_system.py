@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.reference.numbers.formula_tensor import NumberTensor
 from conformance.reference.numbers.number_system import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.numbers.number_system import Forms, OptimizerFormula, SortKeys
+    from conformance.reference.numbers.number_system import Forms, Formula, OptimizerFormula, SortKeys
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,13 @@ class NativeSystem:
     def apply_monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
         typed = {name: X.dtype.type(number) for name, number in numbers.items()}
         return self.apply_elementwise(partial(formula, **typed), X, roundings=roundings)
+
+    def apply_formula(self, formula: Formula, inputs: Sequence[Value | None]) -> list[Value]:
+        with np.errstate(all="ignore"):
+            results = formula(
+                [None if value is None else NumberTensor(value.elements, value.dtype) for value in inputs]
+            )
+            return [Value(np.asarray(result.numbers, dtype=result.dtype), result.dtype) for result in results]
 
     def exact_elements(self, X: Value) -> Array:
         return X.elements

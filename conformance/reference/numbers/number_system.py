@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from conformance.models.arrays import Array
+    from conformance.reference.numbers.formula_tensor import NumberTensor
+
+    Formula: TypeAlias = Callable[[Sequence[NumberTensor | None]], Sequence[NumberTensor]]
+    """The formula of an operator on tensors of numbers."""
 
     Forms: TypeAlias = Sequence[Callable[..., Any]]
     """A formula in several forms, which are equal in algebra but round differently; the first is that of its page."""
@@ -152,6 +156,14 @@ class NumberSystem(Protocol):
             roundings: the number of roundings of an admissible evaluation, relative to the result. 0 for a formula
                 that only selects an operand.
             numbers: constants of the formula.
+        """
+
+    def apply_formula(self, formula: Formula, inputs: Sequence[Value | None]) -> list[Value]:
+        """Return the results of the formula of an operator, which takes and returns tensors of numbers.
+
+        Args:
+            formula: the formula. The roundings of its operations, in any order, are admissible.
+            inputs: tensors of numbers; None for an optional input that a node leaves out.
         """
 
     def exact_elements(self, X: Value) -> Array:

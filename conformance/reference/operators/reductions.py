@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from conformance.models.types import ARGMAX_DEFAULTS, softmax_default_axis
+from conformance.reference.formulas import FORMULAS
 from conformance.reference.numbers.number_system import Value
+from conformance.reference.numbers.precision import is_computed
 from conformance.reference.numbers.ranking import subtract_maximum
-from conformance.reference.operators.data_movement import integer_list, move_elements, stack
+from conformance.reference.operators.data_movement import integer_list, move_elements
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.nodes import Evaluation, Node
+    from conformance.reference.nodes import Evaluation, Node, NodeFormula
+    from conformance.reference.numbers.formula_tensor import NumberTensor
     from conformance.reference.numbers.number_system import NumberSystem
 
 
@@ -208,41 +211,25 @@ SOFTMAX: Mapping[str, Evaluation] = {
 # Sums, matrix products, extremes and normalizations
 
 
-def _matmul(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate MatMul with a rounding of each product and of the sum; a fused evaluation rounds less."""
-    if any(value.elements.ndim < 2 for value in inputs):
-        raise Unsupported(f"{node.op_type} has a vector operand")
-    products = system.apply_elementwise(lambda A, B: A[..., np.newaxis] * B[..., np.newaxis, :, :], *inputs)
-    return [system.reduce_sum(products, [products.elements.ndim - 2])]
+def _evaluate_formula(formula: NodeFormula, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate an operator by its formula. Integers beside the operands, such as axes, have to be exact."""
+    operands: list[Value | None] = []
+    others: list[Array | None] = []
+    for position, value in enumerate(inputs):
+        is_operand = position == 0 or is_computed(value.dtype) or node.op_type in _PRODUCTS
+        is_operand = is_operand and not value.is_absent
+        operands.append(value if is_operand else None)
+        others.append(None if is_operand or value.is_absent else system.exact_elements(value))
+
+    def compute(tensors: Sequence[NumberTensor | None]) -> list[NumberTensor]:
+        given = [other if tensor is None else tensor for tensor, other in zip(tensors, others, strict=True)]
+        return formula(node, given)
+
+    return system.apply_formula(compute, operands)
 
 
-def _gemm(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate Gemm: alpha * A * B + beta * C."""
-    attributes = node.attributes
-    pair = [
-        move_elements(X, np.transpose) if attributes.get(flag, 0) else X
-        for X, flag in zip(inputs[:2], ("transA", "transB"), strict=True)
-    ]
-    (Y,) = _matmul(node, pair, system)
-    Y = _scale(Y, attributes.get("alpha", 1.0), system)
-    if len(inputs) < 3 or inputs[2].is_absent:
-        return [Y]
-    C = _scale(inputs[2], attributes.get("beta", 1.0), system)
-    return [system.apply_elementwise(lambda Y, C: Y + C, Y, C)]
-
-
-def _scale(X: Value, factor: float, system: NumberSystem) -> Value:
-    return X if factor == 1 else system.apply_elementwise(lambda X, k: X * k, X, system.constant(factor, X.dtype))
-
-
-def _reduce_sum(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    axes = _axes(node, inputs)
-    return [_keep_dims(node, system.reduce_sum(inputs[0], axes), axes)]
-
-
-def _reduce_mean(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    count = prod(inputs[0].elements.shape[axis] for axis in _axes(node, inputs))
-    return [system.apply_elementwise(lambda total: total / count, *_reduce_sum(node, inputs, system))]
+_PRODUCTS = frozenset({"MatMul", "Gemm"})
+"""Operators whose inputs are all operands, also if they are integers."""
 
 
 def _reduce_extreme(largest: bool, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
@@ -270,89 +257,6 @@ def _keep_dims(node: Node, value: Value, axes: list[int]) -> Value:
     )
 
 
-def _lp_normalization(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate LpNormalization: the operand, divided by its norm of degree 1 or 2 along an axis.
-
-    If the norm is 0, the result is 0.
-    """
-    X, axis = inputs[0], node.attributes.get("axis", -1) % inputs[0].elements.ndim
-    if node.attributes.get("p", 2) == 1:
-        size = system.apply_elementwise(lambda X: np.where(X < 0, X * -1, X), X)
-        norm = _sum_along(size, [axis], system)
-    else:
-        norm = system.apply_elementwise(np.sqrt, _sum_along(_square(X, system), [axis], system))
-    return [system.apply_elementwise(lambda X, norm: np.where(norm > 0, X / norm, 0 * X * norm), X, norm)]
-
-
-def _layer_normalization(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate LayerNormalization of float: the result, the mean, and the inverse of the standard deviation."""
-    X, scale = inputs[0], inputs[1]
-    if node.attributes.get("stash_type", 1) != 1 or X.dtype != np.float32:
-        raise Unsupported(f"{node.op_type} of another type than float")
-    axes = list(range(node.attributes.get("axis", -1) % X.elements.ndim, X.elements.ndim))
-    mean = _mean_along(X, axes, system)
-    D = system.apply_elementwise(lambda X, mean: X - mean, X, mean)
-    deviation = _deviation(_mean_along(_square(D, system), axes, system), node, system)
-    Y = system.apply_elementwise(lambda D, deviation, scale: D / deviation * scale, D, deviation, scale, roundings=4)
-    if len(inputs) > 2 and not inputs[2].is_absent:
-        Y = system.apply_elementwise(lambda Y, bias: Y + bias, Y, inputs[2])
-    return [Y, mean, system.apply_elementwise(lambda deviation: np.asarray(1 / deviation), deviation, roundings=2)]
-
-
-def _batch_normalization(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate BatchNormalization in inference mode: each channel is shifted and scaled by given statistics."""
-    X = inputs[0]
-    if len(node.outputs) > 1 or node.attributes.get("training_mode", 0) or node.opset < 9:
-        raise Unsupported(f"{node.op_type} in training mode")
-    shape = (-1, *(1,) * (X.elements.ndim - 2))
-    scale, bias, mean, variance = (move_elements(value, lambda Z: Z.reshape(shape)) for value in inputs[1:5])
-    D = system.apply_elementwise(lambda X, mean: X - mean, X, mean)
-    operands = D, _deviation(variance, node, system), scale, bias
-    return [system.apply_elementwise(lambda D, deviation, s, b: D / deviation * s + b, *operands, roundings=6)]
-
-
-def _deviation(variance: Value, node: Node, system: NumberSystem) -> Value:
-    """Return Sqrt(variance + epsilon)."""
-    epsilon = system.constant(node.attributes.get("epsilon", float(np.float32(1e-5))), variance.dtype)
-    return system.apply_elementwise(lambda V, epsilon: np.sqrt(V + epsilon), variance, epsilon, roundings=2)
-
-
-def _square(X: Value, system: NumberSystem) -> Value:
-    return system.apply_elementwise(lambda X: X * X, X)
-
-
-def _sum_along(X: Value, axes: list[int], system: NumberSystem) -> Value:
-    """Return the sums along axes; the axes are kept with size 1."""
-    return move_elements(system.reduce_sum(X, axes), lambda Y: np.expand_dims(Y, tuple(axes)))
-
-
-def _mean_along(X: Value, axes: list[int], system: NumberSystem) -> Value:
-    """Return the means along axes; the axes are kept with size 1."""
-    count = prod(X.elements.shape[axis] for axis in axes)
-    return system.apply_elementwise(lambda total: total / count, _sum_along(X, axes, system))
-
-
-def _cumsum(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate CumSum: the sums of all elements up to each element.
-
-    The attribute `exclusive` leaves the element itself out; `reverse` starts at the other end.
-    """
-    X, axis = inputs[0], int(system.exact_elements(inputs[1]).item())
-    backwards, exclusive = node.attributes.get("reverse", 0), node.attributes.get("exclusive", 0)
-    axis %= X.elements.ndim
-    size = X.elements.shape[axis]
-    if not size:
-        return [X]
-    counts = [index + (0 if exclusive else 1) for index in range(size)]
-    ranges = [slice(size - count, size) if backwards else slice(0, count) for count in counts]
-    sums = [system.reduce_sum(_slice_axis(X, axis, part), [axis]) for part in ranges]
-    return [stack(sums[::-1] if backwards else sums, axis)]
-
-
-def _slice_axis(X: Value, axis: int, part: slice) -> Value:
-    return move_elements(X, lambda elements: elements[(slice(None),) * axis + (part,)])
-
-
 def _fold_operands(
     last: Callable[[Value, int, NumberSystem], Value], _: Node, inputs: list[Value], system: NumberSystem
 ) -> list[Value]:
@@ -368,16 +272,9 @@ def _mean(total: Value, count: int, system: NumberSystem) -> Value:
 
 
 REDUCTIONS: Mapping[str, Evaluation] = {
-    "MatMul": _matmul,
-    "Gemm": _gemm,
-    "ReduceSum": _reduce_sum,
-    "ReduceMean": _reduce_mean,
+    **{name: partial(_evaluate_formula, formula) for name, formula in FORMULAS.items()},
     "ReduceMax": partial(_reduce_extreme, True),
     "ReduceMin": partial(_reduce_extreme, False),
-    "LpNormalization": _lp_normalization,
-    "LayerNormalization": _layer_normalization,
-    "BatchNormalization": _batch_normalization,
-    "CumSum": _cumsum,
     "Sum": partial(_fold_operands, lambda total, *_: total),
     "Mean": partial(_fold_operands, _mean),
 }

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from reference_models import both_levels, build_model, error_in_bounds, nearest
 
 from conformance.reference.oracle import answers
-from conformance.verdicts import Level, Unsupported
+from conformance.verdicts import Level
 
 
 def sums(values, add=np.add):
@@ -88,9 +88,9 @@ def test_matmul_over_empty_axis_is_zero():
     assert answer.expected.tolist() == np.zeros((2, 3)).tolist()
 
 
-def test_matmul_of_vector_is_unsupported():
-    with pytest.raises(Unsupported, match="vector"):
-        oracle_answers("MatMul", f32(1, 2), np.ones((2, 2), np.float32))
+def test_matmul_of_vector_has_no_axis_of_vector():
+    answer = oracle_answers("MatMul", f32(1, 2), np.array([[1, 3], [5, 7]], np.float32))
+    assert answer.expected.tolist() == [11, 17]
 
 
 @pytest.mark.parametrize("axes", [[0], [1], [-1], [0, 2], [2, 0], None])

@@ -1,14 +1,14 @@
-"""Enclosures of the recurrent networks LSTM, GRU and RNN, step by step as on their pages."""
+"""Formulas of the recurrent networks LSTM, GRU and RNN, step by step as on their pages."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 import numpy as np
 
-from conformance.reference.enclosures.elementwise import (
+from conformance.reference.formulas.elementwise import (
     elu,
     hard_sigmoid,
     leaky_relu,
@@ -18,19 +18,19 @@ from conformance.reference.enclosures.elementwise import (
     softsign,
     tanh,
 )
-from conformance.reference.enclosures.linear import integers, matmul, optional_tensor, tensor
+from conformance.reference.formulas.linear import integers, matmul, optional_tensor, stack, tensor
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, multiply
+from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.nodes import Node, NodeEnclosure
-    from conformance.reference.numbers.enclosure import Tensor
+    from conformance.reference.nodes import Node, NodeFormula
 
-    Activation = Callable[[Enclosure], Enclosure]
-    Step = Callable[[Enclosure, tuple[Enclosure, ...]], tuple[Enclosure, ...]]
+    Activation = Callable[[T], T]
+    Step = Callable[[T, tuple[T, ...]], tuple[T, ...]]
     """A function of the input of one step (batch_size, input_size) and the state, which returns the new state."""
 
 ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ...]]] = {
@@ -51,17 +51,18 @@ DIRECTIONS: Mapping[str, tuple[int, ...]] = {"forward": (1,), "reverse": (-1,), 
 """The order in which the steps of each direction are taken: 1 from the first, -1 from the last."""
 
 
-def _activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Activation]:
+def _activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Activation[T]]:
     """Return the activations of one direction, whose operands `clip` limits.
 
     Raises:
         Unsupported: an activation is unknown, or the numbers of activations have two readings.
     """
-    chosen, limit = _unlimited_activations(node, direction, defaults), float(node.attributes.get("clip", 0.0))
+    chosen: list[Activation[T]] = _unlimited_activations(node, direction, defaults)
+    limit = float(node.attributes.get("clip", 0.0))
     return [partial(_clipped, limit, each) for each in chosen] if limit > 0 else chosen
 
 
-def _unlimited_activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Activation]:
+def _unlimited_activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Activation[T]]:
     names: list[str] = node.attributes.get("activations", list(defaults) * 2)
     if any(name not in ACTIVATIONS for name in names):
         raise Unsupported(f"{node.op_type} with the activations {names}")
@@ -83,11 +84,11 @@ def _unlimited_activations(node: Node, direction: int, defaults: Sequence[str]) 
     return [partial(_open_at_nan, each) for each in chosen[here]]
 
 
-def _with_numbers(function: Callable[..., Enclosure], numbers: Sequence[float], X: Enclosure) -> Enclosure:
+def _with_numbers(function: Callable[..., T], numbers: Sequence[float], X: T) -> T:
     return function(X, *numbers)
 
 
-def _open_at_nan(activation: Activation, X: Enclosure) -> Enclosure:
+def _open_at_nan(activation: Activation[T], X: T) -> T:
     """Return an activation whose result for NaN is open.
 
     The pages of recurrent operators do not mention NaN, and kernels limit the operand of an activation first.
@@ -95,38 +96,34 @@ def _open_at_nan(activation: Activation, X: Enclosure) -> Enclosure:
     return activation(X).leave_open(np.isnan(X.value))
 
 
-def _clipped(limit: float, activation: Activation, X: Enclosure) -> Enclosure:
+def _clipped(limit: float, activation: Activation[T], X: T) -> T:
     """Return an activation of a clipped tensor; the page of Clip states no result for NaN."""
     return _open_at_nan(lambda x: activation(x.apply(lambda y: np.clip(y, -limit, limit))), X)
 
 
-def _transposed(X: Enclosure) -> Enclosure:
+def _transposed(X: T) -> T:
     return X.moved(np.transpose)
 
 
-def _split(X: Enclosure, count: int) -> list[Enclosure]:
+def _split(X: T, count: int) -> list[T]:
     """Return the parts of the last axis, one for each gate."""
     size = X.shape[-1] // count
     return [X.moved(lambda x, i=i: x[..., i * size : (i + 1) * size]) for i in range(count)]  # type: ignore[misc]
 
 
-def _zeros(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Enclosure:
-    return Enclosure(np.zeros(shape), np.zeros(shape), dtype)
-
-
-def _lstm_step(node: Node, direction: int, weights: _Weights, peepholes: Enclosure | None) -> Step:
+def _lstm_step(node: Node, direction: int, weights: _Weights[T], peepholes: T | None) -> Step[T]:
     """Return the step of LSTM: i, o, f, c = the gates; C = f C + i c; H = o h(C)."""
-    f, g, h = _activations(node, direction, ("Sigmoid", "Tanh", "Tanh"))
+    activations: list[Activation[T]] = _activations(node, direction, ("Sigmoid", "Tanh", "Tanh"))
+    unlimited: list[Activation[T]] = _unlimited_activations(node, direction, ("Sigmoid", "Tanh", "Tanh"))
+    f, g, cell_of_page = activations
     is_coupled, limit = bool(node.attributes.get("input_forget", 0)), float(node.attributes.get("clip", 0.0))
-    cell_of_page = h
-    if limit > 0:
-        h = _unlimited_activations(node, direction, ("Sigmoid", "Tanh", "Tanh"))[2]
+    h = unlimited[2]
     P = [None] * 3 if peepholes is None else _split(peepholes, 3)
 
-    def gate(sums: Enclosure, peephole: Enclosure | None, C: Enclosure) -> Enclosure:
+    def gate(sums: T, peephole: T | None, C: T) -> T:
         return sums if peephole is None else add(sums, multiply(peephole, C))
 
-    def step(X: Enclosure, state: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
+    def step(X: T, state: tuple[T, ...]) -> tuple[T, ...]:
         H, C = state
         i, o, forget, c = _split(weights.sums(X, H), 4)
         entered = f(gate(i, P[0], C))
@@ -139,11 +136,12 @@ def _lstm_step(node: Node, direction: int, weights: _Weights, peepholes: Enclosu
     return step
 
 
-def _gru_step(node: Node, direction: int, weights: _Weights, _: Enclosure | None) -> Step:
+def _gru_step(node: Node, direction: int, weights: _Weights[T], _: T | None) -> Step[T]:
     """Return the step of GRU: z, r = the gates; h = the candidate; H = (1 - z) h + z H."""
-    f, g = _activations(node, direction, ("Sigmoid", "Tanh"))
+    activations: list[Activation[T]] = _activations(node, direction, ("Sigmoid", "Tanh"))
+    f, g = activations
 
-    def step(X: Enclosure, state: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
+    def step(X: T, state: tuple[T, ...]) -> tuple[T, ...]:
         (H,) = state
         x = _split(matmul(X, weights.W), 3)
         r_weights = _split(weights.R, 3)
@@ -151,7 +149,7 @@ def _gru_step(node: Node, direction: int, weights: _Weights, _: Enclosure | None
             [None] * 3 if bias is None else _split(bias, 3) for bias in (weights.bias_of_input, weights.bias_of_state)
         )
 
-        def total(part: Enclosure, *biases: Enclosure | None) -> Enclosure:
+        def total(part: T, *biases: T | None) -> T:
             for bias in biases:
                 part = part if bias is None else add(part, bias)
             return part
@@ -166,13 +164,14 @@ def _gru_step(node: Node, direction: int, weights: _Weights, _: Enclosure | None
     return step
 
 
-def _rnn_step(node: Node, direction: int, weights: _Weights, _: Enclosure | None) -> Step:
+def _rnn_step(node: Node, direction: int, weights: _Weights[T], _: T | None) -> Step[T]:
     """Return the step of RNN: H = f(X W + H R + the biases)."""
-    (f,) = _activations(node, direction, ("Tanh",))
+    activations: list[Activation[T]] = _activations(node, direction, ("Tanh",))
+    (f,) = activations
     return lambda X, state: (f(weights.sums(X, state[0])),)
 
 
-class _Weights:
+class _Weights(Generic[T]):
     """The weights of one direction, transposed so that inputs are multiplied from the left.
 
     Attributes:
@@ -183,14 +182,14 @@ class _Weights:
         quantizes_state: whether the state is quantized to eight bits before it is multiplied.
     """
 
-    def __init__(self, W: Enclosure, R: Enclosure, B: Enclosure | None, *, quantizes_state: bool) -> None:
+    def __init__(self, W: T, R: T, B: T | None, *, quantizes_state: bool) -> None:
         self.W, self.R, self.quantizes_state = _transposed(W), _transposed(R), quantizes_state
-        halves: list[Enclosure | None] = [None, None]
+        halves: list[T | None] = [None, None]
         if B is not None:
             halves[:] = _split(B, 2)
         self.bias_of_input, self.bias_of_state = halves
 
-    def sums(self, X: Enclosure, H: Enclosure) -> Enclosure:
+    def sums(self, X: T, H: T) -> T:
         """Return X W + H R + the biases: the operands of all gates."""
         total = add(matmul(X, self.W), matmul(in_eight_bits(H) if self.quantizes_state else H, self.R))
         for bias in (self.bias_of_input, self.bias_of_state):
@@ -198,65 +197,57 @@ class _Weights:
         return total
 
 
-def in_eight_bits(X: Enclosure) -> Enclosure:
+def in_eight_bits(X: T) -> T:
     """Return a tensor that may be quantized to eight bits: rounded by half a step, as is the zero point."""
-    if not X.value.size:
+    if not isinstance(X, Enclosure) or not X.value.size:
         return X
     step = (np.max(X.value + X.error, initial=0.0) - np.min(X.value - X.error, initial=0.0)) / 255
-    return replace(X, error=X.error + step * (1 + 2.0**-16))
+    return cast("T", replace(X, error=X.error + step * (1 + 2.0**-16)))
 
 
-def _recurrent(make_step: Callable[..., Step], states: int) -> NodeEnclosure:
-    """Return the enclosure of a recurrent operator.
-
-    Args:
-        make_step: returns the step of one direction.
-        states: the number of tensors of the state: H, and C for LSTM.
-    """
-
-    def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-        given: list[Tensor] = [*inputs, *[None] * (8 - len(inputs))]
-        X, W, R = (tensor(each) for each in given[:3])
-        B = optional_tensor(given, 3)
-        by_batch = node.attributes.get("layout", 0)
-        if by_batch:
-            X = X.moved(lambda x: np.swapaxes(x, 0, 1))
-        steps, batch, hidden = X.shape[0], X.shape[1], R.shape[-1]
-        lengths = [steps] * batch if given[4] is None else integers(given[4])
-        orders = DIRECTIONS[node.attributes.get("direction", "forward")]
-        outputs, finals = [], []
-        for direction, order in enumerate(orders):
-            at = _direction(direction)
-            weights = _Weights(
-                *(W.moved(at), R.moved(at), None if B is None else B.moved(at)),
-                quantizes_state=node.op_type == "DynamicQuantizeLSTM",
-            )
-            peepholes = None if states < 2 or given[7] is None else tensor(given[7]).moved(at)
-            step = make_step(node, direction, weights, peepholes)
-            initial = [optional_tensor(given, 5 + k) for k in range(states)]
-            state = tuple(
-                _zeros((batch, hidden), X.dtype)
-                if each is None
-                else each.moved(at if not by_batch else _direction_by_batch(direction))
-                for each in initial
-            )
-            sequence = []
-            for t in range(steps)[::order]:
-                after = step(X.moved(lambda x, t=t: x[t]), state)  # type: ignore[misc]
-                runs = np.array([[t < length] for length in lengths])
-                state = tuple(_select(runs, new, old) for new, old in zip(after, state, strict=True))
-                sequence.append(_select(runs, after[0], _zeros((batch, hidden), X.dtype)))
-            outputs.append(_stack(sequence[::order], 0))
-            finals.append(state)
-        Y = _stack(outputs, 1)
-        last = [_stack([state[k] for state in finals], 0) for k in range(states)]
-        if by_batch:
-            Y = Y.moved(lambda y: y.transpose(2, 0, 1, 3))
-            last = [each.moved(lambda y: np.swapaxes(y, 0, 1)) for each in last]
-        results: list[Tensor] = [Y, *last]
-        return results[: max(1, len(node.outputs))]
-
-    return enclose
+def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    """Return the outputs of a recurrent operator."""
+    make_step, states = _STEPS[node.op_type]
+    given: list[T | Array | None] = [*inputs, *[None] * (8 - len(inputs))]
+    X, W, R = (tensor(each) for each in given[:3])
+    B = optional_tensor(given, 3)
+    by_batch = node.attributes.get("layout", 0)
+    if by_batch:
+        X = X.moved(lambda x: np.swapaxes(x, 0, 1))
+    steps, batch, hidden = X.shape[0], X.shape[1], R.shape[-1]
+    lengths = [steps] * batch if given[4] is None else integers(given[4])
+    orders = DIRECTIONS[node.attributes.get("direction", "forward")]
+    outputs, finals = [], []
+    for direction, order in enumerate(orders):
+        at = _direction(direction)
+        weights = _Weights(
+            *(W.moved(at), R.moved(at), None if B is None else B.moved(at)),
+            quantizes_state=node.op_type == "DynamicQuantizeLSTM",
+        )
+        peepholes = None if states < 2 or given[7] is None else tensor(given[7]).moved(at)
+        step = make_step(node, direction, weights, peepholes)
+        initial = [optional_tensor(given, 5 + k) for k in range(states)]
+        state = tuple(
+            X.zeros((batch, hidden))
+            if each is None
+            else each.moved(at if not by_batch else _direction_by_batch(direction))
+            for each in initial
+        )
+        sequence = []
+        for t in range(steps)[::order]:
+            after = step(X.moved(lambda x, t=t: x[t]), state)  # type: ignore[misc]
+            runs = np.array([[t < length] for length in lengths])
+            state = tuple(new.where(runs, old) for new, old in zip(after, state, strict=True))
+            sequence.append(after[0].where(runs, X.zeros((batch, hidden))))
+        outputs.append(stack(sequence[::order], 0))
+        finals.append(state)
+    Y = stack(outputs, 1)
+    last = [stack([state[k] for state in finals], 0) for k in range(states)]
+    if by_batch:
+        Y = Y.moved(lambda y: y.transpose(2, 0, 1, 3))
+        last = [each.moved(lambda y: np.swapaxes(y, 0, 1)) for each in last]
+    results: list[T] = [Y, *last]
+    return results[: max(1, len(node.outputs))]
 
 
 def _direction(number: int) -> Callable[[Array], Array]:
@@ -267,17 +258,12 @@ def _direction_by_batch(number: int) -> Callable[[Array], Array]:
     return lambda x: x[:, number]
 
 
-def _select(condition: Array, A: Enclosure, B: Enclosure) -> Enclosure:
-    return Enclosure(np.where(condition, A.value, B.value), np.where(condition, A.error, B.error), A.dtype)
-
-
-def _stack(parts: Sequence[Enclosure], axis: int) -> Enclosure:
-    values, errors = (np.stack([getattr(part, name) for part in parts], axis) for name in ("value", "error"))
-    return Enclosure(values, errors, parts[0].dtype)
-
-
-RECURRENT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
-    "LSTM": _recurrent(_lstm_step, 2),
-    "GRU": _recurrent(_gru_step, 1),
-    "RNN": _recurrent(_rnn_step, 1),
+_STEPS: Mapping[str, tuple[Callable[..., Any], int]] = {
+    **dict.fromkeys(("LSTM", "DynamicQuantizeLSTM"), (_lstm_step, 2)),
+    "GRU": (_gru_step, 1),
+    "RNN": (_rnn_step, 1),
 }
+"""The function that returns the step of one direction, and the number of tensors of the state: H, and C for LSTM."""
+
+FORMULAS: Mapping[str, NodeFormula] = dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent)
+"""Formulas of every kind of tensor."""

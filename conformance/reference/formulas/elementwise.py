@@ -1,19 +1,17 @@
-"""Enclosures of operators that compute each element from the corresponding elements of the operands."""
+"""Formulas of operators that compute each element from the corresponding elements of the operands."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from conformance.reference.enclosures.casts import CAST_ENCLOSURES
+from conformance.reference.numbers import elementary
 from conformance.reference.numbers.enclosure import (
-    ROUNDOFF,
     Enclosure,
-    accuracy_of,
     add,
     admit,
     divide,
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node, NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
+    from conformance.reference.numbers.formula_tensor import T
 
     Formula = Callable[[Enclosure], Enclosure]
 
@@ -44,47 +43,40 @@ def erf(X: Array) -> Array:
 # Functions of one tensor, which nodes and gates of recurrent networks apply
 
 
-def exp(X: Enclosure) -> Enclosure:
+def exp(X: T) -> T:
     """Return the exponentials."""
     return X.named("exp", np.exp)
 
 
-def log(X: Enclosure) -> Enclosure:
+def log(X: T) -> T:
     """Return the natural logarithms."""
     return X.named("log", np.log)
 
 
-def sqrt(X: Enclosure) -> Enclosure:
+def sqrt(X: T) -> T:
     """Return the square roots."""
-    return X.apply(np.sqrt, float(accuracy_of(X.dtype).root), own=ROUNDOFF)
+    return X.sqrt()
 
 
-def tanh(X: Enclosure) -> Enclosure:
+def tanh(X: T) -> T:
     """Return the hyperbolic tangents."""
-    return X.named("tanh", np.tanh)
+    return X.named("tanh", elementary.tanh)
 
 
-def sigmoid(X: Enclosure) -> Enclosure:
+def sigmoid(X: T) -> T:
     """Return 1 / (1 + Exp(-X)). The form with Tanh has an absolute error far below 0."""
     ulps = X.ulps_of("exp")
     with np.errstate(all="ignore"):
         return admit(
             "Sigmoid",
-            written=lambda: _without_overflow(1.0 + exp(-X)).apply(lambda y: 1 / y, ulps),
+            written=lambda: (1.0 + exp(-X)).without_overflow().apply(lambda y: 1 / y, ulps),
             tanh=lambda: 0.5 * (1.0 + tanh(0.5 * X)),
         )
 
 
-def _without_overflow(X: Enclosure) -> Enclosure:
-    """Return a divisor whose overflow gives a quotient of 0, as an exact infinity does."""
-    if X.overflows is None:
-        return X
-    return replace(X, error=np.where(X.overflows, 0.0, X.error), overflows=None)
-
-
 def softplus(X: Enclosure) -> Enclosure:
     """Return Log(Exp(X) + 1), or the equal form Max(X, 0) + Log(1 + Exp(-Abs(X))), where the first overflows."""
-    safe = X.apply(lambda x: np.maximum(x, 0)) + exp(-abs(X)).named("log1p", np.log1p)
+    safe = X.apply(lambda x: np.maximum(x, 0)) + exp(-abs(X)).named("log1p", elementary.log1p)
     direct = log(exp(X) + 1.0)
     return Enclosure(safe.value, np.where(np.isfinite(direct.error), hull(safe, direct).error, safe.error), X.dtype)
 
@@ -95,12 +87,17 @@ def softplus_of_page(X: Enclosure) -> Enclosure:
     return result if is_strict() else replace(result, error=np.where(exp(X).error == np.inf, np.inf, result.error))
 
 
-def softsign(X: Enclosure) -> Enclosure:
+def softsign(X: T) -> T:
     """Return X / (1 + Abs(X))."""
-    return X / (1.0 + abs(X))
+    return X / (1.0 + absolute(X))
 
 
-def relu(X: Enclosure) -> Enclosure:
+def absolute(X: T) -> T:
+    """Return the magnitudes."""
+    return cast("T", abs(X))
+
+
+def relu(X: T) -> T:
     """Return Max(X, 0)."""
     return X.apply(lambda x: np.maximum(x, 0))
 
@@ -117,47 +114,39 @@ def _erf(X: Enclosure) -> Enclosure:
     return X.named("erf", erf)
 
 
-def elu(X: Enclosure, alpha: float) -> Enclosure:
+def elu(X: T, alpha: float) -> T:
     """Return X, and alpha (Exp(X) - 1) for X < 0."""
     negative = X.apply(lambda x: np.minimum(x, 0))
-    below = alpha * admit("Elu", expm1=lambda: negative.named("expm1", np.expm1), written=lambda: exp(negative) - 1.0)
-    return _choose(X.value < 0, below, X)
+    below = alpha * admit(
+        "Elu", expm1=lambda: negative.named("expm1", elementary.expm1), written=lambda: exp(negative) - 1.0
+    )
+    return below.where(X.value < 0, X)
 
 
-def _selu(X: Enclosure, alpha: float, gamma: float) -> Enclosure:
+def _selu(X: T, alpha: float, gamma: float) -> T:
     negative = X.apply(lambda x: np.minimum(x, 0))
     below = admit(
         "Selu",
-        expm1=lambda: gamma * (alpha * negative.named("expm1", np.expm1)),
+        expm1=lambda: gamma * (alpha * negative.named("expm1", elementary.expm1)),
         written=lambda: gamma * (alpha * exp(negative) - alpha),
         folded=lambda: (X.constant(gamma) * alpha) * (exp(negative) - 1.0),
     )
-    return _choose(X.value <= 0, below, gamma * X)
+    return below.where(X.value <= 0, gamma * X)
 
 
-def _celu(X: Enclosure, alpha: float) -> Enclosure:
+def _celu(X: T, alpha: float) -> T:
     negative = X.apply(lambda x: np.minimum(x, 0)) / alpha
-    below = alpha * admit("Elu", expm1=lambda: negative.named("expm1", np.expm1), written=lambda: exp(negative) - 1.0)
-    return _choose(X.value < 0, below, X)
+    below = alpha * admit(
+        "Elu", expm1=lambda: negative.named("expm1", elementary.expm1), written=lambda: exp(negative) - 1.0
+    )
+    return below.where(X.value < 0, X)
 
 
 def _shrink(X: Enclosure, lambd: float, bias: float) -> Enclosure:
     if not X.is_exact:
         raise Unsupported("rounding of an input decides the result of Shrink")
-    zero = Enclosure(np.zeros(X.shape), np.zeros(X.shape), X.dtype)
-    return _choose(X.value < -lambd, X + bias, _choose(X.value > lambd, X - bias, zero))
-
-
-def _choose(condition: Array, A: Enclosure, B: Enclosure) -> Enclosure:
-    """Return A where a condition on exact numbers holds, otherwise B; both functions must meet where it changes."""
-    masks = [np.zeros(A.shape, dtype=bool) if X.overflows is None else X.overflows for X in (A, B)]
-    overflows = np.where(condition, *masks)
-    return Enclosure(
-        np.where(condition, A.value, B.value),
-        np.where(condition, A.error, B.error),
-        A.dtype,
-        overflows=overflows if overflows.any() else None,
-    )
+    zero = X.zeros(X.shape)
+    return (X + bias).where(X.value < -lambd, (X - bias).where(X.value > lambd, zero))
 
 
 # The nodes
@@ -181,7 +170,7 @@ def _binary(function: Callable[[Enclosure, Enclosure], Enclosure]) -> NodeEnclos
     return lambda node, inputs: [function(*_legacy_broadcast(node, inputs))]
 
 
-def _legacy_broadcast(node: Node, inputs: Sequence[Tensor]) -> tuple[Enclosure, Enclosure]:
+def _legacy_broadcast(node: Node, inputs: Sequence[T | Array | None]) -> tuple[T, T]:
     """Return both operands; below opset 7, `axis` states where the second operand is aligned with the first."""
     A, B = _tensor(inputs[0]), _tensor(inputs[1])
     if node.opset < 7 and node.attributes.get("broadcast", 0) and "axis" in node.attributes:
@@ -190,8 +179,8 @@ def _legacy_broadcast(node: Node, inputs: Sequence[Tensor]) -> tuple[Enclosure, 
     return A, B
 
 
-def _tensor(tensor: Tensor) -> Enclosure:
-    if not isinstance(tensor, Enclosure):
+def _tensor(tensor: T | Array | None) -> T:
+    if tensor is None or isinstance(tensor, np.ndarray):
         raise Unsupported("an operand is not a tensor of floating-point numbers")
     return tensor
 
@@ -270,7 +259,7 @@ def _power(X: Enclosure, exponent: Array, power: Enclosure) -> Enclosure:
     return power.with_roundings(roundings, np.broadcast_to(X.error == 0, power.shape))
 
 
-def _broadcast(X: Enclosure, shape: tuple[int, ...]) -> Enclosure:
+def _broadcast(X: T, shape: tuple[int, ...]) -> T:
     return X.moved(lambda x: np.broadcast_to(x, shape))
 
 
@@ -315,21 +304,21 @@ def _hard_swish(X: Enclosure) -> Enclosure:
     return Enclosure(result.value, result.error, X.dtype)
 
 
-def hard_sigmoid(X: Enclosure, alpha: float, beta: float) -> Enclosure:
+def hard_sigmoid(X: T, alpha: float, beta: float) -> T:
     """Return Max(0, Min(1, alpha X + beta))."""
     return add(multiply(X.constant(alpha), X), X.constant(beta)).apply(lambda y: np.clip(y, 0, 1))
 
 
-def leaky_relu(X: Enclosure, alpha: float) -> Enclosure:
+def leaky_relu(X: T, alpha: float) -> T:
     """Return X, and alpha X for X < 0."""
-    return _choose(X.value < 0, alpha * X, X)
+    return (alpha * X).where(X.value < 0, X)
 
 
-def _prelu(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _prelu(_: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     X, slope = _tensor(inputs[0]), _tensor(inputs[1])
     product = slope * X
     X = _broadcast(X, product.shape)
-    return [_choose(X.value < 0, product, X)]
+    return [product.where(X.value < 0, X)]
 
 
 def _swish(X: Enclosure, alpha: float) -> Enclosure:
@@ -427,10 +416,9 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Atan": _named("atan", np.arctan),
     "Tan": _tan,
     "Mod": _mod,
-    "Cast": CAST_ENCLOSURES["Cast"],
-    "Sinh": _named("sinh", np.sinh),
-    "Cosh": _named("cosh", np.cosh),
-    "Asinh": _named("asinh", np.arcsinh),
-    "Acosh": _named("acosh", np.arccosh),
-    "Atanh": _named("atanh", np.arctanh),
+    "Sinh": _named("sinh", elementary.sinh),
+    "Cosh": _named("cosh", elementary.cosh),
+    "Asinh": _named("asinh", elementary.asinh),
+    "Acosh": _named("acosh", elementary.acosh),
+    "Atanh": _named("atanh", elementary.atanh),
 }

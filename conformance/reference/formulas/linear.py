@@ -1,4 +1,4 @@
-"""Enclosures of sums and sums of products: matrix products, convolutions and reductions.
+"""Formulas of sums and sums of products: matrix products, convolutions and reductions.
 
 A sum of n products has an error of at most n u of the sum of the products' magnitudes, in any order of addition, with
 or without fused multiply-add. Algorithms that compute other products, such as Winograd's, are within the same bound for
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.models.arrays import type_name
-from conformance.reference.enclosures.elementwise import exp, log, sqrt
+from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt
 from conformance.reference.numbers.enclosure import (
     Enclosure,
     SumOfProducts,
@@ -23,9 +23,7 @@ from conformance.reference.numbers.enclosure import (
     add_up,
     admit,
     current_level,
-    divide,
     dot,
-    hull,
     is_strict,
     judged_at,
     multiply,
@@ -38,8 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.nodes import Node, NodeEnclosure, NodeFormula
     from conformance.reference.numbers.enclosure import Tensor
+    from conformance.reference.numbers.formula_tensor import T
 
 
 FLOAT = np.dtype(np.float32)
@@ -48,23 +47,28 @@ DOUBLE_EXPONENTS = 700.0
 """Magnitude from which the exponential of a number overflows or underflows in double."""
 
 
-def tensor(given: Tensor) -> Enclosure:
+def stack(parts: Sequence[T], axis: int) -> T:
+    """Return tensors of the same shape along a new axis."""
+    return parts[0].stack(parts[1:], axis)
+
+
+def tensor(given: T | Array | None) -> T:
     """Return an input as an enclosure.
 
     Raises:
         Unsupported: the input is missing or has another type.
     """
-    if not isinstance(given, Enclosure):
+    if given is None or isinstance(given, np.ndarray):
         raise Unsupported("an operand is not a tensor of floating-point numbers")
     return given
 
 
-def optional_tensor(inputs: Sequence[Tensor], position: int) -> Enclosure | None:
+def optional_tensor(inputs: Sequence[T | Array | None], position: int) -> T | None:
     """Return an optional input as an enclosure; None if the node leaves it out."""
     return tensor(inputs[position]) if len(inputs) > position and inputs[position] is not None else None
 
 
-def integers(given: Tensor) -> list[int]:
+def integers(given: object) -> list[int]:
     """Return the elements of a tensor of integers, such as a shape or axes."""
     if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu":
         raise Unsupported("a shape, or axes, are not integers")
@@ -74,17 +78,21 @@ def integers(given: Tensor) -> list[int]:
 # Matrix products
 
 
-def matmul(A: Enclosure, B: Enclosure) -> Enclosure:
+def matmul(A: T, B: T) -> T:
     """Return the matrix product, with broadcasting of the leading dimensions."""
     return dot(A, B, np.matmul, A.shape[-1])
 
 
-def _gemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _matmul(_: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    return [matmul(tensor(inputs[0]), tensor(inputs[1]))]
+
+
+def _gemm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     """Enclose Gemm: alpha A B + beta C."""
     given = node.attributes
     A, B = (
-        X.moved(np.transpose) if given.get(flag, 0) else X
-        for X, flag in zip(map(tensor, inputs[:2]), ("transA", "transB"), strict=True)
+        tensor(X).moved(np.transpose) if given.get(flag, 0) else tensor(X)
+        for X, flag in zip(inputs[:2], ("transA", "transB"), strict=True)
     )
     Y, C = matmul(A, B), optional_tensor(inputs, 2)
     alpha, beta = float(given.get("alpha", 1.0)), float(given.get("beta", 1.0))
@@ -95,12 +103,11 @@ def _gemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return [_broadcast_to(Y, C)]
     total = add(Y, C if beta == 1 else multiply(C, C.constant(beta)), is_fused=True)
     if beta == 0 and not is_strict():  # the page multiplies an infinity or NaN by 0; libraries do not read C
-        read = np.broadcast_to(np.isfinite(C.value), total.shape)
-        total = replace(total, error=np.where(read, total.error, np.inf))
+        total = total.undetermined(~np.broadcast_to(np.isfinite(C.value), total.shape))
     return [total]
 
 
-def _broadcast_to(Y: Enclosure, C: Enclosure) -> Enclosure:
+def _broadcast_to(Y: T, C: T) -> T:
     shape = np.broadcast_shapes(Y.shape, C.shape)
     return Y if shape == Y.shape else Y.moved(lambda y: np.broadcast_to(y, shape))
 
@@ -234,7 +241,7 @@ def windows(X: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[in
     return found
 
 
-def _with_bias(Y: Enclosure, B: Enclosure | None) -> Enclosure:
+def _with_bias(Y: T, B: T | None) -> T:
     """Add the bias of each channel; it is a term of the sum, and may be the first one."""
     return Y if B is None else add(Y, B.moved(lambda b: b.reshape(1, -1, *[1] * (len(Y.shape) - 2))), is_fused=True)
 
@@ -257,7 +264,7 @@ def convolve(node: Node, x: Array, w: Array, pads: Sequence[tuple[int, int]]) ->
     return np.asarray(total).reshape(x.shape[0], w.shape[0], *window.shape[2:])
 
 
-def _conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
     pads = explicit_pads(node, X.shape[2:], W.shape[2:])
     Y = _with_bias(dot(X, W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)
@@ -287,7 +294,7 @@ def _transposed_pads(
     return pads[: 1 + (pads[0] != pads[1])]
 
 
-def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
     groups, kernel, rank = node.attributes.get("group", 1), W.shape[2:], len(W.shape) - 2
     steps, gaps = strides(node, rank), dilations(node, rank)
@@ -301,7 +308,7 @@ def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     def convolve(x: Array, w: Array, pads: Sequence[tuple[int, int]]) -> Array:
         channels = w.shape[1]
         parts = w.reshape(groups, w.shape[0] // groups, channels, -1)
-        total = np.zeros((x.shape[0], groups * channels, *full))
+        total = np.zeros((x.shape[0], groups * channels, *full), dtype=x.dtype)
         flat = x.reshape(x.shape[0], groups, w.shape[0] // groups, -1)
         for number, position in enumerate(product(*map(range, kernel))):
             taps = np.swapaxes(parts[..., number], 1, 2)
@@ -325,14 +332,13 @@ def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     ]
     if len(results) == 1:
         return [results[0]]
-    differs = np.abs(results[0].value - results[1].value) > results[0].error + results[1].error
-    return [replace(hull(*results), unspecified=differs if differs.any() else None)]
+    return [results[0].with_readings(results[1:])]
 
 
 # Reductions
 
 
-def reduced_axes(node: Node, inputs: Sequence[Tensor], rank: int) -> list[int] | None:
+def reduced_axes(node: Node, inputs: Sequence[Any], rank: int) -> list[int] | None:
     """Return the axes that a node reduces, sorted and not negative; None if it reduces none."""
     given = node.attributes.get("axes", [])
     if len(inputs) > 1 and inputs[1] is not None:
@@ -342,29 +348,49 @@ def reduced_axes(node: Node, inputs: Sequence[Tensor], rank: int) -> list[int] |
     return sorted(axis % rank for axis in given)
 
 
+def _reduce(node: Node, inputs: Sequence[T | Array | None], function: Callable[[T, list[int], bool], T]) -> list[T]:
+    X = tensor(inputs[0])
+    axes = reduced_axes(node, inputs, len(X.shape))
+    if axes is None:
+        if node.op_type not in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"):
+            raise Unsupported(f"{node.op_type} of no axes")
+        return [X]
+    return [function(X, axes, bool(node.attributes.get("keepdims", 1)))]
+
+
 def _reduction(function: Callable[[Enclosure, list[int], bool], Enclosure]) -> NodeEnclosure:
-    def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-        X = tensor(inputs[0])
-        axes = reduced_axes(node, inputs, len(X.shape))
-        if axes is None:
-            if node.op_type not in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"):
-                raise Unsupported(f"{node.op_type} of no axes")
-            return [X]
-        return [function(X, axes, bool(node.attributes.get("keepdims", 1)))]
-
-    return enclose
+    return lambda node, inputs: list(_reduce(node, inputs, function))
 
 
-def mean(X: Enclosure, axes: Sequence[int], *, keepdims: bool = True) -> Enclosure:
+def _sum(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    return _reduce(node, inputs, lambda X, axes, keep: add_up(X, axes, keepdims=keep))
+
+
+def _mean(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    return _reduce(node, inputs, lambda X, axes, keep: mean(X, axes, keepdims=keep))
+
+
+def _sum_square(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    return _reduce(node, inputs, lambda X, axes, keep: add_up(multiply(X, X), axes, keepdims=keep))
+
+
+def _sum_of_magnitudes(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    return _reduce(node, inputs, lambda X, axes, keep: absolute(X).sum(axes, keepdims=keep))
+
+
+def mean(X: T, axes: Sequence[int], *, keepdims: bool = True) -> T:
     """Return the means along some axes: the sum divided by the count, or multiplied by its reciprocal."""
-    return divide(add_up(X, axes, keepdims=keepdims), X.constant(prod(X.shape[axis] for axis in axes)))
+    return X.mean(axes, keepdims=keepdims)
 
 
-def _euclidean_norm(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
-    squares = (X * X).sum(axes, keepdims=keepdims)
-    return admit(
-        "ReduceL2", written=lambda: sqrt(squares), function=lambda: sqrt(squares.as_type(FLOAT)).with_dtype(X.dtype)
-    )
+def _euclidean_norm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    def norm(X: T, axes: list[int], keepdims: bool) -> T:
+        squares = (X * X).sum(axes, keepdims=keepdims)
+        return admit(
+            "ReduceL2", written=lambda: sqrt(squares), function=lambda: sqrt(squares.as_type(FLOAT)).with_dtype(X.dtype)
+        )
+
+    return _reduce(node, inputs, norm)
 
 
 def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
@@ -397,14 +423,11 @@ def accumulate(node: Node, axis: int, x: Array, cumulate: Callable[..., Array] =
     return np.flip(total, axis) if node.attributes.get("reverse", 0) else total
 
 
-def _cumsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _cumsum(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     X, (axis,) = tensor(inputs[0]), integers(inputs[1])
     if not X.value.size:
         return [X]
-    with np.errstate(all="ignore"):
-        finite = accumulate(node, axis, np.where(np.isfinite(X.value), X.magnitude, 0.0))
-        value, magnitudes, error = (accumulate(node, axis, part) for part in (X.value, X.magnitude, X.error))
-    return [X.from_terms(value, magnitudes, error, X.shape[axis], finite=finite)]
+    return [X.add_terms(lambda x: accumulate(node, axis, x), X.shape[axis])]
 
 
 def _range(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -437,19 +460,24 @@ def _range(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [replace(result, error=np.where(i == 0, 0.0, result.error)).as_type(start.dtype)]
 
 
-LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {
-    "MatMul": lambda _, inputs: [matmul(tensor(inputs[0]), tensor(inputs[1]))],
+FORMULAS: Mapping[str, NodeFormula] = {
+    "MatMul": _matmul,
     "Gemm": _gemm,
-    "Einsum": _einsum,
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
-    "ReduceSum": _reduction(lambda X, axes, keep: add_up(X, axes, keepdims=keep)),
-    "ReduceMean": _reduction(lambda X, axes, keep: mean(X, axes, keepdims=keep)),
-    "ReduceSumSquare": _reduction(lambda X, axes, keep: add_up(multiply(X, X), axes, keepdims=keep)),
-    "ReduceL1": _reduction(lambda X, axes, keep: abs(X).sum(axes, keepdims=keep)),
-    "ReduceL2": _reduction(_euclidean_norm),
+    "ReduceSum": _sum,
+    "ReduceMean": _mean,
+    "ReduceSumSquare": _sum_square,
+    "ReduceL1": _sum_of_magnitudes,
+    "ReduceL2": _euclidean_norm,
+    "CumSum": _cumsum,
+}
+"""Formulas of every kind of tensor."""
+
+LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    **FORMULAS,
+    "Einsum": _einsum,
     "ReduceLogSum": _reduction(lambda X, axes, keep: log(X.sum(axes, keepdims=keep))),
     "ReduceLogSumExp": _reduction(_log_sum_exp),
-    "CumSum": _cumsum,
     "Range": _range,
 }
