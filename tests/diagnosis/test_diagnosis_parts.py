@@ -1,0 +1,229 @@
+"""Parts of a diagnosis: properties of cases, recorded outputs, and the text of an issue."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+from runs_in_memory import make_case, make_result, with_fields
+
+from conformance.corpus.loading import load_case_in_memory
+from conformance.diagnosis import recorded_outputs
+from conformance.diagnosis.properties import Properties, case_properties, common_properties
+from conformance.diagnosis.recorded_outputs import Observation, are_equivalent, is_failure, observe
+from conformance.diagnosis.reproduction.folder import issue_text
+from conformance.mutants import MutantBackend
+from conformance.results.records import DiagnosisRecord
+
+# The properties that distinguish failing cases from passing ones are found, and only true ones.
+
+
+def cases(count, *words, start=0, **numbers):
+    values_by_name = {name: tuple(values) for name, values in numbers.items()}
+    return {f"{start + number}": Properties(words, values_by_name) for number in range(count)}
+
+
+def texts(some, others):
+    return [(one.text, len(one.cases), one.others) for one in common_properties(some, others)]
+
+
+def test_property_of_all_cases_and_no_other_is_returned_alone():
+    some = cases(4, "set alpha", "have X")
+    assert texts(some, cases(20, "have X", start=9)) == [("set alpha", 4, 0)]
+
+
+def test_equivalent_properties_return_the_first():
+    assert texts(cases(4, "set alpha", "set beta"), cases(20, start=9)) == [("set alpha", 4, 0)]
+
+
+def test_pair_of_properties_only_the_cases_have_is_returned():
+    others = cases(10, "set alpha", start=10) | cases(10, "set beta", start=20)
+    assert texts(cases(4, "set alpha", "set beta"), others) == [("set alpha and set beta", 4, 0)]
+
+
+def test_numeric_property_is_returned_as_a_limit():
+    some, others = cases(2, T=[7]) | cases(2, T=[1, 9], start=2), cases(20, T=[2], start=9)
+    assert texts(some, others) == [("have T ≥ 7", 4, 0)]
+
+
+def test_property_of_few_others_is_returned_with_their_number():
+    others = cases(1, "set alpha", start=10) | cases(39, start=20)
+    assert texts(cases(4, "set alpha"), others) == [("set alpha", 4, 1)]
+
+
+def test_properties_of_parts_are_returned_without_a_common_one():
+    some = cases(6, "set alpha") | cases(5, "set beta", start=6)
+    assert texts(some, cases(20, start=20)) == [("set alpha", 6, 0), ("set beta", 5, 0)]
+
+
+def test_property_of_one_or_of_every_case_is_not_returned():
+    assert texts(cases(1, "set alpha"), cases(20, start=9)) == []
+    assert texts(cases(4, "have X"), cases(20, "have X", start=9)) == []
+
+
+def test_attribute_is_formatted_as_the_shortest_decimal():
+    some, others = cases(4, alpha=[0.8999999761581421]), cases(20, alpha=[0.5], start=9)
+    assert texts(some, others) == [("have alpha = 0.9", 4, 0)]
+
+
+# The text of an issue displays texts of cases and of subjects literally.
+
+
+HOSTILE = "![x](https://example.org) <script>alert(1)</script> @all \x1b[31m\n## PASSED"
+MODEL = helper.make_model(helper.make_graph([], "g", [], []))
+
+
+def issue(**changed):
+    case = make_case(**{"kind": "invalid", "title": HOSTILE} | changed)
+    result = make_result(verdict="fail", phase="run", message=HOSTILE)
+    result.stderr = HOSTILE
+    return issue_text(case, result, f"acme {HOSTILE}", "backend", {HOSTILE: HOSTILE}, "onnx-conformance", MODEL)
+
+
+def outside_of_code(text):
+    return "".join(part for number, part in enumerate(text.split("~~~~")) if number % 2 == 0)
+
+
+@pytest.mark.parametrize("kind", ["invalid", "node"])
+def test_hostile_texts_in_an_issue_are_displayed_literally(kind):
+    text = issue(kind=kind)
+    assert "alert" in text.splitlines()[0]
+    assert "\x1b" not in text
+    assert "## PASSED" not in outside_of_code(text).splitlines()
+    assert not [raw for raw in ("![", "](", "<script", "@all") if raw in outside_of_code(text)]
+
+
+def test_hostile_diagnosis_in_an_issue_is_displayed_literally():
+    diagnosis = DiagnosisRecord("acme", HOSTILE, "x", HOSTILE, 1, 2, [], [], [])
+    case = make_case()
+    result = make_result(verdict="fail", phase="run", message="")
+    result.stderr = ""
+    text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", MODEL, diagnosis=diagnosis)
+    assert "Probable cause" in text
+    assert not [raw for raw in ("![", "](", "<script", "@all", "\x1b") if raw in outside_of_code(text)]
+
+
+def test_names_of_inputs_cannot_end_a_block_of_code():
+    value = helper.make_tensor_value_info("a\n~~~~\n# PASSED", onnx.TensorProto.FLOAT, [1])
+    model = helper.make_model(helper.make_graph([], "g", [value], []))
+    inputs = [{"name": value.name, "type": "float", "shape": [1], "values": ["1"], "elided": 0}]
+    case = make_case(data_sets=[{"inputs": inputs, "outputs": []}])
+    result = make_result(verdict="fail", phase="run", message="")
+    text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", model)
+    assert "# PASSED" not in text.splitlines()
+
+
+# The properties of a case describe its model and data.
+
+
+@pytest.fixture
+def properties_of(whole_corpus):
+    return lambda name, *tags: case_properties(load_case_in_memory(whole_corpus, whole_corpus.cases[name]), tags)
+
+
+def test_case_properties_list_set_and_default_attributes(properties_of):
+    found = properties_of("test_adam")
+    assert {"set norm_coefficient", "set alpha", "leave norm_coefficient_post to its default"} <= set(found.words)
+    assert found.numbers["norm_coefficient_post"] == (0.0,)
+
+
+def test_case_properties_list_types_and_numbers_of_an_optimizer(properties_of):
+    found = properties_of("test_adam_multiple")
+    assert {"have float tensors", "have R of type float"} <= set(found.words)
+    assert found.numbers["tensors of a node"] == (2,)
+    assert found.numbers["T"] == (0,)
+    assert max(found.numbers["elements of a tensor"]) == 2
+
+
+def test_case_properties_list_operators_and_data_of_an_argmax(properties_of):
+    found = properties_of("test_argmax_in_range_nan_negative_first", "argmax")
+    assert {"have ArgMax", "have a NaN in the input of ArgMax", "are tagged argmax"} <= set(found.words)
+    assert found.numbers["runs of a prepared model"] == (1,)
+
+
+# Observations of a backend's behaviour are equivalent if they differ by rounding only, and survive recording.
+
+
+@pytest.fixture
+def case(opened):
+    return load_case_in_memory(opened, opened.cases["test_adam"])
+
+
+@pytest.fixture
+def right(case):
+    return observe(MutantBackend({}), case)
+
+
+def test_correct_observation_is_equivalent_to_itself_and_passes(case, right):
+    assert are_equivalent(right, right, case)
+    assert not is_failure(right, case)
+
+
+def test_changed_inputs_and_errors_are_failures_and_differ(case, right):
+    spoiled = Observation(right.outputs, ((2,),))
+    assert is_failure(spoiled, case)
+    assert not are_equivalent(right, spoiled, case)
+    raised = Observation((), (), "load")
+    assert is_failure(raised, case)
+    assert not are_equivalent(raised, Observation((), (), "run"), case)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda outputs: [array.astype(np.float64) for array in outputs],
+        lambda outputs: [array[..., np.newaxis] for array in outputs],
+        lambda outputs: outputs[:2],
+        lambda outputs: [*outputs[:2], outputs[2] * np.float32(1.00001)],
+        lambda outputs: [*outputs[:2], None],
+    ],
+    ids=["type", "shape", "number", "value", "no tensor"],
+)
+def test_observations_with_other_outputs_are_not_equivalent(case, right, change):
+    (outputs,) = right.outputs
+    assert not are_equivalent(right, Observation((tuple(change(outputs)),), ((),)), case)
+
+
+@pytest.mark.parametrize(("bound", "agreeing"), [(None, False), (np.zeros(1), True)], ids=["exact", "bound"])
+def test_signs_of_zeros_matter_only_without_a_bound(case, bound, agreeing):
+    held = _with_one_output(case, np.zeros(1, np.float32), bound)
+    positive, negative = (Observation(((np.array([zero], np.float32),),), ((),)) for zero in (0.0, -0.0))
+    assert are_equivalent(positive, negative, held) is agreeing
+
+
+def _with_one_output(case, expected, bound):
+    (data_set, *_) = case.held
+    output = dataclasses.replace(data_set.outputs[0], expected=expected, bound=bound, choices=None)
+    return dataclasses.replace(case, held=(dataclasses.replace(data_set, outputs=(output,)),))
+
+
+def test_observation_survives_recording(case, right):
+    ended = Observation((*right.outputs, (None,)), ((), (1, 2)), "run: it broke")
+    again = recorded_outputs.observation_from_record(recorded_outputs.observation_to_record(ended))
+    assert are_equivalent(
+        right, recorded_outputs.observation_from_record(recorded_outputs.observation_to_record(right)), case
+    )
+    assert (again.changed_inputs, again.error, again.outputs[-1]) == (ended.changed_inputs, ended.error, (None,))
+
+
+def test_observation_too_large_is_not_recorded():
+    assert (
+        recorded_outputs.observation_to_record(
+            Observation(((np.zeros(recorded_outputs.MAX_RECORDED_BYTES + 1, np.int8),),), ((),))
+        )
+        is None
+    )
+
+
+def test_observation_without_all_data_sets_is_a_failure(case):
+    assert is_failure(Observation((), ()), case)
+
+
+@pytest.mark.parametrize("spoilt", [{"dtype": "nonsense"}, {"dtype": "string"}, {"data": "%"}, {"shape": [9, 9]}])
+def test_malformed_record_has_no_observation(right, spoilt):
+    record = recorded_outputs.observation_to_record(right)
+    record.outputs[0][0] = with_fields(record.outputs[0][0], **spoilt)
+    assert recorded_outputs.observation_from_record(record) is None

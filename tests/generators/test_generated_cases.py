@@ -1,0 +1,393 @@
+"""Properties of generated cases: exact scalars, families, sizes and long tensors."""
+
+from __future__ import annotations
+
+from math import gcd
+
+import numpy as np
+import onnx
+import pytest
+from batches import for_each
+from onnx import helper
+
+from conformance.factors.connections import join_parts
+from conformance.factors.covering_array import Declaration, LevelCombination, coverage, covering_array
+from conformance.generation.models import array_value_info, build_model
+from conformance.models.inputs import tensor_elements
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.reference.oracle import answers, evaluate
+from conformance.verdicts import Level
+from generators import adagrad, adam, momentum
+from generators.argmax import sizes as argmax_sizes
+from generators.declarations.families import (
+    TRAINING_FAMILIES,
+    coverage_lines,
+    iter_declarations,
+    pairwise_declaration,
+    row_from_tags,
+)
+from generators.declarations.numbers import row_attributes
+from generators.declarations.sizes import (
+    BEYOND_CACHE,
+    BLOCKS,
+    LONG_BLOCKS,
+    OPSET,
+    PERIOD,
+    RANKS,
+    border_indices,
+    build_peak_rows,
+    lengths_around,
+    lengths_around_long,
+    summarize_long,
+    tied_index_sets,
+    tile_to_shape,
+)
+from generators.exact_scalars import MAX_ULP, excludes_float, largest_width, needs_double, with_siblings
+from generators.training_optimizers.sizes import size_cases
+from generators.training_optimizers.table import OPERATORS
+
+# The cases of the training optimizers cover every relevant kind of input.
+
+
+def inputs_of(defined, op_type):
+    """Yield the valid cases with a single optimizer node and without initializers: case, node and data sets."""
+    for case in (case for _, case in defined.values() if not case.is_invalid):
+        model = onnx.load_model_from_string(case.model)
+        if [node.op_type for node in model.graph.node] == [op_type] and not model.graph.initializer:
+            yield case, model.graph.node[0], case.data_sets
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
+class TestBreadth:
+    """Minimum variety of inputs for each training optimizer."""
+
+    def test_update_counts_are_covered(self, defined, op_type):
+        counts = {int(data[1].flat[0]) for _, _, sets in inputs_of(defined, op_type) for data in sets}
+        assert counts >= {0, 1, 2, 10, 1000, 2**24 + 1, 2**32 + 1}
+        assert min(counts) < 0
+
+    def test_type_combinations_are_covered(self, defined, op_type):
+        types = {(d[0].dtype.name, d[2].dtype.name) for _, _, sets in inputs_of(defined, op_type) for d in sets}
+        assert types >= {(rate, tensor) for rate in ("float32", "float64") for tensor in ("float32", "float64")}
+
+    def test_ranks_and_sizes_are_covered(self, defined, op_type):
+        shapes = {array.shape for _, _, sets in inputs_of(defined, op_type) for data in sets for array in data[2:]}
+        assert {len(shape) for shape in shapes} >= {0, 1, 2, 3, 4}
+        assert {int(np.prod(shape)) for shape in shapes} >= {0, 1, 7, 3001}
+
+    def test_tensor_counts_are_covered(self, defined, op_type):
+        groups = len(TRAINING_OPTIMIZERS[op_type].operands)
+        counts = {(len(data) - 2) // groups for _, _, sets in inputs_of(defined, op_type) for data in sets}
+        assert counts >= {1, 2, 3, 8}
+
+    def test_different_shapes_in_one_node_are_covered(self, defined, op_type):
+        assert any(len({a.shape for a in data[2:]}) >= 3 for _, _, sets in inputs_of(defined, op_type) for data in sets)
+
+    def test_attribute_sets_are_covered(self, defined, op_type):
+        signature = TRAINING_OPTIMIZERS[op_type]
+        given = {frozenset(a.name for a in node.attribute) for _, node, _ in inputs_of(defined, op_type)}
+        required = frozenset(signature.required)
+        assert required | set(signature.defaults) in given
+        assert required in given
+        assert given >= {required | {name} for name in signature.defaults}
+
+    def test_special_values_are_covered(self, defined, op_type):
+        elements = np.concatenate(
+            [a.astype(np.float64).ravel() for _, _, s in inputs_of(defined, op_type) for d in s for a in d[2:]]
+        )
+        assert np.isnan(elements).any()
+        assert {np.inf, -np.inf} <= set(elements[np.isinf(elements)])
+        assert {True, False} == set(np.signbit(elements[elements == 0]).tolist())
+        magnitudes = np.abs(elements[np.isfinite(elements) & (elements != 0)])
+        assert magnitudes.min() < np.finfo(np.float64).smallest_normal
+        assert magnitudes.max() > 1e80
+
+    def test_update_counts_vary_within_a_model(self, defined, op_type):
+        assert any(len({int(d[1].flat[0]) for d in sets}) >= 3 for _, _, sets in inputs_of(defined, op_type))
+
+
+# Wide `must` cases in double become `should`, and get a sibling in which float and double give the same scalars.
+
+
+def split_cases(module):
+    """Return the cases of an operator's family `pairwise`, and the same cases with siblings, by id."""
+    before = {case.id: case for case in module.MATRIX.cases()}
+    return before, {case.id: case for case in with_siblings(lambda: iter(before.values()))()}
+
+
+@pytest.fixture(scope="module", params=[adam, adagrad], ids=["adam", "adagrad"])
+def split(request):
+    return split_cases(request.param)
+
+
+def siblings(after):
+    return {id.removesuffix("_exact"): case for id, case in after.items() if id.endswith("_exact")}
+
+
+def update(case):
+    return answers(case.model, case.data_sets[0], Level.MUST)[0]
+
+
+def test_case_with_a_sibling_is_should_and_otherwise_unchanged(split):
+    before, after = split
+    assert siblings(after)
+    for id, case in before.items():
+        level = Level.SHOULD if id in siblings(after) else Level.MUST
+        assert (after[id].level, after[id].model, after[id].tags) == (level, case.model, case.tags), id
+
+
+def test_sibling_is_must_and_narrow(split):
+    _, after = split
+    for id, sibling in siblings(after).items():
+        assert sibling.level is Level.MUST
+        answer = update(sibling)
+        assert largest_width(answer.expected, answer.bound, sibling.data_sets[0]) <= MAX_ULP, id
+        assert not needs_double(answer.expected) or excludes_float(answer.expected, answer.bound), id
+
+
+def test_sibling_keeps_the_tensors(split):
+    before, after = split
+    for id, sibling in siblings(after).items():
+        for inputs, exact in zip(before[id].data_sets, sibling.data_sets, strict=True):
+            assert int(exact[1]) == min(int(inputs[1]), 0)
+            assert exact[0].dtype == inputs[0].dtype
+            assert all(map(np.array_equal, inputs[2:], exact[2:])), id
+
+
+def test_sibling_keeps_exact_attributes(split):
+    before, after = split
+    for id, sibling in siblings(after).items():
+        given, exact = (attributes(case) for case in (before[id], sibling))
+        changed = {name for name in exact if exact[name] != given.get(name)}
+        assert changed <= {"alpha", "beta", "norm_coefficient_post"}, id
+        assert list(exact)[: len(given)] == list(given), id
+
+
+def attributes(case):
+    (node,) = onnx.load_model_from_string(case.model).graph.node
+    return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+
+
+def test_momentum_has_no_siblings():
+    before, after = split_cases(momentum)
+    assert list(after.values()) == list(before.values())
+
+
+class TestWidth:
+    def test_width_is_relative_to_the_largest_operand(self):
+        expected, bound = np.array([1.0]), np.array([2.0**-50])
+        assert largest_width(expected, bound, ()) == 4
+        assert largest_width(expected, bound, [np.array([8.0])]) == 0.5
+        assert largest_width(expected, bound, [np.array([np.inf])]) == 4
+        assert largest_width(expected, None, ()) == 0
+
+    def test_float_is_excluded_outside_of_the_bound(self):
+        expected = np.array([0.5, 0.1, np.nan])
+        distance = abs(float(np.float32(0.1)) - 0.1)
+        assert needs_double(expected)
+        assert not needs_double(expected[[0, 2]])
+        assert excludes_float(expected, np.full(3, distance / 2))
+        assert not excludes_float(expected, np.full(3, distance))
+        assert excludes_float(expected, None)
+
+
+# Cases cover all declarations, and every uncovered combination has a reason.
+
+
+DECLARATIONS = {
+    f"{operator} {family}": (operator, family, declaration) for operator, family, declaration in iter_declarations()
+}
+
+
+def tags_of(rows):
+    return [("adam", "placed", *(f"{factor}={value}" for factor, value in row.items())) for row in rows]
+
+
+@pytest.mark.parametrize("name", DECLARATIONS)
+class TestCorpus:
+    @pytest.mark.whole
+    def test_cases_cover_all_coverable_interactions(self, name, defined):
+        operator, family, declaration = DECLARATIONS[name]
+        cases = [case for _, case in defined.values() if {operator, family} <= set(case.tags)]
+        covered = coverage(declaration, [row_from_tags(case.tags) for case in cases])
+        assert covered.coverable
+        assert covered.missing == []
+
+    def test_impossible_interaction_is_forbidden_with_a_reason(self, name):
+        _, _, declaration = DECLARATIONS[name]
+        impossible = coverage(declaration, []).impossible
+        assert all(declaration.is_forbidden(dict(pair)) for pair in impossible), impossible
+        assert all(each.reason for each in (*declaration.forbidden, *declaration.masking, *declaration.omissions))
+
+
+class TestCoverageLines:
+    def test_empty_corpus_covers_nothing(self):
+        lines = list(coverage_lines([]))
+        assert lines[0] == "adam placed: 0 cases"
+        assert any(line.startswith("  0 of 396 ") for line in lines)
+        assert any("scope=main with source=input with consumer=output" in line for line in lines)
+
+    def test_coverage_report_of_all_rows_is_complete(self):
+        rows = covering_array(TRAINING_FAMILIES["placed"].declaration("Adam"))
+        lines = list(coverage_lines(tags_of(rows)))
+        lines = lines[: lines.index("adam numbers: 0 cases")]
+        assert any(line.startswith("  396 of 396 ") for line in lines)
+        assert not any("not covered" in line for line in lines)
+
+    def test_expanded_case_is_not_counted(self):
+        [row, *_] = covering_array(pairwise_declaration("Adam"))
+        own = ["adam", "pairwise", *(f"{factor}={value}" for factor, value in row.items())]
+        assert any(line.startswith("adam pairwise: 1 ") for line in coverage_lines([own, [*own, "expanded"]]))
+
+    def test_report_states_reasons(self):
+        lines = list(coverage_lines([]))
+        assert any(line.startswith("    scope=scan with tensors=0d: ") for line in lines)
+        assert any(line.startswith("    a sparse initializer: ") for line in lines)
+
+
+ROW = {"alpha": "usual", "beta": "as_alpha", "mode": "nesterov", "norm_coefficient": "usual"}
+
+
+class TestAttributes:
+    @pytest.mark.parametrize(
+        ("order", "names"),
+        [
+            ("listed", ["alpha", "beta", "mode", "norm_coefficient"]),
+            ("reversed", ["norm_coefficient", "mode", "beta", "alpha"]),
+            ("rotated", ["beta", "mode", "norm_coefficient", "alpha"]),
+        ],
+    )
+    def test_attributes_have_the_order_of_the_row(self, order, names):
+        assert list(row_attributes("Momentum", {**ROW, "T": "first", "order": order})) == names
+
+    def test_beta_can_equal_alpha(self):
+        given = row_attributes("Momentum", {**ROW, "alpha": "near_one", "T": "hundreds", "order": "listed"})
+        assert given["alpha"] == given["beta"] == 1 - 2.0**-9
+
+    @pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
+    def test_model_keeps_the_attribute_order(self, op_type):
+        family = TRAINING_FAMILIES["numbers"]
+        row = next(row for row in covering_array(family.declaration(op_type)) if row["order"] == "reversed")
+        (node,) = onnx.load_model_from_string(family.build(op_type, "reversed", row).model).graph.node
+        assert [attribute.name for attribute in node.attribute] == list(row_attributes(op_type, row))
+
+
+def test_level_combination_needs_all_levels():
+    combination = LevelCombination({"a": ("1", "2"), "b": ("1",)}, "because")
+    assert combination.is_in({"a": "2", "b": "1", "c": "3"})
+    assert not combination.is_in({"a": "2"})
+    assert Declaration({}, forbidden=(combination,)).is_forbidden({"a": "1", "b": "1"})
+
+
+# Sizes around block sizes, and graph parts that build and summarise long tensors.
+
+
+PERIODIC = np.arange(PERIOD, dtype=np.int32)
+
+
+def outputs(part, inputs):
+    """Return the outputs of a part for these inputs, by name."""
+    serialised = build_model(
+        "long",
+        part.nodes,
+        [array_value_info(*named) for named in inputs.items()],
+        [array_value_info(*named) for named in part.given.items()],
+        {"": OPSET},
+        {tensor.name: tensor_elements(tensor) for tensor in part.initializers},
+    )
+    values = evaluate(onnx.load_model_from_string(serialised), list(inputs.values()))
+    return dict(zip(part.given, values, strict=True))
+
+
+def summary_of(changed: int | None, length: int = 2 * 256) -> dict:
+    """Return the summary of a periodic vector in which one element is changed."""
+    vector = np.resize(PERIODIC, length)
+    if changed is not None:
+        vector[changed] += 1000
+    return outputs(summarize_long("X", vector, length, 256), {"X": vector})
+
+
+@pytest.mark.parametrize("block", [*BLOCKS, *LONG_BLOCKS])
+def test_period_and_block_size_are_coprime(block):
+    assert gcd(block, PERIOD) == 1
+
+
+def test_lengths_surround_the_block_size():
+    assert lengths_around(8) == (7, 8, 9, 16)
+    assert lengths_around_long(4096) == (4097, 8192)
+
+
+def test_shapes_have_ranks_0_to_8():
+    assert [len(shape) for shape in RANKS] == list(range(9))
+
+
+def test_border_indices_are_ends_and_border_sides():
+    assert border_indices(9, 4) == [0, 3, 4, 7, 8]
+
+
+def test_tied_index_sets_cover_lanes_and_ends():
+    assert list(tied_index_sets(16, 8)) == [(1, 9), (6, 7), (0, 15)]
+
+
+def test_tile_to_shape_repeats_the_period():
+    part = tile_to_shape("period", PERIOD, "X", (3, 50))
+    part = join_parts((part, type(part)(given={"X": np.zeros((3, 50), dtype=np.int32)})))
+    assert np.array_equal(outputs(part, {"period": PERIODIC})["X"], np.resize(PERIODIC, (3, 50)))
+
+
+@pytest.mark.parametrize("index", [0, 60, 61, 300, 487, 488, 511])
+def test_any_wrong_element_changes_a_summary_output(index):
+    right, wrong = summary_of(None), summary_of(index)
+    assert any(not np.array_equal(right[name], wrong[name]) for name in right)
+
+
+def test_peaks_are_exactly_at_their_indices():
+    part = build_peak_rows("period", "peak", "X", [(0, 69), (5,), (5, 6)], 70)
+    part = join_parts((part, type(part)(given={"X": np.zeros((3, 70), dtype=np.int32)})))
+    matrix = outputs(part, {"period": PERIODIC, "peak": np.array([100], dtype=np.int32)})["X"]
+    assert np.argwhere(matrix == 100).tolist() == [[0, 0], [0, 69], [1, 5], [2, 5], [2, 6]]
+
+
+# The size cases cover the declared lengths and store only small tensors.
+
+
+MAX_STORED_BYTES = 64 * 1024
+LENGTHS = {length for block in BLOCKS for length in lengths_around(block)}
+LONG = {length for block in LONG_BLOCKS for length in lengths_around_long(block)} | {BEYOND_CACHE}
+
+ARGMAX = list(argmax_sizes.cases())
+CASES = [*ARGMAX, *(case for operator in OPERATORS for case in size_cases(operator))]
+
+
+@for_each("case", CASES, lambda case: case.id)
+def test_stored_tensors_are_at_most_64_kib(case):
+    graph = onnx.load_model_from_string(case.model).graph
+    stored = [*map(tensor_elements, graph.initializer), *(array for inputs in case.data_sets for array in inputs)]
+    assert max(array.nbytes for array in stored) <= MAX_STORED_BYTES
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_optimizer_cases_have_every_declared_length(operator):
+    text = " ".join(case.title for case in size_cases(operator)).replace(",", "")
+    assert {str(length) for length in LENGTHS | LONG} <= set(text.split())
+
+
+def test_argmax_cases_have_every_declared_length():
+    text = " ".join(case.title for case in ARGMAX).replace(",", "")
+    assert {str(length) for length in LENGTHS | LONG} <= set(text.split())
+
+
+@pytest.mark.parametrize("step", [1, 4])
+def test_shifted_rows_have_a_maximum_at_every_index(step):
+    length = 30
+    starts = range(step)
+    rows = argmax_sizes._ShiftedRows("X", length, step)
+    count = -(-rows.period // step)
+    found = {
+        int(place)
+        for start in starts
+        for place in np.resize(rows.vector(np.float32, (start,)), (count, length)).argmax(axis=1)
+        if np.resize(rows.vector(np.float32, (start,)), (count, length)).max() == argmax_sizes.PEAK_VALUE
+    }
+    assert found >= set(range(length))
