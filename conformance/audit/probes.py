@@ -14,22 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
-from conformance.audit.probe_values import probe_indices, probe_values
-from conformance.declarations.tables import Rule, declarations
-from conformance.declarations.values import element_bits
+from conformance.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
 from conformance.graphs.cutting import cut, part_of
 from conformance.graphs.exposure import Exposure, SubjectRefused, run_each
-from conformance.models.arrays import type_name
-from conformance.models.graphs import names_taken_by, subgraphs_of
+from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of
 from conformance.models.inputs import required_input_names
-from conformance.models.types import MAIN_DOMAINS, normal_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import onnx
 
-    from conformance.declarations.tables import OperatorDeclaration
+    from conformance.declarations.tables import Rule
     from conformance.graphs.exposure import RecordedValues
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
@@ -39,13 +35,6 @@ DEFAULT_PROBES = 5
 
 MAX_PROBED_ELEMENTS = 2**14
 """Maximum number of elements of the operands and results of a node that is probed."""
-
-
-QUANTIZED_STEPS = (0.5, 1.5, 2.5, 127.5, -128.5, 255.5, 300.0, -300.0, 40000.0, 70000.0, -70000.0)
-"""Numbers of quantization steps at which a result is a tie or out of the range of its type."""
-
-DRAWN_OPERANDS = ("indices", "rois")
-"""Operands of which each option of the declaration is valid in each model."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +72,7 @@ def probe_nodes(
     """
     groups: dict[Any, list[int]] = {}
     for number, node in enumerate(model.graph.node) if count else ():
-        if _is_small(node, recorded) and _free_operands(model, node, recorded):
+        if _is_small(node, recorded) and _free_operands(main_opset(model), node, recorded):
             groups.setdefault(_configuration(node, recorded), []).append(number)
     found = []
     for place, numbers in enumerate(groups.values()):
@@ -119,50 +108,9 @@ def _is_constant(name: str, recorded: RecordedValues) -> bool:
     return recorded.ways.get(name, Exposure.CONSTANT) is Exposure.CONSTANT
 
 
-def _declarations(model: onnx.ModelProto, node: onnx.NodeProto) -> list[OperatorDeclaration]:
-    """Return the declarations of a node's operator that fit the model's opset."""
-    opset = next((each.version for each in model.opset_import if not normal_domain(each.domain)), 0)
-    if node.domain not in MAIN_DOMAINS:
-        return []
-    every = declarations().get(node.op_type, ())
-    fitting = [each for each in every if min(each.opsets_of(node.op_type)) <= opset]
-    return [each for each in fitting if len(each.inputs) >= len(node.input)] or fitting
-
-
-def _free_operands(model: onnx.ModelProto, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str | Rule]:
-    """Return the kind of elements, or the rule of indices, of each operand that may have other elements, by name."""
-    found: dict[str, str | Rule] = {}
-    fitting = _declarations(model, node)
-    newest = max(fitting, key=lambda each: min(each.opsets_of(node.op_type)), default=None)
-    for place, name in enumerate(node.input):
-        if not name or name in found or _is_constant(name, recorded):
-            continue
-        kinds = [kind for each in fitting for kind in each.value_kinds(_operand_name(each, place))]
-        texts = [kind for kind in kinds if isinstance(kind, str)]
-        if texts and (place == 0 or len(texts) == len(kinds)) and _has_modes(recorded.values[name]):
-            found[name] = "divisor" if "divisor" in texts else texts[0]
-        own = _operand_name(newest, place) if newest is not None else ""
-        for kind in newest.value_kinds(own) if newest is not None else ():
-            if isinstance(kind, Rule) and (_is_index(kind) or own in DRAWN_OPERANDS):
-                found[name] = kind
-    return found
-
-
-def _operand_name(declaration: OperatorDeclaration, place: int) -> str:
-    return declaration.operands()[min(place, len(declaration.inputs) - 1)].name
-
-
-def _is_index(rule: Rule) -> bool:
-    """Return whether a rule gives indices of an axis of the first operand, or of several axes."""
-    return bool(rule.columns) or rule.high == "S[axis]-1"
-
-
-def _has_modes(array: Array) -> bool:
-    """Return whether elements of a type are drawn: numbers of the usual types."""
-    try:
-        return type_name(array.dtype) not in {"string", "complex64", "complex128"} and array.dtype.kind != "O"
-    except (KeyError, ValueError):
-        return False
+def _free_operands(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str | Rule]:
+    constants = {name for name in node.input if _is_constant(name, recorded)}
+    return free_operands(node, opset, recorded.values, constants)
 
 
 def _probe(
@@ -173,13 +121,11 @@ def _probe(
     single = cut(model, [number], recorded.values)
     if single is None:
         return None
-    kinds = _free_operands(model, node, recorded)
-    hard = [value for declaration in _declarations(model, node) for value in declaration.hard]
-    if node.op_type == "QuantizeLinear":
-        hard = [step * float(recorded.values[node.input[1]].flat[0]) for step in QUANTIZED_STEPS]
+    kinds = _free_operands(main_opset(model), node, recorded)
+    hard = hard_numbers_of(node, main_opset(model), recorded.values)
     probes = [
         {
-            name: _drawn(node, recorded, name, kinds[name], probe, hard) if name in kinds else array
+            name: hard_elements(node, recorded.values, name, kinds[name], probe, hard) if name in kinds else array
             for name, array in single.inputs.items()
         }
         for probe in range(count)
@@ -199,25 +145,6 @@ def _probe(
     known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
     return ProbedNode(replace(worst, number=number), len(numbers), done, known)
-
-
-def _drawn(
-    node: onnx.NodeProto, recorded: RecordedValues, name: str, kind: str | Rule, probe: int, hard: Sequence[float]
-) -> Array:
-    """Return the elements of an operand in a probe."""
-    array, place = recorded.values[name], list(node.input).index(name)
-    if isinstance(kind, str):
-        return probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
-    text, data = f"{node.op_type}/X{place}/{probe}", recorded.values[node.input[0]]
-    if not _is_index(kind):
-        chosen = (element_bits(text, array.shape) % np.uint64(len(kind.options))).astype(np.intp)
-        return np.asarray(np.array(kind.options)[chosen]).astype(array.dtype)
-    attributes = {each.name: each.i for each in node.attribute}
-    first = attributes.get("batch_dims", 0)
-    sizes = data.shape[first : first + array.shape[-1]] if kind.columns else data.shape[attributes.get("axis", 0)]
-    keeps_order = node.op_type.startswith("Scatter")
-    has_negative = bool(kind.columns) or kind.low.startswith("0-")
-    return probe_indices(text, array, np.array(sizes), has_negative=has_negative, keeps_order=keeps_order)
 
 
 def _named(model: onnx.ModelProto, outputs: Sequence[Array]) -> dict[str, Array]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance.commands.completion import generator_names
-from conformance.commands.options import Data, add_options, echo, output_option
+from conformance.commands.options import Data, InputFiles, InputShapes, add_options, echo, output_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.generation.onnx_cases import OnnxCases
+    from conformance.model_cases.cases import ModelCases
 
 
 @add_options
@@ -160,9 +161,23 @@ def generate(
     onnx: Annotated[
         bool, typer.Option("--onnx", help="Write the node cases of the installed onnx, with our expected values.")
     ] = False,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--model", metavar="FILE", help="Write cases of the nodes of this ONNX model; can be given several times."
+        ),
+    ] = None,
+    inputs: InputFiles = None,
+    shape: InputShapes = None,
+    no_values: Annotated[
+        bool,
+        typer.Option("--no-values", help="With --model: leave out weights, inputs, names and texts of the models."),
+    ] = False,
     output: Annotated[
         Path | None,
-        output_option("DIR", "Folder of the corpus; by default data, with --onnx onnx-cases."),
+        output_option(
+            "DIR", "Folder of the corpus; by default data, with --onnx onnx-cases, with --model model-cases."
+        ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the corpus that the folder has.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; list the files that would change.")] = False,
@@ -180,30 +195,40 @@ def generate(
     With --onnx, the corpus has the node cases of the installed onnx. Their expected values and bounds are those of the
     reference. Where the reference has no answer, a case has onnx's outputs and the level should.
 
+    With --model, the corpus has a case for each distinct node of your models, and for each region that runtimes fuse,
+    with hard values. Sizes of large tensors are reduced. The file NOTICE lists them, and the nodes without a case.
+
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
+    from conformance.errors import UsageError
     from conformance.generation.generators import define_cases
     from conformance.generation.write_corpus import check_no_corpus, corpus_differences
     from conformance.generation.write_corpus import generate as write_corpus
     from conformance.serialization.terminal import progress_counter
 
-    directory = output or Path("onnx-cases" if onnx else "data")
+    directory = output or Path("onnx-cases" if onnx else "model-cases" if model else "data")
     if onnx:
-        _check_alone("--onnx", alone=not (generator or corpus_version or release))
+        _check_alone("--onnx", alone=not (generator or corpus_version or release or model))
+    if model:
+        _check_alone("--model", alone=not (generator or corpus_version or release))
+    elif inputs is not None or shape or no_values:
+        raise UsageError(
+            "model-missing", "--inputs, --shape and --no-values need a model.", "Name a model with --model."
+        )
     if release:
         _check_alone("--release", alone=not (generator or check or corpus_version or replace))
         _release(directory)
         return
     if not (check or replace):
         check_no_corpus(directory)
-    theirs = _onnx_cases() if onnx else None
+    theirs = _onnx_cases() if onnx else _model_cases(model, inputs, shape, no_values=no_values) if model else None
     cases, added = (theirs.cases, theirs.added_files()) if theirs else (define_cases(generator or ()), {})
     with progress_counter("expected outputs", len(cases)) as progress:
         if check:
             found = corpus_differences(directory, cases, progress, added)
         else:
             version = theirs.version if theirs else corpus_version
-            written = write_corpus(directory, cases, version, progress, is_versioned=not onnx, added=added)
+            written = write_corpus(directory, cases, version, progress, is_versioned=theirs is None, added=added)
     if not check:
         counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
         echo(f"Wrote corpus {written.version} to {directory}: {counts}.")
@@ -223,6 +248,17 @@ def _onnx_cases() -> OnnxCases:
     given = node_cases()
     with progress_counter("cases of onnx", len(given)) as progress:
         return define_onnx_cases(given, progress)
+
+
+def _model_cases(
+    models: Sequence[Path], inputs: Path | None, shape: Sequence[str] | None, *, no_values: bool
+) -> ModelCases:
+    from conformance.graphs.reading import LoadedModel
+    from conformance.model_cases.cases import define_model_cases, given_models
+    from conformance.serialization.terminal import print_progress
+
+    given = given_models([LoadedModel.read(path) for path in models], inputs, shape or ())
+    return define_model_cases(given, has_values=not no_values, progress=print_progress)
 
 
 def _check_alone(option: str, *, alone: bool) -> None:

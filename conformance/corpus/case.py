@@ -100,6 +100,7 @@ class Case:
             case are judged. None if the case has no companion.
         answers: for each data set, the acceptable values (`Answer`) of each output; empty if the oracle computes them.
             Only a case with answers may have no clause.
+        uses: how often the models of a user have the node or the region of the case; 0 for other cases.
         full_check_exception: why the full check of onnx, which infers shapes, rejects the model although it is valid;
             empty if the check must accept the model.
     """
@@ -117,6 +118,7 @@ class Case:
     companion: str | None = None
     answers: tuple[tuple[Any, ...], ...] = ()
     full_check_exception: str = ""
+    uses: int = 0
 
     def __post_init__(self) -> None:
         """Check that the case can be stored in a corpus.

@@ -17,7 +17,7 @@ from conformance.corpus.loading import load_case
 from conformance.errors import UnknownName
 from conformance.models.summaries import ModelSummary, TensorPreview
 from conformance.serialization.codec import JsonReader
-from conformance.serialization.decoding import MalformedError, NonEmpty, StoredRecord
+from conformance.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord
 from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import CheckKind, Level
 
@@ -59,7 +59,7 @@ class RewriteDocument(StoredRecord):
 
 
 class CaseDocument(StoredRecord):
-    """The content of case.json."""
+    """The content of case.json; `uses` is how often the models of a user have the node of the case."""
 
     title: NonEmpty
     level: Level
@@ -69,6 +69,7 @@ class CaseDocument(StoredRecord):
     model: ModelSummary
     data_sets: list[DataSetPreview]
     rewrite: RewriteDocument | None = None
+    uses: Count = 0
 
 
 MAX_CASE_JSON_BYTES = 2**23

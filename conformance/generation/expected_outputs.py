@@ -220,6 +220,7 @@ def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Seq
             model_summary(model),
             list(previews),
             rewrite,
+            case.uses,
         )
     )
     if problem := schema_violation("case", document):

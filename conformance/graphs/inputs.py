@@ -126,7 +126,7 @@ def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]
     if declared.dtype is None or declared.dtype == object:
         problem = f"The input {value.name} is not a tensor of numbers."
         raise UsageError("cannot-make-input", problem, "Give the inputs with --inputs.")
-    shape = _input_shape(value, declared, shapes)
+    shape = shape_of_input(value, declared, shapes, DEFAULT_OPEN_SIZE)
     if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > MAX_ELEMENTS:
         problem = f"The input {value.name} of shape {list(shape)} is too large."
         raise UsageError("cannot-make-input", problem, "Give a smaller --shape, or the inputs with --inputs.")
@@ -136,9 +136,23 @@ def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]
     return pseudo_random_array(f"{seed}/{value.name}", shape, kind, -1.0, 1.0)
 
 
-def _input_shape(
-    value: onnx.ValueInfoProto, declared: DeclaredInput, shapes: Mapping[str, tuple[int, ...]]
+def shape_of_input(
+    value: onnx.ValueInfoProto,
+    declared: DeclaredInput,
+    shapes: Mapping[str, tuple[int, ...]],
+    default: int | None = None,
 ) -> tuple[int, ...]:
+    """Return the shape of an input.
+
+    Args:
+        value: the input.
+        declared: its declaration.
+        shapes: the shapes of inputs, and the sizes of named dimensions, by name.
+        default: the size of an open dimension that `shapes` does not set; None if each must be set.
+
+    Raises:
+        UsageError: a size is missing, or a shape contradicts the model.
+    """
     given = shapes.get(value.name)
     if declared.shape is None:
         if given is None:
@@ -152,9 +166,17 @@ def _input_shape(
             raise UsageError("shape-differs", problem, "Give sizes for the open dimensions only.")
         return given
     dimensions = zip(declared.shape, value.type.tensor_type.shape.dim, strict=True)
-    return tuple(
-        shapes.get(proto.dim_param, (DEFAULT_OPEN_SIZE,))[0] if size is None else size for size, proto in dimensions
-    )
+    open_size = (-1 if default is None else default,)
+    found = tuple(shapes.get(proto.dim_param, open_size)[0] if size is None else size for size, proto in dimensions)
+    if -1 in found:
+        name = value.type.tensor_type.shape.dim[found.index(-1)].dim_param
+        example = f"{name}=4" if name else f"{value.name}={'x'.join(str(abs(size)) for size in found)}"
+        raise UsageError(
+            "shape-missing",
+            f"The model does not declare all sizes of the input {value.name}: {_declared_text(value)}.",
+            f"Give --shape, such as {example}.",
+        )
+    return found
 
 
 def _declared_text(value: onnx.ValueInfoProto) -> str:

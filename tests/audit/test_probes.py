@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
-from conformance.audit.probe_values import PROBE_MODES, probe_indices, probe_values
+from conformance.declarations.probe_values import PROBE_MODES, probe_indices, probe_values
 from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.corpus.corpus import read_manifest
 from conformance.graphs.inputs import make_inputs, parse_shapes

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import onnx
+import onnx.reference
 
 from conformance.adapters.reference import ReferenceBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    import onnx
 
 __version__ = "0.0.7"
 
@@ -354,6 +354,28 @@ class only_first_tensor(always_right):
 
         (mutant,) = (one for one in catalogue()["Momentum"] if one.id == "momentum.first_tensor_only")
         return mutant.backend.prepare(model, device)
+
+
+class wrong_on_dilated_groups:
+    """The reference evaluator of onnx, which computes a Conv of dilation 2 with 4 groups as one of dilation 1."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        changed = onnx.ModelProto()
+        changed.CopyFrom(model)
+        for node in changed.graph.node:
+            attributes = {each.name: each for each in node.attribute}
+            if node.op_type == "Conv" and attributes["group"].i == 4 and "dilations" in attributes:
+                attributes["dilations"].ints[:] = [1, 1]
+                attributes["pads"].ints[:] = [1, 1, 1, 1]
+        self.evaluator = onnx.reference.ReferenceEvaluator(changed)
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        return cls(model)
+
+    def run(self, inputs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs, strict=True)))
 
 
 def harmless_backends() -> list[Any]:

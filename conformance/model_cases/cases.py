@@ -1,0 +1,396 @@
+"""Cases of the distinct nodes and of the fused regions of a user's models.
+
+The expected values and the bounds come from the reference and from the operands that are written. An element that the
+specification leaves open has an infinite bound, so no case fails because of it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.corpus.case import Case
+from conformance.errors import ModelError, UsageError
+from conformance.generation.models import array_value_info
+from conformance.graphs.inputs import parse_shapes, read_inputs, shape_of_input
+from conformance.model_cases.operands import Operands
+from conformance.model_cases.parts import part_of_nodes
+from conformance.model_cases.reduction import STEPS, reduced_part
+from conformance.model_cases.regions import Regions
+from conformance.model_cases.typed_values import TypedValue, typed_graphs
+from conformance.models.arrays import tensor_of, type_name
+from conformance.models.graphs import all_nodes, called_name, is_operator, subgraphs_of
+from conformance.models.inputs import DeclaredInput, required_inputs
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.oracle import EVALUATION_ERRORS, Answer
+from conformance.reference.tolerances import NARROW
+from conformance.verdicts import Level, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from conformance.graphs.reading import LoadedModel
+    from conformance.model_cases.parts import Part
+    from conformance.models.arrays import Array
+    from conformance.reference.enclosures.sequences import TensorOrSequence
+    from conformance.reference.numbers.enclosure import Tensor
+
+GENERATOR = "model"
+"""Name of the generator in case.json."""
+
+VERSION = "1.0.0"
+"""Version of a corpus of models."""
+
+REGION_TAG = "region"
+"""Tag of a case with the nodes of a region."""
+
+MAX_CASE_ELEMENTS = 2**14
+"""Number of elements of all operands and results of a case up to which its sizes are not reduced further."""
+
+MAX_LARGE_CASE_ELEMENTS = 2**17
+"""Maximum number of elements of a case whose sizes cannot be reduced further."""
+
+
+@dataclass(frozen=True)
+class GivenModel:
+    """A model of a user with its inputs.
+
+    Attributes:
+        model: the model.
+        inputs: the inputs without initializer: their types and shapes, and elements if the user gives them.
+    """
+
+    model: LoadedModel
+    inputs: tuple[TypedValue, ...]
+
+
+def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Sequence[str]) -> list[GivenModel]:
+    """Return models with the inputs of a file or folder, or with inputs of the given shapes.
+
+    Args:
+        models: the models.
+        inputs: the value of `--inputs`.
+        shapes: the values of `--shape`.
+
+    Raises:
+        UsageError: the size of a dimension is missing, the inputs cannot be read, or the options contradict.
+        ModelError: onnx has no schema of an operator.
+    """
+    for model in models:
+        _check_schemas(model)
+    if inputs is not None:
+        if len(models) > 1 or shapes:
+            raise UsageError(
+                "options-conflict",
+                "--inputs excludes --shape and a second --model.",
+                "Generate a corpus for each model.",
+            )
+        (model,) = models
+        first, *_ = read_inputs(inputs, model.prepared.graph)
+        return [GivenModel(model, tuple(TypedValue.of(array, is_given=True) for array in first.arrays))]
+    sizes = parse_shapes(shapes)
+    known = {name for model in models for name in _names_with_sizes(model.prepared.graph)}
+    if unknown := [name for name in sizes if name not in known]:
+        raise UsageError(
+            "unknown-shape",
+            f"--shape: no model has an input or a dimension {unknown[0]}.",
+            f"The models have {', '.join(sorted(known)) or 'no inputs'}.",
+        )
+    return [GivenModel(model, tuple(_typed_inputs(model, sizes))) for model in models]
+
+
+def _check_schemas(model: LoadedModel) -> None:
+    """Check that onnx has a schema of each operator.
+
+    Raises:
+        ModelError: it has none.
+    """
+    for node in all_nodes(model.prepared):
+        domain, operator, _ = called_name(node)
+        if not onnx.defs.has(operator, domain):
+            raise ModelError(
+                "operator-without-schema",
+                f"{model.path} has the operator {operator} of the domain {domain or 'ai.onnx'}, "
+                "of which onnx has no schema.",
+                "Replace the operator by operators of ONNX, or by a model-local function.",
+            )
+
+
+def _names_with_sizes(graph: onnx.GraphProto) -> Iterator[str]:
+    for value in required_inputs(graph):
+        yield value.name
+        yield from (size.dim_param for size in value.type.tensor_type.shape.dim if size.dim_param)
+
+
+def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[TypedValue]:
+    for value in required_inputs(model.prepared.graph):
+        declared = DeclaredInput.of(value)
+        if declared.dtype is None:
+            raise UsageError(
+                "cannot-make-input",
+                f"The input {value.name} of {model.path} is not a tensor.",
+                "Remove the input, for example with onnx.utils.extract_model.",
+            )
+        yield TypedValue(declared.dtype, shape_of_input(value, declared, sizes))
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """A part with the sizes of its case, and with the elements of its operands."""
+
+    part: Part
+    constants: Mapping[str, Array]
+    data_sets: Sequence[Mapping[str, Array]]
+
+
+@dataclass
+class _Uses:
+    """A part of the models.
+
+    Attributes:
+        sized: the part as it occurs first.
+        place: where it occurs first.
+        originals: the parts with the sizes of the models, by configuration.
+        count: how often they occur.
+    """
+
+    sized: _Sized
+    place: str
+    originals: dict[str, Part] = field(default_factory=dict)
+    count: int = 0
+
+
+@dataclass
+class ModelCases:
+    """The cases of models.
+
+    Attributes:
+        cases: the cases, each with the name of its generator.
+        nodes: the number of nodes of the models, without Constants.
+        judged: the number of nodes that have a case.
+        left_out: the number of nodes by operator and reason.
+        reduced: the original and the new shapes of the operands, by id of the case.
+        has_values: whether the cases have values and names of the user.
+    """
+
+    cases: list[tuple[str, Case]] = field(default_factory=list)
+    nodes: int = 0
+    judged: int = 0
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reduced: dict[str, str] = field(default_factory=dict)
+    has_values: bool = True
+
+    @property
+    def version(self) -> str:
+        """Version of the corpus."""
+        return VERSION
+
+    def summary(self) -> Iterator[str]:
+        """Yield lines with the counts."""
+        regions = sum(REGION_TAG in case.tags for _, case in self.cases)
+        share = 100 * self.judged / max(self.nodes, 1)
+        nodes = f"{self.judged} of {self.nodes} nodes ({share:.1f} %)"
+        yield f"{len(self.cases) - regions} cases of distinct nodes stand for {nodes}"
+        yield f"{regions} cases of regions that runtimes fuse"
+        yield f"{len(self.reduced)} cases have smaller tensors than the models"
+        yield f"{self.left_out.total()} nodes and regions are left out"
+        yield from (f"  {count} {operator}: {reason}" for (operator, reason), count in self.left_out.most_common())
+
+    def added_files(self) -> dict[str, bytes]:
+        """Return the file of the corpus that lists the cases with smaller tensors, and the nodes without a case."""
+        lines = [
+            "The cases are made of the nodes of models by onnx-conformance generate --model.",
+            *("", *self.summary()),
+            *("", "Cases with smaller tensors than the models:"),
+            *([f"  {id}: {text}" for id, text in sorted(self.reduced.items())] or ["  none"]),
+        ]
+        return {"NOTICE": ("\n".join(lines) + "\n").encode()}
+
+
+def define_model_cases(
+    models: Sequence[GivenModel], *, has_values: bool = True, progress: Callable[[str], None] = lambda _: None
+) -> ModelCases:
+    """Return the cases of models.
+
+    Args:
+        models: the models.
+        has_values: whether the cases have constants, inputs and names of the user.
+        progress: is called with a text for the user.
+    """
+    found = ModelCases(has_values=has_values)
+    cases: dict[str, _Uses] = {}
+    smaller: dict[str, _Sized | Unsupported] = {}
+    for given in models:
+        for part, place in _parts(given, found, progress):
+            if part.configuration not in smaller:
+                smaller[part.configuration] = _sized(part, has_values=has_values)
+            sized = smaller[part.configuration]
+            if isinstance(sized, Unsupported):
+                found.left_out[part.operators, str(sized)] += 1
+                continue
+            uses = cases.setdefault(sized.part.configuration, _Uses(sized, place))
+            uses.originals.setdefault(part.configuration, part)
+            uses.count += 1
+    for number, uses in enumerate(cases.values()):
+        progress(f"{number} of {len(cases)} cases computed")
+        part = uses.sized.part
+        try:
+            found.cases.append((GENERATOR, _case(uses, has_values=has_values)))
+        except Unsupported as reason:
+            found.left_out[part.operators, str(reason)] += uses.count
+            continue
+        found.judged += 0 if part.is_region else uses.count
+        if texts := [text for each in uses.originals.values() if (text := _shapes(each, part))]:
+            found.reduced[part.id] = "; ".join(texts)
+    progress("")
+    return found
+
+
+def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]) -> Iterator[tuple[Part, str]]:
+    """Yield the nodes and regions of a model, and count those that cannot be cases."""
+    for graph in typed_graphs(given.model, given.inputs, progress):
+        nodes = graph.graph.node
+        regions = Regions(graph.graph, {name for name, value in graph.values.items() if value.is_constant})
+        alone = [(number,) for number, node in enumerate(nodes) if not is_operator(node, "Constant")]
+        found.nodes += len(alone)
+        for numbers in (*alone, *regions.find()):
+            chosen = [nodes[number] for number in numbers]
+            operators = "-".join(node.op_type for node in chosen)
+            if any(subgraphs_of(node) for node in chosen):
+                found.left_out[operators, "the nodes of its subgraphs have cases of their own"] += 1
+                continue
+            part = part_of_nodes(given.model, chosen, graph.values, regions.used_outside(numbers))
+            if part is None:
+                found.left_out[operators, "a shape depends on inputs (see --inputs), or a value is not a tensor"] += 1
+                continue
+            yield part, f"{given.model.path.stem}, {chosen[0].name or next(iter(chosen[0].output), '')}"
+
+
+def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
+    """Return a part with sizes that a case can have, and with its operands; otherwise the reason why it has none."""
+    if any(value.dtype.kind in "OUS" for value in part.operands.values()):
+        return Unsupported("a value has strings")
+    reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
+    steps = ((step, MAX_CASE_ELEMENTS) for step in (None, *STEPS))
+    for step, limit in (*steps, *((step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS))):
+        smaller = reduced_part(part, step) if step else part
+        if smaller is None or _elements(smaller) > limit:
+            continue
+        operands = Operands(smaller, has_values=has_values)
+        data_sets = list(operands.data_sets())
+        if _elements(smaller, len(data_sets)) > limit:
+            continue
+        try:
+            _answers(smaller, {**operands.constants, **data_sets[0]})
+        except Unsupported as problem:
+            reason = problem
+            if not step:
+                break  # smaller tensors have no answer either
+            continue
+        return _Sized(smaller, operands.constants, data_sets)
+    return reason
+
+
+def _elements(part: Part, runs: int = 1) -> int:
+    """Return the number of elements of all operands and results of a part; constants count once."""
+    constants = sum(value.size for value in part.operands.values() if value.is_constant)
+    fed = sum(value.size for value in part.operands.values() if not value.is_constant)
+    return constants + runs * (fed + sum(prod(part.shapes[name]) for name in part.results))
+
+
+def _shapes(part: Part, smaller: Part) -> str:
+    """Return the shapes of the operands that differ, as text."""
+    pairs = [(name, value.shape, smaller.operands[name].shape) for name, value in part.operands.items()]
+    texts = ["x".join(map(str, old)) + " → " + "x".join(map(str, new)) for _, old, new in pairs if old != new]
+    return ", ".join(texts)
+
+
+def _case(uses: _Uses, *, has_values: bool) -> Case:
+    """Return a part as a case with the data sets for which the reference has an answer.
+
+    Raises:
+        Unsupported: there is no such data set.
+    """
+    part, constants = uses.sized.part, uses.sized.constants
+    answered = []
+    failure: Unsupported | None = None
+    for fed in uses.sized.data_sets:
+        try:
+            answered.append((fed, _answers(part, {**constants, **fed})))
+        except Unsupported as reason:
+            failure = failure or reason
+    kept = [(fed, answers) for fed, answers in answered if not all(each.accepts_every_value for each in answers)]
+    if not kept:
+        raise failure or Unsupported("the specification leaves all elements open")
+    fed, answers = kept[0]
+    model = onnx.ModelProto()
+    model.CopyFrom(part.model)
+    model.producer_name = "onnx-conformance"
+    graph = model.graph
+    graph.name = "part"
+    graph.node.extend(part.nodes)
+    graph.initializer.extend(tensor_of(array, name) for name, array in constants.items())
+    graph.input.extend(array_value_info(name, array) for name, array in fed.items())
+    graph.output.extend(
+        array_value_info(name, answer.expected) for name, answer in zip(part.results, answers, strict=True)
+    )
+    types = sorted({type_name(answer.expected.dtype) for answer in answers})
+    tags = [*dict.fromkeys(node.op_type for node in part.nodes), GENERATOR, *types]
+    place = f", as in {uses.place}" if has_values else ""
+    return Case(
+        part.id,
+        f"{part.operators} gives what its specification states{place}",
+        Level.MUST,
+        (),
+        tuple(dict.fromkeys([*tags, *([REGION_TAG] if part.is_region else [])])),
+        model.SerializeToString(deterministic=True),
+        tuple(tuple(fed.values()) for fed, _ in kept),
+        answers=tuple(tuple(answers) for _, answers in kept),
+        full_check_exception="the node is from a model of a user",
+        uses=uses.count,
+    )
+
+
+def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:
+    """Return the answers of the reference for the results of a part.
+
+    Raises:
+        Unsupported: the reference has no answer.
+    """
+    model = onnx.ModelProto()
+    model.CopyFrom(part.model)
+    scope = NodeScope.of(model)
+    known: dict[str, Any] = dict(values)
+    if part.is_region:
+        known |= {name: _folded(known[name]) for name, value in part.operands.items() if value.is_constant}
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for node in part.nodes:
+                pairs = zip(node.output, enclose(scope, node, known), strict=False)
+                known.update((name, _hidden(each, name, part)) for name, each in pairs if name)
+            return [answer_of(known[name]) for name in part.results]
+    except EVALUATION_ERRORS as error:
+        raise Unsupported(f"the reference fails with {type(error).__name__}") from None
+
+
+def _hidden(result: TensorOrSequence, name: str, part: Part) -> TensorOrSequence:
+    """Return a value within a region as a fused kernel may have it: before it is rounded to its type."""
+    if not isinstance(result, Enclosure) or name in part.results:
+        return result
+    return result.unrounded()
+
+
+def _folded(array: Array) -> Tensor:
+    """Return a constant of a narrow type, which a runtime may multiply by another one and round once more."""
+    if type_name(array.dtype) not in NARROW:
+        return array
+    return Enclosure.rounding_of(array)

@@ -1,0 +1,149 @@
+"""`generate --model` writes cases of the nodes of a model, which detect a fault in one configuration of an operator."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from command_outputs import read_tree
+from onnx import numpy_helper
+from refusals import assert_bad_input
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NETWORK = """
+<ir_version: 8, opset_import: ["" : 17]>
+%(name)s (float[batch, 64, 40, 40] %(X)s) => (float[batch, 10] Y)
+<float[64, 16, 3, 3] W, float[64] B, float[64] scale, float[64] shift, float[64] mean, float[64] variance,
+ int64[2] shape, float[102400, 10] M, float[10] bias>
+{
+    plain = Conv <kernel_shape = [1, 1], group = 4> (%(X)s, W1)
+    dilated = Conv <kernel_shape = [3, 3], dilations = [2, 2], group = 4, pads = [2, 2, 2, 2]> (plain, W, B)
+    normal = BatchNormalization (dilated, scale, shift, mean, variance)
+    positive = Relu (normal)
+    sum = Add (positive, plain)
+    flat = Reshape (sum, shape)
+    product = MatMul (flat, M)
+    Y = Add (product, bias)
+}
+"""
+"""A network with a Conv of dilation 2 and 4 groups; its weights follow."""
+
+SHAPES = {"W": (64, 16, 3, 3), "W1": (64, 16, 1, 1), "M": (102400, 10), "bias": (10,)} | dict.fromkeys(
+    ("B", "scale", "shift", "mean", "variance"), (64,)
+)
+
+
+def write_network(file: Path, seed: int, name: str = "network", given: str = "X") -> Path:
+    """Write the network with weights of a seed, and with names."""
+    text = NETWORK % {"name": name, "X": given}
+    model = onnx.parser.parse_model(text[: text.index("<float[64")] + text[text.index("{") :])
+    random = np.random.default_rng(seed)
+    weights = {each: random.random(shape, np.float32) for each, shape in SHAPES.items()}
+    weights["shape"] = np.array([0, -1])
+    model.graph.initializer.extend(numpy_helper.from_array(array, each) for each, array in weights.items())
+    model.producer_name = f"{name} of a user"
+    onnx.save(model, file)
+    return file
+
+
+@pytest.fixture
+def network(here):
+    return write_network(here / "network.onnx", 0)
+
+
+@pytest.fixture
+def generated(command, here, network):
+    """The corpus of the network."""
+    ended = command("generate", "--model", network, "--shape", "batch=1", "--output", "cases")
+    assert ended.status == 0
+    return here / "cases"
+
+
+def documents(corpus):
+    return [json.loads(file.read_text(encoding="utf-8")) for file in sorted(corpus.glob("node/*/case.json"))]
+
+
+def test_generate_model_writes_each_distinct_node_and_region(generated):
+    found = {"-".join(tag for tag in each["tags"] if tag[0].isupper()): each for each in documents(generated)}
+    assert found["Reshape"]["uses"] == 1
+    assert found["Conv-BatchNormalization-Relu"]["tags"][-1] == "region"
+    assert len(found["Add"]["data_sets"]) > len(found["Relu"]["data_sets"])
+    assert sum(each["uses"] for each in documents(generated) if "region" not in each["tags"]) == 8
+
+
+def test_generate_model_reduces_large_tensors_and_lists_them(generated):
+    notice = (generated / "NOTICE").read_text(encoding="utf-8")
+    assert "102400x10 → " in notice
+    assert sum(len(content) for content in read_tree(generated).values()) < 5_000_000
+
+
+def test_corpus_of_model_detects_fault_in_one_configuration_only(command, generated):
+    ended = command("run", "--data", generated, "-b", "fake_subject:wrong_on_dilated_groups", "--results", "out.jsonl")
+    assert ended.status == 1
+    records = [json.loads(line) for line in (generated.parent / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    tags = {each["case"]: each["tags"] for each in records if each["record"] == "case"}
+    verdicts = {each["case"]: each["verdict"] for each in records if each["record"] == "result"}
+    failed = [case for case, verdict in verdicts.items() if verdict == "fail"]
+    assert len(failed) == 2
+    assert all("Conv" in tags[case] for case in failed)
+    assert {*verdicts.values()} == {"pass", "fail"}
+
+
+def test_generate_model_without_values_writes_same_bytes_for_other_weights_and_names(command, here):
+    corpora = []
+    for place, (name, given) in enumerate((("first", "X"), ("second", "image"))):
+        write_network(here / f"{name}.onnx", place, name, given)
+        options = ("--shape", "batch=1", "--no-values", "--output", name)
+        assert command("generate", "--model", f"{name}.onnx", *options).status == 0
+        corpora.append(read_tree(here / name))
+    assert corpora[0] == corpora[1]
+    assert not any(b"second" in content or b"image" in content for content in corpora[1].values())
+
+
+def test_generate_model_with_inputs_adds_values_of_the_model(command, here, network):
+    image = np.full((1, 64, 40, 40), 0.25, np.float32)
+    np.savez(here / "inputs.npz", X=image)
+    assert command("generate", "--model", network, "--inputs", "inputs.npz", "--output", "cases").status == 0
+    files = (here / "cases" / "node").glob("test_model_conv_????????????/*/input_0.pb")
+    tensors = [numpy_helper.to_array(onnx.load_tensor(file)) for file in files]
+    assert any((tensor == 0.25).all() for tensor in tensors)
+
+
+def test_generate_model_without_size_of_dimension_is_refused(command, here, network):
+    assert_bad_input(command("generate", "--model", network, "--output", "cases"), "usage.shape-missing", "batch")
+    assert not (here / "cases").exists()
+
+
+def test_generate_model_with_operator_without_schema_is_refused(command, here, network):
+    model = onnx.load(network)
+    model.graph.node[0].domain = "com.example"
+    model.opset_import.add(domain="com.example", version=1)
+    onnx.save(model, network)
+    ended = command("generate", "--model", network, "--shape", "batch=1", "--output", "cases")
+    assert_bad_input(ended, "model.operator-without-schema", "com.example")
+    assert not (here / "cases").exists()
+
+
+def test_generate_model_with_invalid_model_is_refused(command, here, network):
+    model = onnx.load(network)
+    model.graph.node[0].op_type = "Convolve"
+    onnx.save(model, network)
+    ended = command("generate", "--model", network, "--shape", "batch=1", "--output", "cases")
+    assert_bad_input(ended, "model.invalid", "network.onnx")
+
+
+def test_generate_model_into_folder_with_files_is_refused(command, here, network):
+    (here / "cases").mkdir()
+    (here / "cases" / "mine.txt").write_text("mine", encoding="utf-8")
+    ended = command("generate", "--model", network, "--shape", "batch=1", "--output", "cases")
+    assert_bad_input(ended, "corpus.not-a-corpus", "cases")
+    assert read_tree(here / "cases") == {"mine.txt": b"mine"}
+
+
+def test_inputs_without_model_are_refused(command):
+    assert_bad_input(command("generate", "--no-values"), "usage.model-missing", "--model")
