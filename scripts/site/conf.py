@@ -46,6 +46,7 @@ CONTENTS = {
         "docs/how-to/find-who-is-wrong",
         "docs/how-to/search-for-faults",
         "docs/how-to/test-all-of-onnx",
+        "docs/how-to/test-your-models",
         "docs/how-to/run-a-census",
         "docs/how-to/use-several-workers",
     ),
