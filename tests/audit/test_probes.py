@@ -12,9 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
-from conformance.declarations.probe_values import PROBE_MODES, probe_indices, probe_values
 from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.corpus.corpus import read_manifest
+from conformance.declarations.probe_values import PROBE_MODES, probe_indices, probe_values
 from conformance.graphs.inputs import make_inputs, parse_shapes
 from conformance.graphs.reading import LoadedModel
 from conformance.subjects.loading import Subject
