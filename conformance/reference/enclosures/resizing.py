@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.reference.enclosures.regions import cubic_weights
 from conformance.reference.formulas.linear import tensor
-from conformance.reference.numbers.enclosure import Enclosure, admit, hull
+from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported
 
@@ -139,10 +139,11 @@ def _resize_axes(
     mode, fill = given.get("mode", "nearest"), float(given.get("extrapolation_value", 0.0))
     outside = np.zeros([1] * len(X.shape), dtype=bool)
     doubtful, reached = outside, X.magnitude
+    limit = float(format_of(X.dtype).largest) * 2.0**-8  # kernels also sum up rows of weight 0, which may overflow
     for axis, new, scale, region, length in zip(axes, sizes, scales, regions, lengths or sizes, strict=True):
         old = X.shape[axis]
         is_kept = new == old and scale == 1 and coordinates != _CROP
-        if is_kept and (mode != "linear" or np.isfinite(X.value).all()):
+        if is_kept and (mode == "nearest" or (X.magnitude < limit).all()):
             continue
         x = _coordinates(coordinates, scale, old, new, region, length)
         if coordinates == _CROP:
@@ -169,35 +170,42 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float, reach
     """Return sums of neighbours, weighted by the triangle or cubic kernel of distances, and limits of partial sums.
 
     With `antialias`, a kernel is as wide as the scale requires. Places outside of the tensor have the elements of its
-    border, or no weight with `exclude_outside`.
+    border, or no weight with `exclude_outside`. The page does not state whether neighbours of weight 0 take part, so
+    elements near an infinity or NaN are undetermined.
     """
     given, size = node.attributes, X.shape[axis]
+    unbounded = ~np.isfinite(X.magnitude)
+    if unbounded.any():
+        X, reached = X.moved(lambda v: np.where(unbounded, 0, v)), np.where(unbounded, 0, reached)
+    factor = float(given.get("cubic_coeff_a", -0.75))
+    far = (FAR_CUBIC_AT_SHOULD if is_strict() else FAR_CUBIC) * abs(factor)
     stretch = min(scale, 1.0) if given.get("antialias", 0) else 1.0
     reach = int(np.ceil((2 if given["mode"] == "cubic" else 1) / stretch))
 
     def weigh(x: Array) -> Array:
-        """Return the weights of all elements for coordinates, their magnitudes, and what their roundings relate to."""
+        """Return matrices for coordinates: weights, magnitudes, what roundings relate to, neighbours."""
         places = np.floor(x).astype(int)[:, np.newaxis] + np.arange(-reach, reach + 2)
         distances = np.abs(x[:, np.newaxis] - places) * stretch
         if given["mode"] == "cubic":
-            weights = cubic_weights(distances, float(given.get("cubic_coeff_a", -0.75)))
+            weights = cubic_weights(distances, factor)
+            related = np.where(weights != 0, np.where(distances < 1, NEAR_CUBIC, far), 0.0)
         else:
-            weights = np.maximum(0.0, 1 - distances)
+            related = weights = np.maximum(0.0, 1 - distances)
         if given.get("exclude_outside", 0):
             weights = np.where((places >= 0) & (places < size), weights, 0.0)
-        matrix = np.zeros((3, x.size, size))
+        matrix = np.zeros((4, x.size, size))
         clipped = np.clip(places, 0, size - 1)
-        related = weights != 0 if given["mode"] == "cubic" else np.abs(weights)
-        for part, each in zip(matrix, (weights, np.abs(weights), related), strict=True):
+        for part, each in zip(matrix, (weights, np.abs(weights), related, np.ones_like(weights)), strict=True):
             np.add.at(part, (np.arange(x.size)[:, np.newaxis], clipped), each)
-        return np.asarray(matrix / weights.sum(axis=1, keepdims=True))
+        matrix[:3] /= weights.sum(axis=1, keepdims=True)
+        return matrix
 
     def combine(matrix: Array, values: Array) -> Array:
         return np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis)
 
     # a coordinate has a few roundings in float, and a weight as many as its polynomial
     shift = COORDINATE_ROUNDINGS * 2.0**-24 * (np.abs(x) + 1)
-    W, magnitudes, related = weigh(x)
+    W, magnitudes, related, is_near = weigh(x)
     with np.errstate(all="ignore"):
         value, total = combine(W, X.value), combine(magnitudes, X.magnitude)
         moved = [np.abs(combine(weigh(x + sign * shift)[0] - W, X.value)) for sign in (-1, 1)]
@@ -206,14 +214,26 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float, reach
             + 1.5 * np.maximum(*moved)
             + combine(related, X.magnitude) * WEIGHT_ROUNDINGS * 2.0**-24
         )
-        return X.from_terms(value, total, spread, 2 * reach + 2), combine(np.maximum(magnitudes, related), reached)
+        Y, reached = (
+            X.from_terms(value, total, spread, 2 * reach + 2),
+            combine(np.maximum(magnitudes, is_near), reached),
+        )
+    if unbounded.any():
+        Y = replace(Y, error=np.where(combine(is_near, unbounded) > 0, np.inf, Y.error))
+    return Y, reached
 
 
 COORDINATE_ROUNDINGS = 4
 """Roundings of a coordinate, relative to the coordinate plus 1."""
 
 WEIGHT_ROUNDINGS = 4
-"""Roundings of a weight: relative to a weight of the triangle, or to 1 for the cubic kernel, whose terms cancel."""
+"""Roundings of a weight: relative to a weight of the triangle, or to the terms of the cubic kernel, which cancel."""
+
+NEAR_CUBIC, FAR_CUBIC, FAR_CUBIC_AT_SHOULD = 1.25, 10.0, 3.0
+"""Magnitudes to which the roundings of a cubic weight relate, at a distance below 1 and above, there times |a|.
+
+The roundings of ((a d - 5 a) d + 8 a) d - 4 a are at most 40 |a| units for a distance d up to 2. The standard deviation
+of their sum is at most 11 |a| units, if they are independent, which is the limit of level `should`."""
 
 
 def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Array]) -> Enclosure:

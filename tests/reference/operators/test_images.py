@@ -159,3 +159,24 @@ def test_lp_normalization_of_doubles_whose_squares_underflow_is_undetermined() -
     tensor = enclose("LpNormalization", np.array([[1e-200, 0.0], [3.0, 4.0]]))
     assert np.isinf(tensor.error[0]).all()
     assert (tensor.error[1] < 1e-15).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 3e38])
+def test_cubic_resize_beside_an_element_of_weight_zero_is_undetermined(value: float) -> None:
+    X = np.ones((1, 1, 4, 6), np.float32)
+    X[0, 0, :, 0] = [1, value, value, 1]
+    tensor = enclose("Resize", X, None, np.array([1, 1, 2, 1], np.float32), mode="cubic")
+    assert np.isinf(tensor.error[0, 0, 3, :2]).all()
+    assert np.isfinite(tensor.error[0, 0, 3, 5])
+
+
+def test_cubic_resize_admits_weights_that_round_each_term_of_their_polynomial() -> None:
+    X = np.array([[[0, 0, 0, 0, 1e30, 0, 0, 0]]], np.float32)
+    tensor = enclose("Resize", X, None, np.array([1, 1, 1.25], np.float32), mode="cubic")
+    a, one = np.float32(-0.75), np.float32(1)
+    for place, x in enumerate((np.arange(10, dtype=np.float32) + one / 2) / np.float32(1.25) - one / 2):
+        d = np.abs(x - 4)
+        if 1 < d < 2:
+            weight = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+            assert abs(float(weight) * float(X[0, 0, 4]) - tensor.value[0, 0, place]) <= tensor.error[0, 0, place]
+    assert (tensor.error < 4e24).all()
