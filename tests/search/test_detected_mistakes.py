@@ -140,7 +140,7 @@ def test_search_detects_a_backend_that_raises_small_states(operator):
     assert any((array < 2**-8).any() for name, array in failing.operands.items() if name.startswith("H"))
 
 
-@pytest.mark.parametrize("operator", OPTIMIZERS)
+@pytest.mark.parametrize("operator", ["Momentum", "Adagrad"])
 def test_search_detects_a_backend_that_keeps_the_first_rate_of_a_loop(operator):
     failing = first_failing_example(patched(operator, rewrites=(keep_first_rate,)), operator)
     assert failing.context.scope == "loop_doubling_r"

@@ -143,7 +143,7 @@ class ForkedMutants:
         if not self._exchange(changed):
             self._tell("import")
         items = [item for test in tests for item in self._items[test]]
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip(items, [*items[1:], None], strict=False):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         self._tell(None)
 
