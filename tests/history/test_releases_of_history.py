@@ -1,4 +1,4 @@
-"""Finding of releases with a fake uv, and ranges of releases."""
+"""Releases of a history: their environments, new judgements, and the timeline."""
 
 from __future__ import annotations
 
@@ -6,11 +6,69 @@ import re
 import subprocess
 
 import pytest
+from corpora import ADAM, EXACT, INDEX
+from fake_subject import always_right
+from history_stores import OneStepOff, add_release, change_tensor, write_three_cases
 from packaging.version import Version
 from refusals import assert_raises
 
 from conformance.history import releases
+from conformance.history.rejudge import judge_again
 from conformance.history.releases import ReleaseRange, find_releases, is_disk_error
+from conformance.history.store import HistoryStore
+
+# Judging of stored results with other corpora: bounds, expected outputs and inputs that changed.
+
+
+BOUND = "test_data_set_0/bound_0.pb"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_three_cases(tmp_path_factory.mktemp("corpora") / "three")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return HistoryStore(tmp_path / "store")
+
+
+def verdicts(judged):
+    return {case: result.verdict for case, result in judged.results.items()}
+
+
+def test_stored_outputs_fail_with_smaller_bound_and_pass_again_with_old_bound(store, corpus, tmp_path):
+    stored = add_release(store, corpus, "1.0", OneStepOff)
+    assert verdicts(judge_again(store, stored, corpus)) == dict.fromkeys([ADAM, EXACT, INDEX], "pass")
+    narrow = change_tensor(corpus, ADAM, BOUND, 0.0, tmp_path / "narrow")
+    judged = judge_again(store, stored, narrow)
+    assert verdicts(judged) == {ADAM: "fail", EXACT: "pass", INDEX: "pass"}
+    assert (judged.judged, judged.missing) == (1, [])
+    assert judged.results[ADAM].outputs[0].wrong > 0
+    assert judged.results[ADAM].unexpected
+
+
+def test_expected_flag_stands_only_for_expected_outputs_of_its_corpus(store, corpus, tmp_path):
+    stored = add_release(store, corpus, "1.0", always_right)
+    off = add_release(store, corpus, "1.1", OneStepOff)
+    other = change_tensor(corpus, EXACT, "test_data_set_0/output_0.pb", 2, tmp_path / "other")
+    assert judge_again(store, stored, other).missing == [EXACT]
+    wide = change_tensor(corpus, ADAM, "test_data_set_0/output_0.pb", 2.0, tmp_path / "wide")
+    judged = judge_again(store, off, wide)
+    assert verdicts(judged)[ADAM] == "fail"
+    assert judged.missing == []
+
+
+def test_case_with_other_inputs_must_run(store, corpus, tmp_path):
+    stored = add_release(store, corpus, "1.0", OneStepOff)
+    other = change_tensor(corpus, ADAM, "test_data_set_0/input_2.pb", 2.0, tmp_path / "other")
+    judged = judge_again(store, stored, other)
+    assert judged.missing == [ADAM]
+    assert verdicts(judged) == {EXACT: "pass", INDEX: "pass"}
+
+
+# Finding of releases with a fake uv, and ranges of releases.
+
 
 AVAILABLE = ["1.0", "1.1.0", "1.1.1", "1.2.0rc1", "1.2.0", "1.10.0"]
 

@@ -1,0 +1,326 @@
+"""Number systems of the reference: affine, bounded and double-double numbers, and formulas."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as some
+
+from conformance.models.arrays import DOUBLE, FLOAT
+from conformance.reference.numbers import double_double
+from conformance.reference.numbers.affine import (
+    AffineForm,
+    Coefficients,
+    error_hull,
+    product_error,
+    quotient_error,
+    sqrt_error,
+)
+from conformance.reference.numbers.bounded import BoundedNumber
+from conformance.reference.numbers.decimals import exact_context
+from conformance.reference.numbers.formula_evaluation import as_independent_number
+from conformance.reference.numbers.precision import IEEE_754, MUST_ACCURACY, OPENCL, SHOULD_ACCURACY, Precision, Role
+
+# Affine forms contain every error that their noise symbols can make. Equal symbols cancel in a difference.
+
+
+TENSOR = Precision(Role.TENSOR, FLOAT, FLOAT)
+
+numbers = some.integers(1, 1000).map(lambda whole: Decimal(whole) / 100)
+units = some.integers(-100, 100).map(lambda whole: Decimal(whole) / 100)
+sizes = some.integers(0, 9).map(lambda whole: Decimal(whole) / 1000)
+errors = some.builds(
+    lambda first, second, low, high: AffineForm(Coefficients({1: first, 2: -second}), -low, high),
+    sizes,
+    sizes,
+    sizes,
+    sizes,
+)
+
+
+def error_at(error: AffineForm, first: Decimal, second: Decimal, position: Decimal) -> Decimal:
+    """Return an error that a form contains, given its noise symbols and the position in its remainder."""
+    linear = error.coefficients.get(1, Decimal(0)) * first + error.coefficients.get(2, Decimal(0)) * second
+    return linear + error.low + (error.high - error.low) * (position + 1) / 2
+
+
+def contains(form: AffineForm, error: Decimal, first: Decimal, second: Decimal) -> bool:
+    """Return whether a form with given noise symbols contains an error."""
+    remainder = error - form.coefficients.get(1, Decimal(0)) * first - form.coefficients.get(2, Decimal(0)) * second
+    tolerance = Decimal("1e-30")
+    return form.low - tolerance <= remainder <= form.high + tolerance
+
+
+@given(numbers, errors, numbers, errors, units, units, units, units)
+def test_product_error_contains_every_error(a, A, b, B, first, second, here, there):
+    with exact_context():
+        error = (a + error_at(A, first, second, here)) * (b + error_at(B, first, second, there)) - a * b
+        assert contains(product_error(a, A, b, B), error, first, second)
+
+
+@given(numbers, errors, numbers, errors, units, units, units, units)
+def test_quotient_error_contains_every_error(a, A, b, B, first, second, here, there):
+    with exact_context():
+        form = quotient_error(a, A, b, B)
+        assume(form is not None)
+        error = (a + error_at(A, first, second, here)) / (b + error_at(B, first, second, there)) - a / b
+        assert contains(form, error, first, second)
+
+
+@given(numbers, errors, units, units, units)
+def test_sqrt_error_contains_every_error(a, A, first, second, here):
+    with exact_context():
+        form = sqrt_error(a, A)
+        assume(form is not None)
+        assert contains(form, (a + error_at(A, first, second, here)).sqrt() - a.sqrt(), first, second)
+
+
+@given(errors, errors, units, units, units)
+def test_error_hull_contains_both_forms(A, B, first, second, here):
+    with exact_context():
+        for error in (A, B):
+            assert contains(error_hull(A, B), error_at(error, first, second, here), first, second)
+
+
+def test_quotient_error_of_possible_zero_divisor_is_none():
+    with exact_context():
+        assert (
+            quotient_error(
+                Decimal(1), AffineForm(Coefficients()), Decimal(1), AffineForm(Coefficients({1: Decimal(1)}))
+            )
+            is None
+        )
+
+
+def test_independent_number_minus_itself_is_exactly_0():
+    with exact_context():
+        number = BoundedNumber.from_input(Decimal("0.1"), TENSOR)
+        apart = number - number
+        number = as_independent_number(number)
+        same = number - number
+    assert apart.high > 0
+    assert (same.low, same.high) == (0, 0)
+
+
+def test_gradient_step_reduces_error():
+    with exact_context():
+        number = BoundedNumber.from_input(Decimal("0.1"), TENSOR)
+        number = as_independent_number(number)
+        (before,) = number.affine_form.coefficients.values()
+        (after,) = (number - BoundedNumber(Decimal("0.5"), TENSOR) * number).affine_form.coefficients.values()
+    assert after == before / 2
+
+
+@pytest.mark.parametrize("low", ["-2", "-1"])
+def test_asymmetric_error_keeps_remainder(low):
+    form = AffineForm(Coefficients(), Decimal(low), Decimal(2)).as_independent_symbol()
+    assert list(form.coefficients.values()) == [-Decimal(low)]
+    assert (form.low, form.high) == (0, 2 + Decimal(low))
+
+
+# Bounded numbers enclose every order of sums and products, with the errors that the accuracy tables state.
+
+
+FORMATS = {"float": FLOAT, "double": DOUBLE}
+ODD = Decimal(2**12 + 1)
+"""Its square needs 25 digits, one more than a float has."""
+
+
+def tensor(value, format=FLOAT, *, strict=False):
+    return BoundedNumber(Decimal(value), Precision(Role.TENSOR, format, format, strict))
+
+
+def relative(number):
+    return max(number.high - number.value, number.value - number.low) / number.value
+
+
+def test_representable_product_of_two_is_exact():
+    with exact_context():
+        assert (tensor(3) * tensor(ODD)).is_exact
+
+
+def test_product_rounded_in_another_order_is_not_exact():
+    # 1.5 * ODD * ODD, where 4/3 of it would be representable and ODD * ODD is not.
+    with exact_context():
+        odd = tensor(2**13 + 1)
+        assert not (tensor(Decimal("1.5")) * tensor(ODD) * odd).is_exact
+
+
+def test_product_encloses_every_order():
+    with exact_context():
+        a, b = Decimal("1.5"), Decimal(2**23 + 1) / 3
+        product = tensor(a) * tensor(Decimal(FLOAT.round_to_nearest(b))) * tensor(Decimal(FLOAT.round_to_nearest(b)))
+        square = Decimal(FLOAT.round_to_nearest(Decimal(FLOAT.round_to_nearest(b)) ** 2))
+        assert product.low <= Decimal(FLOAT.round_to_nearest(a * square)) <= product.high
+
+
+def test_extended_exact_product_encloses_every_order():
+    with exact_context():
+        exact = tensor(3) * tensor(5)
+        inexact = tensor(15)
+        assert exact.is_exact
+        other = tensor(Decimal(2**23 + 1))
+        assert relative(exact * other) > relative(inexact * other)
+
+
+def test_powers_of_two_do_not_round():
+    with exact_context():
+        product = tensor(Decimal("0.125")) * tensor(4) * tensor(ODD) * tensor(Decimal("0.5"))
+        assert product.is_exact
+
+
+def test_zero_times_overflowing_product_is_indeterminate():
+    with exact_context():
+        assert (tensor(0) * tensor(Decimal("1e30")) * tensor(Decimal("1e30"))).is_indeterminate
+        assert not (tensor(0) * tensor(Decimal("1e10")) * tensor(Decimal("1e10"))).is_indeterminate
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_quotient_and_root_errors_equal_table(name):
+    ulp = 2 * FORMATS[name].unit_roundoff
+    with exact_context():
+        quotient, root = tensor(1, FORMATS[name]) / tensor(3, FORMATS[name]), tensor(3, FORMATS[name]).sqrt()
+    for found, admitted in ((quotient, MUST_ACCURACY[name].quotient), (root, MUST_ACCURACY[name].root)):
+        assert admitted * ulp <= relative(found) <= admitted * ulp * (1 + 4 * ulp)
+
+
+def test_should_float_quotient_has_two_roundings():
+    with exact_context():
+        quotient = tensor(1, strict=True) / tensor(3, strict=True)
+    assert relative(quotient) < 2 * FLOAT.unit_roundoff * (SHOULD_ACCURACY.quotient + Decimal("0.001"))
+
+
+@pytest.mark.parametrize(("name", "exact"), [("float", False), ("double", True)])
+def test_quotient_by_power_of_two_is_exact_in_double_only(name, exact):
+    with exact_context():
+        assert (tensor(3, FORMATS[name]) / tensor(4, FORMATS[name])).is_exact is exact
+        assert tensor(4, FORMATS[name]).sqrt().is_exact is exact
+        assert (tensor(0, FORMATS[name]) / tensor(4, FORMATS[name])).is_exact
+
+
+@pytest.mark.parametrize("name", OPENCL)
+@pytest.mark.parametrize("operation", ["quotient", "root", "power", "function"])
+def test_must_accuracy_includes_opencl_and_ieee_754(name, operation):
+    admitted = getattr(MUST_ACCURACY[name], operation)
+    assert admitted >= getattr(OPENCL[name], operation) >= getattr(IEEE_754, operation)
+
+
+def test_sum_with_representable_partial_sums_is_exact():
+    # All terms are multiples of 1, and their magnitudes add up to 3 * 2**24.
+    with exact_context():
+        assert (tensor(2**24 - 1) + tensor(-(2**24 - 3)) + tensor(2**24 - 3)).is_exact
+
+
+def test_sum_encloses_every_order():
+    with exact_context():
+        total = tensor(2**24 - 1) + tensor(-(2**24 - 2)) + tensor(2**24 - 2)
+        assert total.value == 2**24 - 1
+        assert total.high - total.value >= 1
+
+
+def test_subnormal_partial_sum_can_be_flushed():
+    with exact_context():
+        least = FLOAT.smallest_normal
+        terms = least * Decimal("1.5"), least, -least * Decimal("1.25")
+        total = sum(map(tensor, terms[1:]), tensor(terms[0]))
+        assert total.value - total.low >= least / 4
+        assert sum((tensor(term, strict=True) for term in terms[1:]), tensor(terms[0], strict=True)).is_exact
+
+
+def test_overflowing_partial_sum_is_indeterminate():
+    with exact_context():
+        assert (tensor(FLOAT.largest) + tensor(-FLOAT.largest) + tensor(FLOAT.largest)).is_indeterminate
+
+
+# Double-double arithmetic: error-free transformations against integers, functions against 60 digits.
+
+
+rng = np.random.default_rng(29)
+NUMBERS = rng.choice([-1, 1], 500) * rng.uniform(1, 2, 500) * 2.0 ** rng.integers(-90, 90, 500)
+OTHERS = rng.permutation(NUMBERS) * 2.0 ** rng.integers(-3, 3, 500)
+EXP_ARGUMENTS = np.concatenate(
+    [
+        rng.uniform(-600, 600, 1500),
+        rng.uniform(-1, 1, 1000),
+        2.0 ** -rng.integers(1, 200, 200),
+        np.arange(-865, 866) * np.log(2),  # the reduced argument is almost 0
+        (np.arange(-800, 800) + 0.5) * np.log(2),  # the reduced argument is as large as it can be
+        np.arange(-600, 600) / 64,  # between two entries of the table
+    ]
+)
+LOG_ARGUMENTS = np.concatenate(
+    [
+        np.exp(rng.uniform(-200, 200, 1500)),
+        1 + rng.uniform(-1, 1, 1000) * 2.0 ** -rng.integers(1, 52, 1000),
+        2.0 ** np.arange(-250, 250),
+        np.sqrt(0.5) * (1 + np.arange(-8, 8) * 2.0**-52),
+    ]
+)
+
+
+def exact(*parts):
+    return sum(map(Fraction, map(float, parts)), Fraction())
+
+
+@pytest.mark.parametrize(("transform", "operation"), [("two_sum", "__add__"), ("two_product", "__mul__")])
+def test_error_free_transformation_has_the_exact_result(transform, operation):
+    high, low = getattr(double_double, transform)(NUMBERS, OTHERS)
+    for a, b, *parts in zip(NUMBERS, OTHERS, high, low, strict=True):
+        assert exact(*parts) == getattr(exact(a), operation)(exact(b))
+        assert parts[0] == parts[0] + parts[1]
+
+
+def test_exact_sum_returns_the_nearest_double_and_the_sign_of_the_rest():
+    terms = [np.zeros(500), NUMBERS, OTHERS, -NUMBERS, np.full(500, 2.0**-200), OTHERS * 2.0**-53, NUMBERS / 2**26]
+    nearest, rest, is_certain = double_double.exact_sum(terms)
+    assert is_certain.all()
+    for place, (value, other) in enumerate(zip(nearest, rest, strict=True)):
+        total = exact(*(term[place] for term in terms))
+        assert float(total) == value
+        assert np.sign(other) == (total > exact(value)) - (total < exact(value))
+
+
+def test_quotient_is_within_its_error():
+    for a, b, high, low, error in zip(NUMBERS, OTHERS, *double_double.divide(NUMBERS, OTHERS), strict=True):
+        assert abs(exact(high, low) - exact(a) / exact(b)) <= exact(error) <= abs(exact(high)) / 2**104
+
+
+def test_root_is_within_its_error():
+    squares = np.abs(NUMBERS)
+    with localcontext(prec=60):
+        for a, high, low, error in zip(squares, *double_double.sqrt(squares), strict=True):
+            difference = Decimal(high) + Decimal(low) - Decimal(a).sqrt()
+            assert abs(difference) <= Decimal(error) <= Decimal(high) * Decimal(2) ** -103
+
+
+def test_exact_quotient_and_root_have_no_error():
+    integers = np.arange(1.0, 2000.0)
+    for result in (double_double.divide(integers * 1.25, integers), double_double.sqrt(integers**2)):
+        assert not result[1].any()
+        assert not result[2].any()
+
+
+def test_exponential_is_within_an_eighth_of_its_error():
+    arguments = EXP_ARGUMENTS[np.abs(EXP_ARGUMENTS) <= 600]
+    with localcontext(prec=60):
+        for x, high, low in zip(arguments, *double_double.exp(arguments), strict=True):
+            ratio = (Decimal(high) + Decimal(low)) / Decimal(x).exp()
+            assert abs(ratio - 1) <= Decimal(double_double.EXP_ERROR) / 8
+
+
+def test_logarithm_is_within_a_quarter_of_its_error():
+    with localcontext(prec=60):
+        for x, high, low, error in zip(LOG_ARGUMENTS, *double_double.log(LOG_ARGUMENTS), strict=True):
+            assert abs(Decimal(high) + Decimal(low) - Decimal(x).ln()) <= Decimal(error) / 4
+
+
+def test_functions_do_not_use_the_c_library(monkeypatch):
+    for name in ("exp", "exp2", "expm1", "log", "log2", "log1p", "power"):
+        monkeypatch.delattr(np, name)
+    double_double._constants.cache_clear()
+    assert double_double.exp(np.array([0.0]))[0].item() == 1
+    assert double_double.log(np.array([1.0]))[0].item() == 0
