@@ -1,11 +1,10 @@
-"""The case family `placed` of training optimizers: factors of the graph around the node, and builder of models."""
+"""The case family `placed` of training optimizers: factors of the graph around the node."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import helper
 
 from conformance.factors.connections import (
     CONSUMERS,
@@ -14,22 +13,14 @@ from conformance.factors.connections import (
     SMALL_FAMILY_SOURCES,
     SOURCES,
     TENSOR_ENCODINGS,
-    Fragment,
 )
 from conformance.factors.covering_array import Declaration, LevelCombination, Omission
 from conformance.factors.scopes import ADDED_SCOPES, SCOPES
-from conformance.factors.wrapping import IMPORT_LEVELS, Context, build_in_context
-from conformance.generation.models import pseudo_random_array
+from conformance.factors.wrapping import IMPORT_LEVELS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import onnx
-
-    from conformance.factors.covering_array import Row
-    from conformance.factors.wrapping import BuiltModel
-    from conformance.models.arrays import Array
 
 
 TYPES: Mapping[str, tuple[Any, Any]] = {
@@ -50,7 +41,6 @@ TENSOR_SHAPES: Mapping[str, Sequence[Sequence[int]]] = {
 }
 """Shapes of the optimized tensors. Except in `0d`, all tensors have equally many rows, as Scan requires."""
 
-
 NODE_LEVELS: Mapping[str, str] = {
     "one": "a node",
     "named": "a node with a name",
@@ -64,6 +54,7 @@ READ_BY_ANOTHER: Mapping[str, str] = {"none": "", "scalars": "RT", "X": "X", "G"
 """First letters of the operands that another node also reads, by level."""
 
 TWO_NODES = ("other_attributes", "other_r", "other_t")
+
 FUNCTION_SCOPES = ("function", "function_twice", "function_in_function")
 
 USUAL_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
@@ -72,15 +63,6 @@ USUAL_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
     "Adagrad": {"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25},
 }
 """Attributes that all affect the result. They are exact in float32, which keeps the bounds in double small."""
-
-COUNT, OTHER_COUNT = 2, 0
-"""Values of T."""
-
-EXACT_COUNTS: Mapping[str, int] = {"Adam": 0}
-"""Values of T for tensors of double, by operator, if `COUNT` would make R_adjusted differ between float and double.
-
-The bound of level `must` holds for both, so it would hide most bits of X_new. Adagrad's r is exact for `COUNT`.
-"""
 
 OTHER_ATTRIBUTES: Mapping[str, Mapping[str, float]] = {"Adagrad": {"decay_factor": 1.5}}
 """Attributes of a second node for tensors of double, if half of `USUAL_ATTRIBUTES` would make such a difference."""
@@ -126,18 +108,6 @@ OMISSIONS = (
         " `test_*_main_domain_by_name` tests this at level should.",
     ),
 )
-
-
-def usual_count(op_type: str, dtype: Any) -> int:
-    """Return T for tensors of an element type; in double, R_adjusted (r in Adagrad) is the same in float and double."""
-    return EXACT_COUNTS.get(op_type, COUNT) if dtype == np.float64 else COUNT
-
-
-def other_attributes(op_type: str, dtype: Any) -> dict[str, Any]:
-    """Return attributes of a second node for tensors of an element type. All numbers differ from those of the first."""
-    usual = USUAL_ATTRIBUTES[op_type].items()
-    half = {name: value / 2 if isinstance(value, float) else value for name, value in usual}
-    return {**half, **(OTHER_ATTRIBUTES.get(op_type, {}) if dtype == np.float64 else {})}
 
 
 def has_state(op_type: str) -> bool:
@@ -197,115 +167,6 @@ def placed_declaration(op_type: str, *, is_for_search: bool = False) -> Declarat
         omissions=OMISSIONS,
         added={"scope": ADDED_SCOPES},
     )
-
-
-OPERAND_RANGES = {"X": (-2.0, 2.0), "G": (-2.0, 2.0), "V": (-1.0, 1.0), "H": (0.25, 4.25)}
-"""Range of the values of each operand. The states are reachable by real training."""
-
-RATE, OTHER_RATE = 0.1, 0.7
-"""Values of R that use all bits of a type, so that a conversion to a narrower type changes them."""
-
-
-def build_placed(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `placed_declaration`.
-
-    Args:
-        op_type: type of the optimizer.
-        name: name of the graph and seed of the data.
-        row: the level of each factor.
-    """
-    fragment = _fragment(op_type, name, row)
-    shared = READ_BY_ANOTHER[row["read_by_another"]]
-    context = Context(
-        scope=row["scope"],
-        sources={name: row[f"source_{_slot(name)}"] for name in fragment.operands},
-        consumers={name: row[f"consumer_{_slot(name)}"] for name in fragment.results},
-        shared=tuple(name for name in fragment.operands if name[0] in shared and not name.endswith(TWIN_SUFFIX)),
-        stored=row["stored"],
-        imports=row["imports"],
-        trains=row["training_info"] == "present",
-    )
-    return build_in_context(name, fragment, context)
-
-
-TWIN_SUFFIX = "_twin"
-"""Suffix of the names of the second node's own operands and results."""
-
-
-def _slot(name: str) -> str:
-    """Return the name without tensor number and twin suffix, as in the operator's signature: X_new for X2_new_twin.
-
-    >>> _slot("X2_new_twin")
-    'X_new'
-    """
-    bare = name.removesuffix(TWIN_SUFFIX)
-    return bare[0] + bare[1:].lstrip("0123456789")
-
-
-def _fragment(op_type: str, name: str, row: Row) -> Fragment:
-    optimizer = TRAINING_OPTIMIZERS[op_type]
-    shapes = TENSOR_SHAPES[row["tensors"]]
-    own, rate = TYPES[row["types"]]
-    operands = {"R": np.array(RATE, dtype=rate), "T": np.array(usual_count(op_type, own), dtype=np.int64)}
-    operands |= {
-        operand: pseudo_random_array(f"{name}/{operand}", shape, own, *OPERAND_RANGES[operand[0]])
-        for operand, shape in operand_shapes(optimizer.operands, shapes).items()
-    }
-    taken, operands = _shared_inputs(op_type, name, row["tensors"], operands)
-    results = {name: np.zeros(shape, dtype=own) for name, shape in operand_shapes(optimizer.results, shapes).items()}
-    attributes = USUAL_ATTRIBUTES[op_type]
-    others = other_attributes(op_type, own)
-    nodes = [helper.make_node(op_type, taken, list(results), domain=optimizer.domain, **attributes)]
-    again = [helper.make_node(op_type, taken, list(results), domain=optimizer.domain, **others)]
-    carried = {result: operand for result in results if (operand := result.removesuffix("_new")) in operands}
-    if row["nodes"] == "named":
-        nodes[0].name = again[0].name = f"{op_type}_step"
-    if row["nodes"] in TWO_NODES:
-        twin = _twin(row["nodes"], nodes[0], again[0], operands)
-        nodes.append(twin)
-        again.append(twin)
-        results |= {f"{result}{TWIN_SUFFIX}": array for result, array in results.items()}
-    opsets = {optimizer.domain: optimizer.version}
-    return Fragment(tuple(nodes), operands, results, opsets, carried, tuple(again))
-
-
-def _shared_inputs(
-    op_type: str, name: str, tensors: str, operands: Mapping[str, Array]
-) -> tuple[list[str], dict[str, Array]]:
-    """Return the names of the node's inputs, and the operands by name.
-
-    If the level `tensors` requires it, one value is passed for two inputs, and the operand that it replaces is omitted.
-    """
-    state = TRAINING_OPTIMIZERS[op_type].operands[2:]
-    replaced = {"one_twice": {"X2": "X1"}, "g_as_state": {f"{letter}2": "G1" for letter in state[:1]}}.get(tensors, {})
-    remaining = {operand: array for operand, array in operands.items() if operand not in replaced}
-    for operand, passed in replaced.items():  # use the range of a reachable state
-        remaining[passed] = pseudo_random_array(
-            f"{name}/{passed}", remaining[passed].shape, remaining[passed].dtype, *OPERAND_RANGES[operand[0]]
-        )
-    return [replaced.get(operand, operand) for operand in operands], remaining
-
-
-def _twin(nodes: str, node: onnx.NodeProto, other: onnx.NodeProto, operands: dict[str, Array]) -> onnx.NodeProto:
-    """Return a second node that differs from `node` as the level `nodes` requires: other attributes, R or T.
-
-    A different R or T is added to `operands`. `other` is the node with other attributes.
-    """
-    twin = type(node)()
-    twin.CopyFrom(other if nodes == "other_attributes" else node)
-    twin.output[:] = [f"{name}{TWIN_SUFFIX}" for name in node.output]
-    own = {"other_r": ("R", OTHER_RATE), "other_t": ("T", OTHER_COUNT)}.get(nodes)
-    if own is not None:
-        name, value = own
-        operands[f"{name}{TWIN_SUFFIX}"] = np.array(value, dtype=operands[name].dtype)
-        twin.input[:] = [f"{taken}{TWIN_SUFFIX}" if taken == name else taken for taken in twin.input]
-    return twin
-
-
-def operand_shapes(names: Sequence[str], shapes: Sequence[Sequence[int]]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each operand or result by its numbered name (`tensor_names`), for tensors of these shapes."""
-    count = len(shapes)
-    return {name: tuple(shapes[place % count]) for place, name in enumerate(tensor_names(names, count))}
 
 
 def tensor_names(names: Sequence[str], count: int) -> list[str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import Case
-from conformance.factors.argmax import (
+from conformance.factors.covering_array import covering_array
+from conformance.verdicts import Level
+from generators.declarations.argmax import (
     DEFAULT_AXIS_PRODUCERS,
     PRODUCERS,
     SOURCE_LEVELS,
     argmax_placed_declaration,
     build_argmax_placed,
 )
-from conformance.factors.covering_array import covering_array
-from conformance.verdicts import Level
 from generators.dimensions import CONSUMER_PHRASES, SCOPE_PHRASES, SOURCE_PHRASES
 
 if TYPE_CHECKING:

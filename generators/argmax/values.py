@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16, finfo
 
-from conformance.factors.argmax import SUBNORMAL_LEVELS, argmax_close_declaration, close_rows
 from conformance.factors.covering_array import covering_array
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.argmax.case import argmax_case
+from generators.declarations.argmax import SUBNORMAL_LEVELS, argmax_close_declaration, close_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

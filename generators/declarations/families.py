@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.factors.argmax import argmax_close_declaration, argmax_placed_declaration
 from conformance.factors.covering_array import Declaration, LevelCombination, Omission, coverage
-from conformance.factors.training import TYPES, build_placed, placed_declaration
+from conformance.factors.training import TYPES, placed_declaration
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.argmax import argmax_close_declaration, argmax_placed_declaration
 from generators.declarations.numbers import (
     aliases_declaration,
     build_aliases,
@@ -53,6 +53,7 @@ from generators.declarations.ranking import (
     zeros_declaration,
 )
 from generators.declarations.sizes import long_types_declaration
+from generators.declarations.training import build_placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

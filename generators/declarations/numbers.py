@@ -16,23 +16,18 @@ from onnx import helper
 from conformance.factors.connections import ALIAS_SIDES, ALIASES, Fragment
 from conformance.factors.covering_array import Declaration, LevelCombination, Omission
 from conformance.factors.training import (
-    OPERAND_RANGES,
-    OTHER_RATE,
-    RATE,
     READ_BY_ANOTHER,
     TYPES,
     USUAL_ATTRIBUTES,
-    build_placed,
     has_state,
-    operand_shapes,
     placed_declaration,
     tensor_names,
-    usual_count,
 )
 from conformance.factors.wrapping import BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.sizes import PERIOD
+from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, build_placed, operand_shapes, usual_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

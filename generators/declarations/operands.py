@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from conformance.factors.covering_array import Declaration, Omission
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
-from conformance.factors.training import RATE, TYPES, USUAL_ATTRIBUTES, usual_count
+from conformance.factors.training import TYPES, USUAL_ATTRIBUTES
 from conformance.factors.wrapping import Context
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
+from generators.declarations.training import RATE, usual_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.argmax import INTEGER_TYPES, PRODUCERS, argmax_fragment
+from conformance.factors.argmax import argmax_fragment
 from conformance.factors.connections import Fragment
 from conformance.factors.covering_array import Declaration, LevelCombination
 from conformance.factors.names import rename_values_of
 from conformance.factors.wrapping import OPSET, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.models.arrays import dtype_of, type_number
+from generators.declarations.argmax import INTEGER_TYPES, PRODUCERS
 from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, name_kind, names_context
 
 if TYPE_CHECKING:

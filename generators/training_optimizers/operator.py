@@ -9,10 +9,11 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.factors.training import OPERAND_RANGES, tensor_names, usual_count
+from conformance.factors.training import tensor_names
 from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, TrainingOptimizer
 from conformance.verdicts import Level
+from generators.declarations.training import OPERAND_RANGES, usual_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,6 @@ import numpy as np
 
 from conformance.corpus.case import Case
 from conformance.factors.covering_array import covering_array
-from conformance.factors.training import OPERAND_RANGES
 from conformance.factors.training import TYPES as MIXTURES
 from conformance.generation.models import FLOAT_TYPE_NAMES, pseudo_random_array
 from conformance.verdicts import Level
@@ -28,6 +27,7 @@ from generators.declarations.families import (
     VALUE_SCALES,
     pairwise_declaration,
 )
+from generators.declarations.training import OPERAND_RANGES
 from generators.training_optimizers.operator import Operator, optimizer_model
 
 if TYPE_CHECKING:

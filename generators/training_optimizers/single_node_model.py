@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.training import OPERAND_RANGES, tensor_names
+from conformance.factors.training import tensor_names
 from conformance.generation.models import array_value_info, build_model, make_value_info, pseudo_random_array
 from conformance.models.arrays import type_name
+from generators.declarations.training import OPERAND_RANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

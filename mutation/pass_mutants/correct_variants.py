@@ -20,7 +20,8 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     is_monotone,
     is_standard,
 )
-from conformance.passes.fields import FIELDS, iter_messages
+from conformance.passes.fields import iter_messages
+from mutation.pass_mutants.fields import FIELDS
 from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace_steps
 
 if TYPE_CHECKING:

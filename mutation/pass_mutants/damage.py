@@ -13,15 +13,16 @@ from onnx.numpy_helper import from_array
 
 from conformance.models.graphs import Scope
 from conformance.passes.eliminate_nop_monotone_argmax import bypass_producer, eliminate
-from conformance.passes.fields import FIELDS, MessageScope, iter_messages, snake_case
+from conformance.passes.fields import MessageScope, iter_messages, snake_case
 from conformance.verdicts import Level
+from mutation.pass_mutants.fields import FIELDS
 from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from conformance.passes.eliminate_nop_monotone_argmax import Site
-    from conformance.passes.fields import ModelField
+    from mutation.pass_mutants.fields import ModelField
 
 
 def _values(model: onnx.ModelProto) -> list[Any]:

@@ -14,13 +14,6 @@ from covered_combinations import admissible_rows, covered_pairs, covered_triples
 from onnx import helper, numpy_helper
 from repository import ROOT
 
-from conformance.factors.argmax import (
-    ARGMAX_TYPES,
-    GOLOMB_RULER,
-    TIE_LEVELS,
-    argmax_placed_declaration,
-    build_argmax_placed,
-)
 from conformance.factors.connections import (
     ALIAS_SOURCES,
     CONSUMERS,
@@ -46,6 +39,13 @@ from conformance.mutants import op_types
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import evaluate
 from generators import adagrad
+from generators.declarations.argmax import (
+    ARGMAX_TYPES,
+    GOLOMB_RULER,
+    TIE_LEVELS,
+    argmax_placed_declaration,
+    build_argmax_placed,
+)
 
 # The family `placed` of ArgMax: tensor encodings, validity of models, and coverage of ties.
 

@@ -23,12 +23,13 @@ from conformance.models.comparison import canonical_form
 from conformance.passes.analysis import analyse_argmaxes
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, ELEMENTWISE, PASS_NAME, eliminate
 from conformance.passes.expected import remove_producers
-from conformance.passes.fields import CASE_MESSAGES, FIELDS, MessageScope, iter_messages
+from conformance.passes.fields import CASE_MESSAGES, MessageScope, iter_messages
 from conformance.passes.hazards import hazards
 from conformance.reference.oracle import evaluate
 from conformance.verdicts import Unsupported
 from mutation.pass_mutants import pass_mutants
 from mutation.pass_mutants.damage import CHECK_LEVELS, CLEARED
+from mutation.pass_mutants.fields import FIELDS
 
 # The pass and the survey take steps in proportion to a model's nodes, however these are joined.
 

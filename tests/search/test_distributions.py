@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.factors.argmax import ARGMAX_TYPES
 from conformance.models.arrays import type_name
 from conformance.search.distributions import (
     COUNT_CLASSES,
@@ -32,6 +31,7 @@ from conformance.search.distributions import (
     swept_sizes,
 )
 from conformance.search.sampling import sample_examples
+from generators.declarations.argmax import ARGMAX_TYPES
 
 SEEDS = st.integers(0, 2**32)
 
