@@ -54,6 +54,7 @@ CONTENTS = {
         "docs/contributing/add-a-case",
         "docs/contributing/add-a-runtime",
         "docs/contributing/add-an-operator",
+        "docs/contributing/one-formula",
         "docs/contributing/add-a-training-optimizer",
         "docs/contributing/package-layout",
         "docs/contributing/the-way-of-a-case",

@@ -93,7 +93,7 @@ class Statistics(Generic[T]):
         deviation = X - average
         variance = admit(
             "variance",
-            centred=lambda: X.centred_variance(average, axes),
+            centred=lambda: X.centred_variance(average, deviation, axes),
             moments=lambda: mean(X * X, axes) - average * average,
         )
         root = sqrt(variance.apply(lambda v: np.maximum(v, 0)) + epsilon)
@@ -252,7 +252,7 @@ def _mean_variance_normalization(node: Node, inputs: Sequence[Tensor]) -> list[T
     axes = [axis % len(X.shape) for axis in node.attributes.get("axes", [0, 2, 3])]
     average = mean(X, axes)
     deviation = X - average
-    centred = sqrt(X.centred_variance(average, axes))
+    centred = sqrt(X.centred_variance(average, deviation, axes))
     moments = sqrt((mean(X * X, axes) - average * average).apply(lambda v: np.maximum(v, 0)))
     return [
         admit(

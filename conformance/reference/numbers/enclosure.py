@@ -505,9 +505,8 @@ class Enclosure:
             error = distance * factor.error + factor.magnitude * (self.error + average.error) + bias.error
         return self.from_terms(value, magnitudes, error, 3)
 
-    def centred_variance(self, average: Enclosure, axes: Sequence[int]) -> Enclosure:
+    def centred_variance(self, average: Enclosure, deviation: Enclosure, axes: Sequence[int]) -> Enclosure:
         # the deviations from the exact mean have the sum 0, so an error e of the mean adds only e squared
-        deviation = self - average
         rounded = Enclosure(self.value - average.value, self.error, self.dtype)
         rounded = rounded.with_roundings(np.ones(rounded.shape), rounded.error == 0)
         squares = rounded * rounded

@@ -142,8 +142,8 @@ class FormulaTensor(Protocol):
     def below_largest(self, axes: Sequence[int]) -> Self:
         """Return the tensor minus its largest elements along some axes, whose errors cancel in the formula."""
 
-    def centred_variance(self, average: Self, axes: Sequence[int]) -> Self:
-        """Return the mean of the squares of the deviations from the mean."""
+    def centred_variance(self, average: Self, deviation: Self, axes: Sequence[int]) -> Self:
+        """Return the mean of the squares of the deviations from the mean, whose sum is 0."""
 
     def folded(self, average: Self, factor: Self, bias: Self) -> Self:
         """Return X * factor + (bias - average * factor), in which both products have the same factor."""
@@ -324,8 +324,7 @@ class NumberTensor:
     def below_largest(self, axes: Sequence[int]) -> NumberTensor:
         return self - self.extreme(axes, largest=True, keepdims=True)
 
-    def centred_variance(self, average: NumberTensor, axes: Sequence[int]) -> NumberTensor:
-        deviation = self - average
+    def centred_variance(self, average: NumberTensor, deviation: NumberTensor, axes: Sequence[int]) -> NumberTensor:  # noqa: ARG002
         return (deviation * deviation).mean(axes)
 
     def folded(self, average: NumberTensor, factor: NumberTensor, bias: NumberTensor) -> NumberTensor:

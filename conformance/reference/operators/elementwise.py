@@ -89,7 +89,7 @@ def _sigmoid(X: Array) -> Array:
 
 
 def _elu(X: Array, *, alpha: Any) -> Array:
-    return np.where(X < 0, alpha * expm1(np.minimum(X, 0 * X)), X)
+    return np.where(X < 0, alpha * expm1(np.where(X < 0, X, 0)), X)
 
 
 def _selu(X: Array, *, alpha: Any, gamma: Any) -> Array:
@@ -97,7 +97,7 @@ def _selu(X: Array, *, alpha: Any, gamma: Any) -> Array:
 
 
 def _celu(X: Array, *, alpha: Any) -> Array:
-    return np.where(X < 0, alpha * expm1(np.minimum(X, 0 * X) / alpha), X)
+    return np.where(X < 0, alpha * expm1(np.where(X < 0, X, 0) / alpha), X)
 
 
 def _shrink(X: Array, *, lambd: Any, bias: Any) -> Array:
@@ -126,7 +126,7 @@ def _ramp(X: Value, slope: float, shift: float, system: NumberSystem) -> Value:
         *(X, system.constant(slope, X.dtype), system.constant(shift, X.dtype)),
         roundings=2,
     )
-    return system.apply_monotone(lambda Y: np.where(Y < 0, 0 * Y, np.where(Y > 1, 1, Y)), line)
+    return system.apply_monotone(lambda Y: np.where(Y < 0, 0, np.where(Y > 1, 1, Y)), line)
 
 
 def _clip(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
