@@ -1,7 +1,8 @@
 """Every verb with every kind of hostile input: it ends in time with status 0, 1 or 2, and without a traceback.
 
 The table is made from the command line: each parameter of each verb that is a path and not an output is given each kind
-of file. `pytest -rP` prints the status and the time of each cell.
+of file. `hostile_inputs.tsv` has the status and the time of each cell. The test compares the statuses with it. If the
+variable WRITE_HOSTILE_INPUTS is set, the test writes the table anew.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.programs
 
+TABLE = Path(__file__).with_name("hostile_inputs.tsv")
 MAX_SECONDS = 20
 MAX_MEMORY = 2**32
+HEADING = "verb\tparameter\tinput\tstatus\tseconds"
 
 IN_PROCESS = "-b fake_subject:always_right --no-isolation"
 BASES = {
@@ -218,13 +221,19 @@ def test_bases_name_every_verb():
 
 @pytest.mark.parametrize("verb", sorted({cell.verb for cell in cells()}))
 def test_verb_with_hostile_input_ends_with_status_of_a_verdict_or_of_an_error(tmp_path, usual, verb):
-    failures = []
+    failures, rows = [], []
     for number, cell in enumerate(cell for cell in cells() if cell.verb == verb):
         folder = tmp_path / str(number)
         folder.mkdir()
         ended = run_in_child(cell.prepare(folder, usual), folder)
-        sys.stdout.write(f"{ended.status:4} {ended.seconds:6.2f} s  {verb} {cell.parameter.name}: {cell.kind}\n")
+        rows.append(f"{verb}\t{cell.parameter.name}\t{cell.kind}\t{ended.status}\t{ended.seconds:.1f}")
         is_bad = ended.status not in {0, 1, 2} or "Traceback" in ended.output or "\x1b" in ended.output
         if is_bad or any(line.strip().startswith(FORGED_LINE) for line in ended.output.splitlines()):
             failures.append((cell.parameter.name, cell.kind, ended))
     assert not failures
+    written = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else [HEADING]
+    own = [row for row in written if row.startswith(f"{verb}\t")]
+    if "WRITE_HOSTILE_INPUTS" in os.environ:
+        TABLE.write_text("\n".join([HEADING, *sorted({*written[1:]} - {*own} | {*rows}), ""]), encoding="utf-8")
+        own = rows
+    assert [row.rpartition("\t")[0] for row in sorted(own)] == [row.rpartition("\t")[0] for row in sorted(rows)]
