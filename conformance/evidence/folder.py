@@ -25,7 +25,7 @@ from conformance.evidence.traceability import traceability_tables
 from conformance.files.atomic_write import TEMPORARY_PREFIX, real_path
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.plugins import suite_version
-from conformance.serialization.decoding import decode_json
+from conformance.results.records import case_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -180,10 +180,5 @@ def _case_records(inputs: EvidenceInputs) -> dict[str, CaseRecord]:
     records: dict[str, CaseRecord] = {}
     for id, entry in sorted(inputs.corpus.cases.items()):
         run = next((run for run in inputs.runs if id in run.case_rows), None)
-        if run is not None:
-            records[id] = run.cases[id]
-        else:
-            document = decode_json(inputs.corpus.read(entry, "case.json"))
-            found: Any = {"record": "case", "case": id, "kind": str(entry.kind), **document}
-            records[id] = found
+        records[id] = case_record(inputs.corpus, entry) if run is None else run.cases[id]
     return records

@@ -137,6 +137,16 @@ def test_missing_measurement_is_stated(inputs, tmp_path):
     assert verify(made) == 0
 
 
+def test_run_of_a_part_of_the_corpus_is_accepted(inputs, tmp_path, command):
+    folder, _ = inputs
+    words = ("run", "-b", "reference", "--data", str(folder / "corpus"), "--case", EXP, "--results", "part.jsonl")
+    assert command(*words).status == 0
+    made = make((folder, [Path("part.jsonl").resolve()]), tmp_path / "out")
+    assert {row["case"] for row in table(made, "results")} == {EXP}
+    assert {row["case"] for row in table(made, "cases")} == CASES
+    assert verify(made) == 0
+
+
 def test_restriction_lists_what_it_leaves_out(inputs, tmp_path):
     made = make(inputs, tmp_path / "out", restrict="sonnx")
     left_out = {(row["restriction"], row["name"]) for row in table(made, "left_out")}
