@@ -21,7 +21,7 @@ from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -43,7 +43,7 @@ def case_of_wrong_node(
     model: onnx.ModelProto,
     values: Mapping[str, Array],
     constants: Mapping[str, Array],
-    numbering: Mapping[tuple[str, ...], int] | None = None,
+    numbers_in_whole: Sequence[int],
 ) -> Case | None:
     """Return a wrong node as a case; None if its outputs are not determinate, or its values are too large.
 
@@ -53,7 +53,7 @@ def case_of_wrong_node(
         model: the model that was judged.
         values: the values of the subject by name.
         constants: the values that do not depend on the model's inputs.
-        numbering: the numbers of the nodes in a larger model; see `audit_subject`.
+        numbers_in_whole: the number of each node in the whole model, of which the judged one may be a part.
     """
     numbers = sorted({node.number, *node.segment})
     protos = [model.graph.node[number] for number in numbers]
@@ -78,7 +78,7 @@ def case_of_wrong_node(
     single.graph.output.extend(
         array_value_info(output, answer.expected) for output, answer in zip(own, answers, strict=True)
     )
-    number = (numbering or {}).get(tuple(protos[-1].output), node.number)
+    number = numbers_in_whole[node.number]
     return Case(
         id=case_id(name, number, node.op_type),
         title=f"{node.op_type} gives what its specification states: node {number} of {name}",

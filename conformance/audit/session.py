@@ -162,7 +162,7 @@ def audit_subject(
     makes_cases: bool = False,
     workers: AuditWorkers | None = None,
     probes: int = 0,
-    numbering: Mapping[tuple[str, ...], int] | None = None,
+    numbering: Mapping[str, int] | None = None,
 ) -> SubjectAudit:
     """Run a model on a subject, and judge its nodes on the values that the subject computed.
 
@@ -175,7 +175,7 @@ def audit_subject(
         makes_cases: whether wrong nodes become cases.
         workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
         probes: the number of sets of hard values on which each distinct small node runs alone.
-        numbering: the numbers of the nodes in the whole model, by the names of their outputs; None if `model` is whole.
+        numbering: the numbers of the nodes in the whole model, by the name of an output; None if `model` is whole.
 
     Raises:
         ConformanceError: the folder cannot be used, or the workers cannot continue.
@@ -206,17 +206,17 @@ def audit_subject(
     confirmed = _confirm_wrong_nodes(audit.nodes, confirmation)
     audit.has_traced_errors = trace_errors(judged, recorded, audit.nodes)
     audit.probes = probe_nodes(judged, recorded, subject, probes, progress)
+    numbers = list(range(len(judged.graph.node))) if numbering is None else _numbers_in(judged, numbering)
     if makes_cases:
         constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
         wrong = [(node, confirmed.get(node.number, recorded.values)) for node in audit.wrong_nodes]
         wrong += [(each.node, each.values) for each in audit.wrong_probes]
         made = (
-            case_of_wrong_node(model.path.stem, node, judged, values, constants, numbering)
+            case_of_wrong_node(model.path.stem, node, judged, values, constants, numbers)
             for node, values in wrong[:MAX_CASES]
         )
         audit.cases = [case for case in made if case is not None]
-    if numbering is not None:
-        _renumber(audit, [numbering.get(tuple(node.output), place) for place, node in enumerate(judged.graph.node)])
+    _renumber(audit, numbers)
     audit.remark, audit.model_runs = recorded.remark, recorded.runs
     ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
     audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
@@ -263,10 +263,24 @@ def audit_nodes_alone(
     single = LoadedModel(
         model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder
     )
-    numbering = {tuple(node.output): number for number, node in enumerate(recording.model.graph.node)}
+    nodes = enumerate(recording.model.graph.node)
+    numbering = {name: number for number, node in nodes for name in node.output if name}
     return audit_subject(
         single, subject, InputSet(data_set.name, tuple(part.arrays)), progress, numbering=numbering, **options
     )
+
+
+def _numbers_in(part: onnx.ModelProto, numbering: Mapping[str, int]) -> list[int]:
+    """Return the numbers of a part's nodes in the whole model.
+
+    The nodes of a branch may have replaced an If in the part alone. They stand before the nodes that have the outputs
+    of the If, and have its number.
+    """
+    found, following = [], 0
+    for node in reversed(part.graph.node):
+        following = next((numbering[name] for name in node.output if name in numbering), following)
+        found.append(following)
+    return found[::-1]
 
 
 def _renumber(audit: SubjectAudit, numbers: Sequence[int]) -> None:
@@ -282,7 +296,8 @@ def _renumber(audit: SubjectAudit, numbers: Sequence[int]) -> None:
 
     audit.nodes = [renumber(node) for node in audit.nodes]
     audit.probes = [replace(probed, node=renumber(probed.node)) for probed in audit.probes]
-    audit.edges = [(numbers[first], numbers[second]) for first, second in audit.edges]
+    edges = dict.fromkeys((numbers[first], numbers[second]) for first, second in audit.edges)
+    audit.edges = [(first, second) for first, second in edges if first != second]
 
 
 def _run(model: LoadedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None]) -> Recording:

@@ -325,6 +325,22 @@ def test_nodes_of_a_branch_are_judged_alone(tmp_path: Path) -> None:
     assert result.nodes[0].inner_nodes == 4
 
 
+def test_nodes_of_a_branch_that_replaced_an_if_of_a_part_have_the_number_of_the_if(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Abs", ["X"], ["A"]),
+        helper.make_node("ReduceSum", ["A"], ["s"], keepdims=0),
+        helper.make_node("Cast", ["s"], ["flag"], to=TensorProto.BOOL),
+        helper.make_node("If", ["flag"], ["Y"], then_branch=branch("then", "Exp"), else_branch=branch("else", "Neg")),
+    ]
+    model = write_model(tmp_path / "if.onnx", nodes, [2, 3, 4])
+    X = InputSet("given", (np.ones((2, 3, 4), np.float32),))
+    numbering = {"A": 5, "s": 6, "flag": 7, "Y": 8}
+    result = audit_subject(model, Subject("fake", "1", EvaluatorBackend()), X, numbering=numbering)
+    found = [(node.number, node.op_type) for node in result.nodes]
+    assert found == [(5, "Abs"), (6, "ReduceSum"), (7, "Cast"), (8, "Exp"), (8, "Tanh"), (8, "Identity")]
+    assert result.edges == [(5, 6), (6, 7)]
+
+
 def test_loop_is_judged_with_composed_bounds(tmp_path: Path) -> None:
     body = helper.make_graph(
         [
