@@ -4,13 +4,13 @@ python scripts/sample_mutants.py record                 record which tests execu
 python scripts/sample_mutants.py run --mutants 300      run the tests of each mutant; write reports/test-mutation.jsonl
 
 A mutant differs from the source in one expression or statement. `run` executes the tests that execute the line of
-the mutant, quickest first, for `--seconds-each` of their recorded time, and stops at the first failure. A mutant inside
+the mutant, quickest first, and then those that import its module, those of its package and those of the commands. It
+takes `--seconds-each` of their recorded time, and stops at the first failure. A mutant inside
 a function runs in a forked child of one pytest, and others run in a pytest of their own. `run` with the same results
 file runs only mutants that the file does not have, and survivors of which more tests are left. It changes the file of
 the mutant in the working tree, and restores it.
 `record` runs the test files that have changed since they were recorded. Lines that only child processes execute are
-not recorded. The mutants of a line without records are run on the test files that import its module, and on the folder
-of tests with the name of the package. The outcomes are `detected`, `survived`, `timeout` (the tests did not end) and
+not recorded. The outcomes are `detected`, `survived`, `timeout` (the tests did not end) and
 `untested` (no test was found).
 """
 
@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +44,9 @@ RECORDED = ROOT / ".pytest_cache" / "executed-lines"
 
 PLUGIN = "executed_lines"
 """The module of tests/support/ with the plugin of pytest that records lines and selects tests."""
+
+FOLDERS_OF_COMMANDS = ("tests/commands/", "tests/golden/", "tests/run/")
+"""Folders of tests that use the whole package, most of it in child processes."""
 
 EXTRA_SECONDS = 60.0
 TIMEOUT_FACTOR = 10.0
@@ -253,11 +256,14 @@ class Recorded:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._tests: dict[tuple[str, int], list[str]] = defaultdict(list)
+        self._functions: dict[str, list[str]] = {}
         self._importers: dict[str, set[str]] = defaultdict(set)
         for file in test_files():
             self._read_imports(file)
             if record_file(file).exists():
-                self._read_records(json.loads(record_file(file).read_bytes()))
+                document = json.loads(record_file(file).read_bytes())
+                self._functions[str(file)] = [*document["seconds"]]
+                self._read_records(document)
 
     def _read_records(self, document: dict[str, Any]) -> None:
         self.seconds |= document["seconds"]
@@ -272,15 +278,16 @@ class Recorded:
                     self._importers[name].add(str(file))
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Return the test functions or files for a mutant, quickest first."""
-        chosen = self._tests.get((mutant.path, mutant.line), [])
-        if chosen:
-            return sorted(chosen, key=lambda test: (self.seconds[test], test))
+        """Return the tests that execute the line of a mutant, and then those of its module and package."""
         module = mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        folder = f"tests/{module.split('.')[1]}/"
-        importers = sorted(self._importers[module], key=lambda file: (not file.startswith(folder), file))
-        same_folder = (str(file) for file in test_files() if str(file).startswith(folder))
-        return list(dict.fromkeys((*importers, *same_folder)))
+        folders = (f"tests/{module.split('.')[1]}/", *FOLDERS_OF_COMMANDS)
+        files = [*self._importers[module], *(str(file) for file in test_files() if str(file).startswith(folders))]
+        others = [test for file in files for test in self._functions.get(file, [file])]
+        executing = self._tests.get((mutant.path, mutant.line), [])
+        return list(dict.fromkeys([*self._sorted(executing), *self._sorted(others)]))
+
+    def _sorted(self, tests: Iterable[str]) -> list[str]:
+        return sorted(tests, key=lambda test: (self.seconds.get(test, 1.0), test))
 
 
 def detecting_test(tests: Sequence[str], limit: float) -> str | None:

@@ -263,6 +263,19 @@ def judge_answers(nodes: list[onnx.NodeProto], X: Any, first: Any, second: Any) 
     return judge(backend, case, find_difference(["Y"], *answers), answers)
 
 
+@pytest.mark.parametrize("given", [{"value_float": 3.0}, {"value_floats": [3.0, 3.0]}])
+def test_operand_of_a_constant_with_floats_is_judged(given: dict[str, Any]) -> None:
+    nodes = [helper.make_node("Constant", [], ["C"], **given), helper.make_node("Mul", ["X", "C"], ["Y"])]
+    assert judge_answers(nodes, [1, 2], [3, 6], [3, 7]).outcome is BlameOutcome.SECOND_WRONG
+
+
+@pytest.mark.parametrize("given", [{"value_int": 1}, {"value_ints": [1]}])
+def test_operand_of_a_constant_with_integers_is_judged(given: dict[str, Any]) -> None:
+    nodes = [helper.make_node("Constant", [], ["C"], **given), helper.make_node("Gather", ["X", "C"], ["Y"])]
+    right = np.take([1, 2], next(iter(given.values())))
+    assert judge_answers(nodes, [1, 2], right, right + 1).outcome is BlameOutcome.SECOND_WRONG
+
+
 def test_wrong_sign_of_zero_fails_at_level_should_only() -> None:
     verdict = judge_answers([helper.make_node("Neg", ["X"], ["Y"])], [0, 1], [-0.0, -1], [0.0, -1])
     assert (verdict.outcome, verdict.shares) == (BlameOutcome.BOTH_ADMISSIBLE, (0.0, 0.0))

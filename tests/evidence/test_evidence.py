@@ -275,6 +275,11 @@ class TestVerify:
         path.write_text(path.read_text().replace('href="tables/cases.csv"', 'href="../copy/tables/cases.csv"'))
         assert "link to ../copy/tables/cases.csv" in self.problems(copy, capsys)
 
+    def test_file_of_another_table_is_found(self, copy, capsys):
+        path = copy / "tables" / "cases.json"
+        path.write_text(path.read_text().replace('"cases"', '"other"', 1))
+        assert "cases.json has other columns" in self.problems(copy, capsys)
+
     def test_difference_of_csv_and_json_is_found(self, copy, capsys):
         path = copy / "tables" / "subjects.csv"
         path.write_text(path.read_text().replace("wrong", "right"))

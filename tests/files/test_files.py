@@ -36,10 +36,12 @@ def test_link_is_followed_and_kept(tmp_path):
     assert (tmp_path / "real").read_text() == "text"
 
 
-def test_replaced_file_keeps_its_permissions(tmp_path):
-    (tmp_path / "file").touch(0o600)
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+def test_replaced_file_keeps_its_permissions_whatever_new_files_have(tmp_path, mode):
+    (tmp_path / "file").touch()
+    (tmp_path / "file").chmod(mode)
     write_text_atomically(tmp_path / "file", "text")
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
 
 
 def test_pipe_is_written_directly(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,12 @@ def test_dask_workers_unreachable_scheduler_is_error():
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
     with assert_raises("job.scheduler-unreachable", address):
         results(Squares(), DaskWorkers(address, pytest.fail, connecting=0.2))
+
+
+def test_dask_workers_without_dask_is_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with assert_raises("usage.dask-missing"):
+        results(Squares(), DaskWorkers("tcp://127.0.0.1:9", pytest.fail))
 
 
 def test_dask_workers_invalid_address_is_error():

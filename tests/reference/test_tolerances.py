@@ -104,11 +104,26 @@ def test_group_normalization_takes_scale_per_group_below_opset_21(opset: int, sc
     assert passes((Y.reshape(2, 4, 3) * np.array([2, 2, 3, 3])[:, None]).astype(F), tensor)
 
 
-def test_space_to_depth_inverts_depth_to_space() -> None:
-    X = np.arange(16, dtype=F).reshape(1, 4, 2, 2)
-    (deep,) = enclose("SpaceToDepth", X, blocksize=2)
-    (back,) = enclose("DepthToSpace", deep, blocksize=2)
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_space_to_depth_inverts_depth_to_space(mode: str) -> None:
+    X = np.arange(32, dtype=F).reshape(1, 2, 4, 4)
+    (deep,) = enclose("SpaceToDepth", X, blocksize=2, mode=mode)
+    (back,) = enclose("DepthToSpace", deep, blocksize=2, mode=mode)
     assert back.tolist() == X.tolist()
+
+
+def test_average_pool_at_opset_19_takes_the_elements_apart_by_the_dilations() -> None:
+    X = np.arange(9, dtype=F).reshape(1, 1, 3, 3)
+    (tensor,) = enclose("AveragePool", X, opset=19, kernel_shape=[2, 2], dilations=[2, 2])
+    assert passes(F([[[[4]]]]), tensor)
+    with pytest.raises(Unsupported, match="dilations"):
+        enclose("AveragePool", X, opset=18, kernel_shape=[2, 2], dilations=[2, 2])
+
+
+def test_hard_swish_below_minus_three_is_zero() -> None:
+    (tensor,) = enclose("HardSwish", F([-4, 1]))
+    assert passes(F([0, 4 / 6]), tensor)
+    assert not passes(F([-4 / 6, 4 / 6]), tensor)
 
 
 # Types
