@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.declarations.tables import SIZE_SETS, SIZES, TYPE_SETS, Rule, declarations_of
+from conformance.declarations.tables import SIZE_SETS, SIZES, TYPE_SETS, Rule, declarations_of, has_schemas
 from conformance.declarations.values import (
     INTEGER_MODES,
     MODE_WEIGHTS,
@@ -157,7 +158,10 @@ class _Draft:
         self.declaration: OperatorDeclaration = every[self.choose("declaration", numbers)]
         opsets = self.declaration.opsets_of(self.operator)[::-1]
         self.opset = opsets[self.choose("opset", opsets)]
-        self.schema: Any = onnx.defs.get_schema(self.operator, self.opset, self.declaration.domain)
+        self.op_type = self.operator.removeprefix(f"{self.declaration.domain}.")
+        self.schema: Any = None
+        if has_schemas(self.declaration.domain):
+            self.schema = onnx.defs.get_schema(self.op_type, self.opset, self.declaration.domain)
         self.rank = self.declaration.ranks[self.choose("rank", self.declaration.ranks)]
 
     def choose(self, name: str, options: Sequence[Any], weights: Sequence[int] = ()) -> int:
@@ -172,12 +176,13 @@ class _Draft:
 
     def complete(self) -> DrawnNode:
         """Make all choices, and return the node."""
-        known = self.schema.attributes
         for name, options in self.declaration.attributes.items():
-            if name in known and (value := self.attribute(name, options)) is not None:
+            if (not self.schema or name in self.schema.attributes) and (
+                value := self.attribute(name, options)
+            ) is not None:
                 self.attributes[name] = value
         for place, operand in enumerate(self.declaration.operands()):
-            if place < self.schema.max_input:
+            if not self.schema or place < self.schema.max_input:
                 self.add_operand(operand)
         numbers = [self.expression(each) for each in self.declaration.outputs]
         count = numbers[self.choose("outputs", numbers)]
@@ -194,7 +199,7 @@ class _Draft:
         while self.names and not self.names[-1]:
             self.names.pop()
         outputs = [f"Y{number}" for number in range(1, count + 1)]
-        node = helper.make_node(self.operator, self.names, outputs, domain=self.declaration.domain)
+        node = helper.make_node(self.op_type, self.names, outputs, domain=self.declaration.domain)
         node.attribute.extend(helper.make_attribute(*each) for each in self.attributes.items())
         constant = self.parameters if held == "parameters" else set(list(self.operands)[1:])
         fed = [name for name in self.operands if held == "inputs" or name not in constant]
@@ -209,10 +214,14 @@ class _Draft:
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
         try:
             model = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-            for value in model.graph.output if self.declaration.output_rank else ():
-                if not value.type.tensor_type.HasField("shape"):
-                    sizes = [None] * self.expression(self.declaration.output_rank)
-                    value.CopyFrom(helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, sizes))
+            given = self.declaration.output_types, self.declaration.output_ranks
+            for value, dtype, rank in zip_longest(model.graph.output, *(each[:count] for each in given)):
+                type = value.type.tensor_type
+                if dtype is not None and not type.elem_type:
+                    type.elem_type = type_number(type_name(self.type_of(dtype)))
+                if rank is not None and not type.HasField("shape"):
+                    sizes = [None] * self.expression(rank)
+                    value.CopyFrom(helper.make_tensor_value_info(value.name, type.elem_type, sizes))
             check_model(model, shapes=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
             raise InvalidNodeError(f"{self.operator}: {error}") from None
@@ -288,7 +297,8 @@ class _Draft:
         """Return the size of a shape at an axis, or the sizes from there, or all sizes with another one there."""
         base, attribute, kind, size = part.groups()
         whole = self.shape(f"{base}...", name)
-        default = self.schema.attributes[attribute].default_value.i if attribute in self.schema.attributes else 0
+        known = self.schema.attributes if self.schema else {}
+        default = known[attribute].default_value.i if attribute in known else 0
         axis = self.attributes.get(attribute, default)
         if not -len(whole) <= axis < len(whole):
             raise InvalidNodeError(f"{self.operator}: an axis of another rank")
@@ -308,7 +318,8 @@ class _Draft:
 
     def type_of(self, names: str) -> np.dtype[Any]:
         """Return the element type of a type variable, or of one of several variables that the schema has."""
-        allowed = {each.type_param_str: each.allowed_type_strs for each in self.schema.type_constraints}
+        constraints = self.schema.type_constraints if self.schema else ()
+        allowed = {each.type_param_str: each.allowed_type_strs for each in constraints}
         own = self.declaration.types
         name = next((each for each in names.split("|") if each in allowed), names.split("|", maxsplit=1)[0])
         given = own.get(name, (name,))
@@ -337,9 +348,9 @@ class _Draft:
         if rule.type:
             return type_number(type_name(self.type_of(rule.type)))
         if rule.tensor:
-            options = rule.options
-            number = self.scalar(options[self.choose(f"attribute {name}, value", options)])
-            return tensor_of(np.array([number]).astype(self.type_of(rule.tensor)))
+            lists = rule.lists or tuple((each,) for each in rule.options)
+            numbers = [self.scalar(each) for each in lists[self.choose(f"attribute {name}, value", lists)]]
+            return tensor_of(np.array(numbers).astype(self.type_of(rule.tensor)))
         values: Sequence[Any] = self.integers(rule) if rule.low else rule.options
         if not rule.count:
             return values[self.choose(f"attribute {name}, value", values)]

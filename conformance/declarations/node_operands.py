@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.declarations.probe_values import probe_indices, probe_values
-from conformance.declarations.tables import Rule, declarations
+from conformance.declarations.tables import Rule, declarations, operator_name
 from conformance.declarations.values import element_bits
 from conformance.models.arrays import type_name
-from conformance.models.types import MAIN_DOMAINS
+from conformance.models.types import normal_domain
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -32,11 +32,13 @@ DRAWN_OPERANDS = ("indices", "rois")
 
 
 def fitting_declarations(node: onnx.NodeProto, opset: int) -> list[OperatorDeclaration]:
-    """Return the declarations of a node's operator that fit the version of the main domain that a model imports."""
-    if node.domain not in MAIN_DOMAINS:
-        return []
-    every = declarations().get(node.op_type, ())
-    fitting = [each for each in every if min(each.opsets_of(node.op_type)) <= opset]
+    """Return the declarations of a node's operator that fit the version of the main domain that a model imports.
+
+    Those of an operator of another domain fit each version.
+    """
+    domain = normal_domain(node.domain)
+    every = [each for each in declarations().get(operator_name(node.op_type, domain), ()) if each.domain == domain]
+    fitting = [each for each in every if domain or min(each.opsets_of(node.op_type)) <= opset]
     return [each for each in fitting if len(each.inputs) >= len(node.input)] or fitting
 
 

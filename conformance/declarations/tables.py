@@ -47,7 +47,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         lists: the lists of which one is taken.
         columns: a shape; each element in column j is an index of dimension j, from either end.
         type: the name of a type variable, whose number is the value.
-        tensor: the name of a type variable; the value is a tensor of this type with one element.
+        tensor: the name of a type variable; the value is a tensor of this type, with one element or one of `lists`.
         by: a size, which is the index of the rule in `cases`.
         cases: the rules of which `by` selects one.
     """
@@ -86,7 +86,9 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
         attributes: the options of each attribute; `absent` leaves the attribute out.
         values: the kind of the elements of each input, one of `VALUE_KINDS`, or a rule; of several kinds, one is taken.
         outputs: the numbers of outputs.
-        output_rank: the rank of the outputs, a size, if the shape inference of onnx returns none.
+        output_types: the type of each output, a name of type variables or an element type, if the shape inference of
+            onnx returns none.
+        output_ranks: the rank of each output, a size, if the shape inference of onnx returns none.
         hard: numbers at which a result is hard to compute, besides those that are hard for every operator.
     """
 
@@ -101,7 +103,8 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     attributes: dict[str, tuple[Option, ...]] = {}
     values: dict[str, str | Rule | tuple[str | Rule, ...]] = {}
     outputs: tuple[int | str, ...] = (1,)
-    output_rank: str = ""
+    output_types: tuple[str, ...] = ()
+    output_ranks: tuple[str, ...] = ()
     hard: tuple[float, ...] = ()
 
     def operands(self) -> list[DeclaredOperand]:
@@ -115,8 +118,8 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
     def opsets_of(self, operator: str) -> list[int]:
         """Return the versions of an operator that the declaration and the installed onnx have."""
-        known = _versions(operator, self.domain)
-        return [opset for opset in self.opsets if opset in known]
+        known = _versions(operator.removeprefix(f"{self.domain}."), self.domain)
+        return [opset for opset in self.opsets if opset in known or not has_schemas(self.domain)]
 
 
 @dataclass(frozen=True)
@@ -166,14 +169,40 @@ SIZE_SETS = {"short": (1, 2, 3, 5), "long": (1, 2, 3, 8, 17, 40, 300)}
 SIZES = (1, 2, 3, 5, 8, 17)
 """The values of a size that a declaration does not restrict."""
 
+
+@cache
+def has_schemas(domain: str) -> bool:
+    """Return whether the installed onnx has schemas of a domain."""
+    return domain in {schema.domain for schema in _schemas_with_history()}
+
+
+def operator_name(op_type: str, domain: str) -> str:
+    """Return the name by which the declarations of an operator are found.
+
+    It has the domain, as `com.microsoft.FusedConv` has, if onnx has no schemas of the domain.
+    """
+    return op_type if has_schemas(domain) else f"{domain}.{op_type}"
+
+
 _RANDOM = "its results are random"
 _TEXTS = "its operands are texts"
+_MAPS = "its operand is a map, or its result has maps"
+_SEQUENCES = "its operands or results are sequences or optionals"
 
 UNDECLARED = {
     **dict.fromkeys(
         ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"), _RANDOM
     ),
     **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), _TEXTS),
+    **dict.fromkeys(("CastMap", "DictVectorizer", "ZipMap"), _MAPS),
+    **dict.fromkeys(
+        (
+            *("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase"),
+            *("SequenceInsert", "SequenceLength", "SplitToSequence"),
+            *("Optional", "OptionalGetElement", "OptionalHasElement"),
+        ),
+        _SEQUENCES,
+    ),
     "TfIdfVectorizer": "its attributes are a table of sequences",
     "SimplifiedLayerNormalization": "onnx has no schema of it",
     "Constant": "it has no inputs, and other nodes take its output",
@@ -196,7 +225,7 @@ def declarations() -> dict[str, tuple[OperatorDeclaration, ...]]:
             document = decode_toml(file.read_text(encoding="utf-8"))
             for declaration in msgspec.convert(document["operator"], list[OperatorDeclaration]):
                 for name in declaration.names:
-                    found.setdefault(name, []).append(declaration)
+                    found.setdefault(operator_name(name, declaration.domain), []).append(declaration)
     usable = {name: tuple(each for each in found[name] if each.opsets_of(name)) for name in sorted(found)}
     return {name: each for name, each in usable.items() if each}
 

@@ -273,7 +273,7 @@ def case_id(example: AnyExample) -> str:
     for inputs in built.data_sets:
         for array in inputs:
             hashed.update(array.tobytes())
-    return f"{CASE_PREFIX}{example.operator.lower()}_{hashed.hexdigest()[:12]}"
+    return f"{CASE_PREFIX}{example.operator.lower().replace('.', '_')}_{hashed.hexdigest()[:12]}"
 
 
 class CpuTimeoutError(Exception):

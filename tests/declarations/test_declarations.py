@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from conformance.declarations.drawing import DrawnNode, InvalidNodeError, draw_node, draw_valid_node
-from conformance.declarations.tables import UNDECLARED, declarations, declarations_of
+from conformance.declarations.tables import UNDECLARED, declarations, declarations_of, operator_name
 from conformance.declarations.values import MODES, elements
 from conformance.errors import UsageError
-from conformance.reference.enclosures import ENCLOSURES, EXACT_OPERATORS
+from conformance.reference.enclosures import ENCLOSURES, EXACT_OPERATORS, OTHER_DOMAINS
+from conformance.reference.enclosures.machine_learning import MAP_OPERATORS
+from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.tolerances import FUNCTION_OPERATORS
@@ -23,7 +25,11 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-JUDGED = {*ENCLOSURES, *EXACT_OPERATORS, *TRAINING_OPTIMIZERS, *(name for _, name in FUNCTION_OPERATORS)}
+JUDGED = {
+    *(*ENCLOSURES, *EXACT_OPERATORS, *TRAINING_OPTIMIZERS, *SEQUENCE_OPERATORS, *MAP_OPERATORS),
+    *(name for _, name in FUNCTION_OPERATORS),
+    *(operator_name(name, domain) for domain, names in OTHER_DOMAINS.items() for name in names),
+}
 CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 SEEDS = 12
 

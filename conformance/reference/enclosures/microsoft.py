@@ -66,23 +66,28 @@ def _activate(X: Enclosure, name: str, numbers: Sequence[float]) -> Enclosure:
     """
     if name in ("", "NONE"):
         return X
+    functions: Mapping[str, Callable[[Enclosure], Enclosure]] = {
+        **{"Relu": relu, "Tanh": tanh, "Sigmoid": sigmoid, "Softplus": softplus, "Gelu": gelu}
+    }
     if name == "Clip":
         low, high = numbers
-        return X.apply(lambda x: np.clip(x, low, high))
-    if name == "LeakyRelu":
-        return leaky_relu(X, *(numbers[:1] or [float(np.float32(0.01))]))
-    if name == "HardSigmoid":
-        return hard_sigmoid(X, *(numbers[:2] or [float(np.float32(0.2)), 0.5]))
-    functions: Mapping[str, Callable[[Enclosure], Enclosure]] = {
-        "Relu": relu,
-        "Tanh": tanh,
-        "Sigmoid": sigmoid,
-        "Softplus": softplus,
-        "Gelu": gelu,
-    }
-    if name not in functions:
+        Y = X.apply(lambda x: np.clip(x, low, high))
+    elif name == "LeakyRelu":
+        Y = leaky_relu(X, *(numbers[:1] or [float(np.float32(0.01))]))
+    elif name == "HardSigmoid":
+        Y = hard_sigmoid(X, *(numbers[:2] or [float(np.float32(0.2)), 0.5]))
+    elif name in functions:
+        Y = functions[name](X)
+    else:
         raise Unsupported(f"a fused activation {name}")
-    return functions[name](X)
+    return replace(Y, error=np.where(np.isfinite(X.error), Y.error, np.inf))  # an operand without bound may be NaN
+
+
+def _as_operand(X: Enclosure) -> Enclosure:
+    """Return an intermediate result as an operand: an element that overflows may be a number or an infinity."""
+    if X.overflows is None:
+        return X
+    return replace(X, error=np.where(X.overflows, np.inf, X.error), overflows=None)
 
 
 def _fused_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -172,7 +177,7 @@ def _skip_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     is_simplified = node.op_type == "SkipSimplifiedLayerNormalization"
     gamma, beta = tensor(inputs[2]), None if is_simplified else optional_tensor(inputs, 3)
     bias = optional_tensor(inputs, 3 if is_simplified else 4)
-    X = add_operands([tensor(inputs[0]), tensor(inputs[1]), *([] if bias is None else [bias])])
+    X = _as_operand(add_operands([tensor(inputs[0]), tensor(inputs[1]), *([] if bias is None else [bias])]))
     epsilon, axes = float(node.attributes.get("epsilon", np.float32(1e-12))), [len(X.shape) - 1]
     if is_simplified:
         normalized, inverse = rms_normalized(X, axes, epsilon)
@@ -193,7 +198,7 @@ def _embed_layer_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Ten
     parts = [tensor(tables[0]).moved(lambda x: x[words]), tensor(tables[1]).moved(lambda x: x[places])]
     if segments is not None and tables[2] is not None:
         parts.append(tensor(tables[2]).moved(lambda x: x[np.asarray(segments)]))
-    X = add_operands(parts)
+    X = _as_operand(add_operands(parts))
     statistics = Statistics.of(X, [2], float(node.attributes.get("epsilon", np.float32(1e-12))))
     return [statistics.scaled(tensor(tables[3]), tensor(tables[4])), None, X]
 
@@ -234,8 +239,8 @@ class _Heads:
     sink: Enclosure | None = None
 
     def attend(self, bias: Enclosure | None) -> tuple[Enclosure, Enclosure]:
-        """Return Softmax(scale Q K' + bias) V, and the softmax. A query without a key has open results."""
-        scores = matmul(self.Q, self.K.moved(lambda k: np.swapaxes(k, -1, -2)))
+        """Return Softmax(scale Q K' + bias) V, and the softmax. A query without a key, or whose mask fails, is open."""
+        scores = _as_operand(matmul(self.Q, self.K.moved(lambda k: np.swapaxes(k, -1, -2))))
         scores = multiply(scores, scores.constant(self.scale), is_fused=True)
         if self.softcap:
             scores = self.softcap * tanh(scores / self.softcap)
@@ -245,6 +250,10 @@ class _Heads:
             np.where(is_admitted, scores.value, -np.inf), np.where(is_admitted, scores.error, 0.0), scores.dtype
         )
         has_key = np.asarray((masked.value > MASKED).any(axis=-1, keepdims=True))
+        # a masked product may still matter: one that is not finite, or that is above all others by more than the mask
+        largest = np.max(masked.value, axis=-1, keepdims=True, initial=-np.inf)
+        is_hidden = np.isfinite(scores.error) & (scores.value < largest - MASKED)
+        has_key &= (is_admitted | is_hidden).all(axis=-1, keepdims=True)
         if self.sink is not None:
             shape = (*scores.shape[:-1], 1)
             sink = self.sink.moved(lambda s: np.broadcast_to(s.reshape(1, -1, 1, 1), shape))
@@ -254,7 +263,10 @@ class _Heads:
             weights = softmax(masked, [3])
         weights = replace(weights, error=np.where(is_admitted, weights.error, 0.0))
         Y = matmul(weights, self.V)
-        return Y.leave_open(np.broadcast_to(~has_key, Y.shape)), weights.leave_open(~has_key)
+        # a masked value may be left out or multiplied by 0, and the documentation does not mention NaN
+        is_bounded = np.isfinite(self.V.error).all(axis=-2, keepdims=True)
+        Y = replace(Y, error=np.where(is_bounded, Y.error, np.inf))
+        return Y.leave_open(~has_key | np.isnan(Y.value)), weights.leave_open(~has_key | np.isnan(weights.value))
 
 
 MASKED = -9000.0
@@ -313,7 +325,7 @@ def _attend_projected(
     if given.get("do_rotary", 0) or given.get("past_present_share_buffer", 0):
         raise Unsupported(f"{node.op_type} with a rotary embedding or a shared buffer")
     sizes = given.get("qkv_hidden_sizes") or [projected.shape[-1] // 3] * 3
-    ends = np.cumsum(sizes)
+    ends, projected = np.cumsum(sizes), _as_operand(projected)
     Q, K, V = (
         _split_heads(projected.moved(lambda x, e=end, s=size: x[..., e - s : e]), heads)  # type: ignore[misc]
         for end, size in zip(ends, sizes, strict=True)
@@ -355,7 +367,7 @@ def _multi_head_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         )
         is_cache = query is not None and len(Q.shape) == 3 and len(tensor(key).shape) == 4
         parts = [
-            part if is_cache and number else part + piece
+            part if is_cache and number else _as_operand(part + piece)
             for number, (part, piece) in enumerate(zip(parts, pieces, strict=True))
         ]
     if past_key is not None:

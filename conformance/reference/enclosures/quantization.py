@@ -150,6 +150,8 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         value = difference.value - zero.value
         exact = Enclosure(value, np.zeros_like(value), to)
         difference = exact if is_integer(X.dtype) else difference - zero
+    if is_integer(X.dtype) and X.dtype.itemsize > 2 and to == FLOAT:  # float lacks some integers of 32 bits
+        difference = difference.with_dtype(np.dtype(np.float64)).as_type(to)
 
     def narrow() -> Enclosure:
         return Enclosure(difference.value, difference.error, np.dtype(np.float64)).as_type(to) * scale
