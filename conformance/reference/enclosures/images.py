@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.reference.enclosures.quantization import enclose_values
 from conformance.reference.formulas.elementwise import raise_to, sqrt
 from conformance.reference.formulas.linear import (
     dilations,
@@ -48,7 +49,7 @@ def _pads(node: Node, X: Enclosure, kernel: Sequence[int]) -> list[tuple[int, in
 def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     given = inputs[0]
     assert given is not None
-    X = given if isinstance(given, Enclosure) else Enclosure.exact(given)
+    X = given if isinstance(given, Enclosure) else enclose_values(given)  # the padding of integers is an infinity
     kernel = node.attributes["kernel_shape"]
     pads = _pads(node, X, kernel)
 

@@ -67,7 +67,11 @@ def _activate(X: Enclosure, name: str, numbers: Sequence[float]) -> Enclosure:
     if name in ("", "NONE"):
         return X
     functions: Mapping[str, Callable[[Enclosure], Enclosure]] = {
-        **{"Relu": relu, "Tanh": tanh, "Sigmoid": sigmoid, "Softplus": softplus, "Gelu": gelu}
+        "Relu": relu,
+        "Tanh": tanh,
+        "Sigmoid": sigmoid,
+        "Softplus": softplus,
+        "Gelu": gelu,
     }
     if name == "Clip":
         low, high = numbers
