@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 
+PROBED_ELEMENTS, MAX_REPETITIONS = 64, 8
+"""Elements that an operand should have in all probes of one mode, and how often probes are repeated at most."""
+
 DEFAULT_PROBES = 5
 """Number of probes of a node, unless the user chooses another one."""
 
@@ -128,7 +131,7 @@ def _probe(
             name: hard_elements(node, recorded.values, name, kinds[name], probe, hard) if name in kinds else array
             for name, array in single.inputs.items()
         }
-        for probe in range(count)
+        for probe in range(count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs]))
     ]
     names = required_input_names(single.model.graph)
     recorded.runs += 1
@@ -145,6 +148,12 @@ def _probe(
     known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
     return ProbedNode(replace(worst, number=number), len(numbers), done, known)
+
+
+def _repetitions(operands: Sequence[Array]) -> int:
+    """Return how often the probes are repeated with other elements, so that small operands have each hard number."""
+    size = max((array.size for array in operands), default=0)
+    return max(1, min(MAX_REPETITIONS, PROBED_ELEMENTS // max(1, size)))
 
 
 def _named(model: onnx.ModelProto, outputs: Sequence[Array]) -> dict[str, Array]:

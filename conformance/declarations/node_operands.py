@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 QUANTIZED_STEPS = (0.5, 1.5, 2.5, 127.5, -128.5, 255.5, 300.0, -300.0, 40000.0, 70000.0, -70000.0)
 """Numbers of quantization steps at which a result is a tie or out of the range of its type."""
 
-DRAWN_OPERANDS = ("indices", "rois")
+DRAWN_OPERANDS = ("indices", "rois", "boxes")
 """Operands of which each option of the declaration is valid in each model."""
 
 

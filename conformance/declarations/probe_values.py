@@ -95,7 +95,7 @@ def _is_shared(text: str, shape: Sequence[int]) -> Array:
 
 def _with_own(text: str, drawn: Array, hard: Sequence[float], period: int, number: int) -> Array:
     """Replace elements by the numbers that are hard for an operator and by -0, in turn over the probes."""
-    own = np.array([*hard, -0.0])
+    own = np.array([each for start in range(0, max(1, len(hard)), 4) for each in (*hard[start : start + 4], -0.0)])
     chosen = (element_bits(f"{text}/own", drawn.shape) % np.uint64(period) == 0) & bool(hard)
     turns = np.cumsum(chosen).reshape(drawn.shape) + number * (drawn.size // period + 1)
     with np.errstate(all="ignore"):

@@ -34,8 +34,18 @@ def test_audit_node_with_planted_fault_is_found() -> None:
     assert outcome(run.audit_node("cast-half-truncates", "realistic")) == "found"
 
 
-def test_audit_node_with_fault_on_hard_data_is_found_by_probes() -> None:
-    assert outcome(run.audit_node("add-int64-as-double", "probes")) == "found"
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("add-int64-as-double", "found"),
+        ("cast-double-to-half-twice", "found"),
+        ("cast-minus-zero", "found at level should"),
+        ("greaterorequal-nan", "found"),
+        ("nonmaxsuppression-equal", "found"),
+    ],
+)
+def test_audit_node_with_fault_on_hard_data_is_found_by_probes(name: str, found: str) -> None:
+    assert outcome(run.audit_node(name, "probes")) == found
 
 
 def test_audit_planted_model_names_the_faulty_node() -> None:
