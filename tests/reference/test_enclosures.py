@@ -101,7 +101,7 @@ def test_onnx_node_cases_are_within_the_enclosures() -> None:
     assert outside == []
     without_case = {"GlobalLpPool", "GroupNormalization", "Upsample", "Swish", "RMSNormalization", "Multinomial"}
     without_case |= {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-    without_case |= {"SimplifiedLayerNormalization"}  # of ONNX Runtime
+    without_case |= {"MaxRoiPool", "SimplifiedLayerNormalization"}  # the last one of ONNX Runtime
     assert set(ENCLOSURES) - judged <= without_case
 
 

@@ -288,13 +288,6 @@ def _space_to_depth(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [Y.reshape(n, c * b**2, h // b, w // b)]
 
 
-def _thresholded_relu(node: Node, arrays: Sequence[Any]) -> list[Array]:
-    """Return X for X > alpha, and 0 otherwise, also for NaN and for an infinity."""
-    (X,) = arrays
-    alpha = X.dtype.type(node.attributes.get("alpha", 1.0))
-    return [np.where(alpha < X, X, X.dtype.type(0))]
-
-
 def _mean_of_integers(node: Node, arrays: Sequence[Any]) -> list[Array]:
     """Return means of integers, without an overflow of their sum, as numbers in double if they are no integers."""
     dtype = arrays[0].dtype
@@ -374,13 +367,9 @@ def _integer(function: Callable[..., Array]) -> Callable[[Node, Sequence[Any]], 
 _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "Div": _divide_integers,
     "Mod": _modulo,
-    "ThresholdedRelu": _thresholded_relu,
     "SpaceToDepth": _space_to_depth,
     "ReduceMean": _mean_of_integers,
     "Mean": _mean_of_integers,
-    "Add": _integer(np.add),
-    "Sub": _integer(np.subtract),
-    "Mul": _integer(np.multiply),
     "Pow": _power_of_integers,
     "Pad": _pad,
     "GatherElements": _gather_elements,
