@@ -16,28 +16,13 @@ import threading
 import time
 import traceback
 from contextlib import contextmanager
-from copy import copy
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from conformance import PROJECT_URL, __version__
-from conformance.commands import (
-    audit,
-    blame,
-    census,
-    check_harness,
-    corpus,
-    env,
-    explain,
-    history,
-    models,
-    repro,
-    results,
-    run,
-    search,
-)
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
 from conformance.errors import ConformanceError, ExitStatus, StorageError, SuiteFault
 from conformance.files.atomic_write import open_standard_streams
@@ -47,7 +32,7 @@ from conformance.serialization.terminal import print_line
 from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from types import FrameType
 
 _SAME_INTERRUPTION_SECONDS = 1.0
@@ -62,14 +47,29 @@ _LONGEST_IMPORT_SECONDS = 2.0
 _COMPLETION_VARIABLE = "_ONNX_CONFORMANCE_COMPLETE"
 """Environment variable that the completion scripts of typer set."""
 
-app = typer.Typer(
-    help="Test an ONNX backend against the specification of Adam, Momentum, Adagrad and ArgMax.",
-    epilog="\n".join(["Exit status:", *(f"{status:d} {status.meaning}." for status in ExitStatus)]),
-    cls=Verbs,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_VERBS = {
+    "run": "run.run",
+    "audit": "audit.audit",
+    "blame": "blame.blame",
+    "report": "results.report",
+    "diff": "results.diff",
+    "merge": "results.merge",
+    "update-expectations": "results.update_expectations",
+    "list": "corpus.list_",
+    "explain": "explain.explain",
+    "repro": "repro.repro",
+    "search": "search.search",
+    "census": "census.census",
+    "hazards": "models.hazards",
+    "expand": "models.expand",
+    "verify": "corpus.verify",
+    "generate": "corpus.generate",
+    "export": "corpus.export",
+    "check-harness": "check_harness.check_harness",
+    "env": "env.app",
+    "history": "history.app",
+}
+"""Module in `conformance.commands` of each verb or group of verbs, and its name there."""
 
 
 def _print_version(is_given: bool) -> None:
@@ -78,7 +78,6 @@ def _print_version(is_given: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _global_options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version of the suite.", is_eager=True, callback=_print_version)
@@ -87,26 +86,31 @@ def _global_options(
     pass
 
 
-app.command("run", cls=VerbWithPanels)(run.run)
-app.command("audit", cls=Verb)(audit.audit)
-app.command("blame", cls=Verb)(blame.blame)
-app.command("report", cls=Verb)(results.report)
-app.command("diff", cls=Verb)(results.diff)
-app.command("merge", cls=Verb)(results.merge)
-app.command("update-expectations", cls=Verb)(results.update_expectations)
-app.command("list", cls=Verb)(corpus.list_)
-app.command("explain", cls=Verb)(explain.explain)
-app.command("repro", cls=Verb)(repro.repro)
-app.command("search", cls=Verb)(search.search)
-app.command("census", cls=Verb)(census.census)
-app.command("hazards", cls=Verb)(models.hazards)
-app.command("expand", cls=Verb)(models.expand)
-app.command("verify", cls=Verb)(corpus.verify)
-app.command("generate", cls=Verb)(corpus.generate)
-app.command("export", cls=Verb)(corpus.export)
-app.command("check-harness", cls=Verb)(check_harness.check_harness)
-app.add_typer(env.app, name="env")
-app.add_typer(history.app, name="history")
+def create_app(verbs: Collection[str]) -> typer.Typer:
+    """Return the command line with some of the verbs; only their modules are imported.
+
+    Args:
+        verbs: names of verbs and of groups of verbs; none for all.
+    """
+    app = typer.Typer(
+        help="Test an ONNX backend against the specification of Adam, Momentum, Adagrad and ArgMax.",
+        epilog="\n".join(["Exit status:", *(f"{status:d} {status.meaning}." for status in ExitStatus)]),
+        cls=Verbs,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        callback=_global_options,
+    )
+    for verb, place in _VERBS.items():
+        if verbs and verb not in verbs:
+            continue
+        module, _, name = place.partition(".")
+        command = getattr(import_module(f"conformance.commands.{module}"), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=verb)
+        else:
+            app.command(verb, cls=VerbWithPanels if verb == "run" else Verb)(command)
+    return app
 
 
 def main() -> None:
@@ -134,7 +138,7 @@ def _run_command() -> int:
     invocation = Invocation()
     try:
         with _interruptions() as interruptions:
-            _app_with_invoked_verb()(obj=invocation)
+            create_app(_invoked_verb())(obj=invocation)
     except SystemExit as ending:
         return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
     except KeyboardInterrupt:
@@ -157,17 +161,9 @@ def _run_command() -> int:
     return ExitStatus.PASSES
 
 
-def _app_with_invoked_verb() -> typer.Typer:
-    """Return the app with only the verb of the command line, because typer builds the options of all its verbs.
-
-    Return the whole app if the command line does not begin with a verb, or the shell completes it.
-    """
-    verbs = [verb for verb in app.registered_commands if verb.name in sys.argv[1:2]]
-    if not verbs or _COMPLETION_VARIABLE in os.environ:
-        return app
-    only = copy(app)
-    only.registered_commands, only.registered_groups = verbs, []
-    return only
+def _invoked_verb() -> list[str]:
+    """Return the verb with which the command line begins, if any; nothing if the shell completes the line."""
+    return [] if _COMPLETION_VARIABLE in os.environ else [verb for verb in sys.argv[1:2] if verb in _VERBS]
 
 
 def _storage_error(error: OSError) -> StorageError:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points, metadata, version
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DISTRIBUTION = "onnx-conformance"
 
@@ -14,10 +20,11 @@ def suite_version() -> str:
     return version(DISTRIBUTION)
 
 
-def registered_entry_points(group: str) -> dict[str, EntryPoint]:
+@cache
+def registered_entry_points(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of `onnx_conformance.{group}`, sorted by name; the suite's own take precedence."""
     points = sorted(entry_points(group=f"onnx_conformance.{group}"), key=lambda point: (point.name, _is_own(point)))
-    return {point.name: point for point in points}
+    return MappingProxyType({point.name: point for point in points})
 
 
 def extra_for_adapter(group: str, name: str) -> str | None:

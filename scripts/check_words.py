@@ -90,7 +90,7 @@ def help_texts(app: typer.Typer) -> Iterator[tuple[str, str]]:
 
 def long_sentences() -> Iterator[str]:
     """Yield the sentences of the documents and the help that are too long, each with its place and its length."""
-    from conformance.cli import app
+    from conformance.cli import create_app
 
     texts = [
         (str(file.relative_to(ROOT)), sentence)
@@ -99,7 +99,7 @@ def long_sentences() -> Iterator[str]:
     ]
     texts += [
         (f"{place} --help", sentence)
-        for place, text in help_texts(app)
+        for place, text in help_texts(create_app(()))
         for sentence in sentences(re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", NO_BREAK_SPACE), text))
     ]
     for place, sentence in texts:

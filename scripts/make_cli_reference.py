@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.main import get_command
 
-from conformance.cli import app
+from conformance.cli import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ HIDDEN = {"help", "install_completion", "show_completion"}
 
 def render_page() -> str:
     """Return the page."""
-    group = get_command(app)
+    group = get_command(create_app(()))
     return "\n".join((HEADING, *_render_commands(group, PROGRAM)))
 
 

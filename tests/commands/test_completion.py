@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import typer.main
 
-from conformance.cli import app
+from conformance.cli import create_app
 
-VERBS = typer.main.get_command(app).commands
+VERBS = typer.main.get_command(create_app(())).commands
 
 
 def completed(verb, parameter, incomplete, *, after=()):

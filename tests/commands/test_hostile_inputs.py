@@ -82,7 +82,7 @@ OUTPUTS_OF = {
 
 def verbs() -> Iterator[tuple[str, Any]]:
     """Yield the name and the command of each verb of the command line."""
-    pending = [((), typer.main.get_command(cli.app))]
+    pending = [((), typer.main.get_command(cli.create_app(())))]
     while pending:
         name, command = pending.pop()
         if hasattr(command, "commands"):

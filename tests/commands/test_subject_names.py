@@ -78,7 +78,7 @@ def verbs_with(flag):
         if any(flag in parameter.opts for parameter in command.params):
             yield name
 
-    return sorted(walk(typer.main.get_command(cli.app), ""))
+    return sorted(walk(typer.main.get_command(cli.create_app(())), ""))
 
 
 BACKEND_VERBS, OPTIMIZER_VERBS = verbs_with("-b"), verbs_with("-o")

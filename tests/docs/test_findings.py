@@ -27,7 +27,7 @@ from distributions import PACKAGES
 from isolation_support import isolated_subject
 from repository import DATA, ROOT
 
-from conformance.cli import app
+from conformance.cli import create_app
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
 from conformance.diagnosis.reproduction.folder import reproduction_files, write_folder
@@ -74,7 +74,7 @@ def link(fault) -> str:
     return fault.location.removeprefix("reports/findings/")
 
 
-RUN = typer.main.get_command(app).commands["run"]
+RUN = typer.main.get_command(create_app(())).commands["run"]
 expected_in = cache(read_expectations)
 
 
