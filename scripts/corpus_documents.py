@@ -26,7 +26,10 @@ FingerprintText = Annotated[str, Meta(pattern="^(must|should|silent) [0-9a-f]{32
 
 
 class ManifestDocument(StoredRecord):
-    """manifest.json: the level of each case, and the SHA-256 of each file of each case."""
+    """manifest.json: the level of each case, and the SHA-256 of each file of each case.
+
+    `name` is the name of a corpus that is not the suite's, such as `onnx`.
+    """
 
     format: Literal[1]
     version: Annotated[str, Meta(pattern=r"^\d+\.\d+\.\d+$")]
@@ -39,6 +42,7 @@ class ManifestDocument(StoredRecord):
         Meta(min_length=1),
     ]
     levels: dict[str, Level]
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")] = ""
 
 
 class ReleasedDocument(StoredRecord):

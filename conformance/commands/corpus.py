@@ -109,7 +109,7 @@ def verify(data: Data = None) -> None:
     files = corpus.verify()
     verify_companions(corpus)
     read_released(corpus.path)
-    echo(f"corpus {corpus.version} is intact: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")
+    echo(f"corpus {corpus.label} is intact: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")
 
 
 @add_options
@@ -142,7 +142,7 @@ def export(
         )
     with progress_counter("cases", len(chosen)) as progress:
         write_folder(directory, exported_files(corpus, chosen, progress))
-    echo(f"Wrote {len(chosen)} of {len(corpus.cases)} cases of corpus {corpus.version} to {directory}.")
+    echo(f"Wrote {len(chosen)} of {len(corpus.cases)} cases of corpus {corpus.label} to {directory}.")
     echo(f"Read {directory / 'README.md'}: run your program on the cases, then judge its outputs.")
 
 
@@ -200,6 +200,7 @@ def generate(
 
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
+    from conformance.corpus.corpus import corpus_label
     from conformance.errors import UsageError
     from conformance.generation.generators import define_cases
     from conformance.generation.write_corpus import check_no_corpus, corpus_differences
@@ -227,11 +228,11 @@ def generate(
         if check:
             found = corpus_differences(directory, cases, progress, added)
         else:
-            version = theirs.version if theirs else corpus_version
-            written = write_corpus(directory, cases, version, progress, is_versioned=theirs is None, added=added)
+            version, name = (theirs.version, theirs.name) if theirs else (corpus_version, "")
+            written = write_corpus(directory, cases, version, progress, name, is_versioned=theirs is None, added=added)
     if not check:
         counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
-        echo(f"Wrote corpus {written.version} to {directory}: {counts}.")
+        echo(f"Wrote corpus {corpus_label(name, written.version)} to {directory}: {counts}.")
         for line in theirs.summary() if theirs else ():
             echo(line)
         return

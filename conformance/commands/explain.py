@@ -134,8 +134,8 @@ def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
     if of.digest != corpus.digest:
         raise ResultsError(
             "other-corpus",
-            f"{path} has results of corpus {of.version} ({of.digest[:12]}), but {corpus.path} has corpus"
-            f" {corpus.version} ({corpus.digest[:12]}).",
+            f"{path} has results of corpus {of.label} ({of.digest[:12]}), but {corpus.path} has corpus"
+            f" {corpus.label} ({corpus.digest[:12]}).",
             "Name the corpus of the results with --data, or make a report, which needs no corpus.",
         )
     subjects = [subject for subject in run.header.subjects if (subject.id, case) in run.rows]

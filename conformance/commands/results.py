@@ -213,7 +213,8 @@ def update_expectations(
         )
     numbers = frozenset(cause) if cause else None
     new = NewEntries(reason.strip(), by_cause, numbers, keyword_matcher(keyword), pin_unsupported)
-    updated = update_expectations(before or empty_expectations_file(subjects[0]), str(expect), run, new)
+    text = before or empty_expectations_file(subjects[0], run.header.corpus.name)
+    updated = update_expectations(text, str(expect), run, new)
     is_changed = updated.text != before
     if updated.missing and not check and not reason.strip() and not by_cause:
         _print_open_points(updated, check)

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 IDENTIFIER = re.compile(r"test_[A-Za-z0-9_]{1,120}")
 
 
+MODELS_CORPUS = "models"
+"""Name of a corpus with the nodes of a user's models."""
+
+REGION_TAG = "region"
+"""Tag of a case with the nodes of a region of a model that runtimes fuse."""
+
+
 class CaseKind(StrEnum):
     """Kind of a case; the value is the name of a folder of the corpus."""
 

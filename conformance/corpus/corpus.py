@@ -131,12 +131,14 @@ class Corpus:
         version: semantic version. A patch release never fails a backend that passed before.
         digest: SHA-256 of the version, levels, file names and file hashes.
         cases: the cases by id, in the manifest's order.
+        name: the name; empty for the corpus of the suite.
     """
 
     path: Path
     version: str
     digest: str
     cases: Mapping[str, CorpusCase]
+    name: str = ""
 
     def read(self, case: CorpusCase, file: str) -> bytes:
         """Return the content of a file of a case.
@@ -164,6 +166,11 @@ class Corpus:
         return content
 
     @property
+    def label(self) -> str:
+        """The name, if the corpus is not that of the suite, and the version."""
+        return corpus_label(self.name, self.version)
+
+    @property
     def file(self) -> Path:
         """The file that identifies the corpus: its manifest, or the archive."""
         return self.path / MANIFEST if _archive_at(self.path) is None else self.path
@@ -181,6 +188,11 @@ class Corpus:
             CorpusError: a file is missing, truncated or altered.
         """
         return sum(len(self.read(case, file)) >= 0 for case in self.cases.values() for file in case.files)
+
+
+def corpus_label(name: str, version: str) -> str:
+    """Return the name of a corpus, which is empty for the corpus of the suite, and its version."""
+    return f"{name} {version}" if name else version
 
 
 def bundled_corpus_path() -> Path:
@@ -340,13 +352,13 @@ def read_manifest(path: Path) -> Corpus:
         raise damaged_corpus_error(
             "malformed", path, f"{MANIFEST} is malformed: its levels and its cases have different keys"
         )
-    if document["digest"] != corpus_digest(document["version"], document["levels"], document["cases"]):
+    name = document.get("name", "")
+    if document["digest"] != corpus_digest(document["version"], document["levels"], document["cases"], name):
         raise damaged_corpus_error(
             "file-altered", path, f"{MANIFEST} is altered: its digest is not that of its content"
         )
-    return Corpus(
-        path, document["version"], document["digest"], _cases_of_manifest(path, document["cases"], document["levels"])
-    )
+    cases = _cases_of_manifest(path, document["cases"], document["levels"])
+    return Corpus(path, document["version"], document["digest"], cases, name)
 
 
 def _cases_of_manifest(
@@ -369,34 +381,41 @@ def _cases_of_manifest(
     return cases
 
 
-def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> bytes:
+def manifest_bytes(
+    version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str], name: str = ""
+) -> bytes:
     """Return the content of the manifest of a corpus.
 
     Args:
+        version: the version of the corpus.
         cases: for each case path, the SHA-256 of each of its files.
         levels: for each case path, the level of the case.
+        name: the name of the corpus; empty for the corpus of the suite.
     """
     document = {
         "format": FORMAT,
+        **({"name": name} if name else {}),
         "version": version,
-        "digest": corpus_digest(version, levels, cases),
+        "digest": corpus_digest(version, levels, cases, name),
         "levels": dict(sorted(levels.items())),
         "cases": {case: dict(sorted(cases[case].items())) for case in sorted(cases)},
     }
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def corpus_digest(version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]]) -> str:
+def corpus_digest(
+    version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]], name: str = ""
+) -> str:
     """Return the digest of a corpus: the SHA-256 of [version, levels, cases] as JSON with sorted keys.
 
-    The arguments are those of `manifest_bytes`.
+    If the corpus has a name, the list has it as fourth element. The arguments are those of `manifest_bytes`.
     """
     hashed = hashlib.sha256(b"[%b,%b,{" % (_encode_canonical(version), _encode_canonical(levels)))
     for number, case in enumerate(sorted(cases)):
         hashed.update(
             b"%b%b:%b" % (b"," if number else b"", _encode_canonical(case), _encode_canonical(dict(cases[case])))
         )
-    hashed.update(b"}]")
+    hashed.update(b"},%b]" % _encode_canonical(name) if name else b"}]")
     return hashed.hexdigest()
 
 

@@ -1,6 +1,7 @@
 """Expectations files: TOML files that list the known failures of one subject by cause, and what the subject supports.
 
 subject = "acme"
+corpus = "onnx-conformance"
 supports = ["Adam[float]", "Momentum[float] in 98 of 140 cases"]
 
 [[expect]]
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILE_BYTES = 2**24
+
+SUITE_CORPUS = "onnx-conformance"
+"""Name by which an expectations file means the corpus of the suite."""
 
 VERDICT_KEYS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.PASS)
 """The keys of an `[[expect]]` table that list cases, each named after the expected verdict."""
@@ -110,12 +114,14 @@ class Expectations:
         entries: the entries; the first that matches a case applies.
         supports: the supported operators; None if the file does not list them.
         name: name of the file, for messages.
+        corpus: name of the corpus whose cases the entries name; empty if the file does not name one.
     """
 
     subject: str
     entries: tuple[Expectation, ...]
     supports: tuple[Support, ...] | None = None
     name: str = ""
+    corpus: str = ""
 
     def entry_for(self, case: str) -> Expectation | None:
         """Return the entry that applies to a case, or None if the case is expected to pass."""
@@ -140,11 +146,19 @@ def read_expectations(path: Path) -> Expectations:
     return parse_expectations(read_expectations_text(path), str(path))
 
 
-def read_expectations_by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, Expectations]:
+def read_expectations_by_subject(
+    paths: Sequence[Path], subjects: Sequence[str], corpus: str = ""
+) -> Mapping[str, Expectations]:
     """Return the expectations for the subjects of a run, by subject.
 
+    Args:
+        paths: the files.
+        subjects: the subjects of the run.
+        corpus: the name of the corpus of the run; empty for the corpus of the suite.
+
     Raises:
-        ExpectationsError: a file is malformed, its subject is not run, or two files have the same subject.
+        ExpectationsError: a file is malformed or about another corpus, its subject is not run, or two files have the
+            same subject.
     """
     found: dict[str, Expectations] = {}
     for path in paths:
@@ -161,8 +175,28 @@ def read_expectations_by_subject(paths: Sequence[Path], subjects: Sequence[str])
                 f"{path} is a second expectations file for {subject}.",
                 "Merge the two files into one file.",
             )
+        check_same_corpus(expectations, corpus)
         found[subject] = expectations
     return found
+
+
+def check_same_corpus(expectations: Expectations, corpus: str) -> None:
+    """Check that a file that names a corpus names the one of a run.
+
+    Args:
+        expectations: the content of the file.
+        corpus: the name of the corpus of the run; empty for the corpus of the suite.
+
+    Raises:
+        ExpectationsError: it names another one.
+    """
+    if expectations.corpus and expectations.corpus != (corpus or SUITE_CORPUS):
+        raise ExpectationsError(
+            "other-corpus",
+            f"{expectations.name} is about the corpus {expectations.corpus}, but the cases are of the corpus"
+            f" {corpus or SUITE_CORPUS}.",
+            "Use a file of expectations for each corpus.",
+        )
 
 
 def read_expectations_text(path: Path) -> str:
@@ -196,8 +230,9 @@ def parse_expectations(text: str, name: str) -> Expectations:
     except MalformedError as error:
         raise _not_toml(name, error) from None
     subject, entries = document.get("subject"), document.get("expect", [])
-    is_known = not set(document) - {"subject", "supports", "expect"}
-    if not isinstance(subject, str) or not isinstance(entries, list) or not is_known:
+    is_known = not set(document) - {"subject", "corpus", "supports", "expect"}
+    corpus = document.get("corpus", "")
+    if not isinstance(subject, str) or not isinstance(corpus, str) or not isinstance(entries, list) or not is_known:
         raise ExpectationsError(
             "malformed",
             f"{name} is not an expectations file.",
@@ -209,7 +244,7 @@ def parse_expectations(text: str, name: str) -> Expectations:
         locations = [_EntryLocation(f"{name}, entry {number}") for number in range(1, len(entries) + 1)]
     tables = [entry if isinstance(entry, dict) else {} for entry in entries]
     parsed = (entry for number, table in enumerate(tables) for entry in _parse_table(locations[number], number, table))
-    return Expectations(subject, tuple(parsed), supports, name)
+    return Expectations(subject, tuple(parsed), supports, name, corpus)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
             "Name the results of an earlier run of the same subject.",
         )
     corpus = run.header.corpus
-    return Baseline(BaselineRecord(str(path), corpus.version, corpus.digest), standings)
+    return Baseline(BaselineRecord(str(path), corpus.label, corpus.digest), standings)
 
 
 def _relative_baseline(
@@ -93,7 +93,7 @@ def _relative_baseline(
     of_base = {case: standing for (subject, case), standing in standings.items() if subject == base}
     corpus, name = run.header.corpus, f"{base} {versions[base]}"
     return Baseline(
-        BaselineRecord(name, corpus.version, corpus.digest, name),
+        BaselineRecord(name, corpus.label, corpus.digest, name),
         {(subject, case): standing for subject in subjects for case, standing in of_base.items()},
     )
 

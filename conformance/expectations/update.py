@@ -25,7 +25,7 @@ from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 from conformance.corpus.case import CaseKind
 from conformance.errors import ExpectationsError, UsageError
 from conformance.expectations.conditions import ConditionContext
-from conformance.expectations.file import VERDICT_KEYS, parse_expectations
+from conformance.expectations.file import VERDICT_KEYS, check_same_corpus, parse_expectations
 from conformance.expectations.support import SupportCounter, support_name
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import fail_level, is_partial
@@ -166,9 +166,9 @@ class _EntryUpdate:
     changed: dict[Verdict, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
-def empty_expectations_file(subject: str) -> str:
-    """Return the text of an expectations file without entries."""
-    return tomlkit.dumps({"subject": subject})
+def empty_expectations_file(subject: str, corpus: str) -> str:
+    """Return the text of an expectations file without entries; the corpus of the suite has an empty name."""
+    return tomlkit.dumps({"subject": subject, **({"corpus": corpus} if corpus else {})})
 
 
 def update_expectations(text: str, name: str, run: Results, new: NewEntries = NewEntries()) -> UpdatedFile:
@@ -185,6 +185,7 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
         UsageError: there is no cause with one of the chosen numbers.
     """
     before, has_windows_line_ends = parse_expectations(text, name), "\r\n" in text
+    check_same_corpus(before, run.header.corpus.name)
     results = _subject_results(run, before.subject, name)
     text = _convert(text, name, keeps_unsupported=before.supports is not None or new.pins_unsupported)
     for _ in range(MAX_ROUNDS):

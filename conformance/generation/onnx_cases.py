@@ -107,6 +107,11 @@ class OnnxCases:
     own_values: dict[str, str] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """Name of the corpus."""
+        return GENERATOR
+
+    @property
     def version(self) -> str:
         """Version of the corpus: the release of onnx, without a suffix."""
         found = re.match(r"\d+\.\d+\.\d+", version("onnx"))

@@ -134,6 +134,7 @@ def generate(
     cases: Sequence[tuple[str, Case]],
     version: str | None,
     progress: Callable[[str], None],
+    name: str = "",
     *,
     is_versioned: bool = True,
     added: Mapping[str, bytes] = {},
@@ -148,6 +149,7 @@ def generate(
         version: version of the new corpus. The default is the version of the existing corpus, or 1.0.0. If
             `released.json` exists, the default is at least the smallest version that the changes since then allow.
         progress: function that is called with the id of each completed case.
+        name: name of the corpus; empty for the corpus of the suite.
         is_versioned: whether the version must be allowed after the version of the existing corpus.
         added: content of files that are not part of the corpus, by path.
 
@@ -164,11 +166,11 @@ def generate(
         staging.mkdir()
         hashes = compute_hashes(cases, _writer(staging), progress)
         chosen = _version(old if is_versioned else None, released, fingerprints(hashes, _levels(cases)), version)
-        (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
+        (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name))
         if released is not None:
             (staging / RELEASED).write_bytes(released_bytes(released))
-        for name, content in added.items():
-            (staging / name).write_bytes(content)
+        for path, content in added.items():
+            (staging / path).write_bytes(content)
         written = _measure(staging, chosen, len(hashes))
         _replace(directory, staging)
     return written
@@ -215,7 +217,7 @@ def corpus_differences(
     hashes = compute_hashes(cases, compare, progress)
     for name, content in added.items():
         compare(name, content)
-    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases)))
+    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases), old.name))
     if released := read_released(directory):
         compare(RELEASED, released_bytes(released))
         least, why = _minimum_version_and_reason(released, fingerprints(hashes, _levels(cases)))

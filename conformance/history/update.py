@@ -464,7 +464,8 @@ class ReleaseRun:
             )
         else:
             history = history_of(self._earlier_header())
-        corpus = CorpusRecord(self._corpus.version, self._corpus.digest, len(self._corpus.cases), number)
+        own = self._corpus
+        corpus = CorpusRecord(own.version, own.digest, len(own.cases), number, own.name)
         return structs.replace(
             header,
             command=f"onnx-conformance history update {task.subject}",

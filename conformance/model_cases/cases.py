@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.corpus.case import Case
+from conformance.corpus.case import MODELS_CORPUS, REGION_TAG, Case
 from conformance.errors import ModelError, UsageError
 from conformance.generation.models import array_value_info
 from conformance.graphs.inputs import parse_shapes, read_inputs, shape_of_input
@@ -48,9 +48,6 @@ GENERATOR = "model"
 
 VERSION = "1.0.0"
 """Version of a corpus of models."""
-
-REGION_TAG = "region"
-"""Tag of a case with the nodes of a region."""
 
 MAX_CASE_ELEMENTS = 2**14
 """Number of elements of all operands and results of a case up to which its sizes are not reduced further."""
@@ -187,6 +184,11 @@ class ModelCases:
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     reduced: dict[str, str] = field(default_factory=dict)
     has_values: bool = True
+
+    @property
+    def name(self) -> str:
+        """Name of the corpus."""
+        return MODELS_CORPUS
 
     @property
     def version(self) -> str:

@@ -138,7 +138,7 @@ def _run_names(run: Results) -> RunNames:
     subjects = {subject.id: subject.version for subject in run.header.subjects}
     profile = run.header.criterion.profile
     identities = {one.id: one.identity for one in run.header.subjects if one.identity}
-    return RunNames(corpus.version, corpus.digest, subjects, profile.name if profile else None, identities)
+    return RunNames(corpus.label, corpus.digest, subjects, profile.name if profile else None, identities)
 
 
 def _weaker_level(run: Results, key: Key) -> Level | None:

@@ -18,6 +18,7 @@ from conformance.results.evidence import short_evidence
 from conformance.results.failure_groups import failing_cases, group_failures, not_examined, violated_clause
 from conformance.results.file import is_partial
 from conformance.results.levels import case_family
+from conformance.results.node_shares import NodeShare, node_shares
 from conformance.results.outcome_counts import OutcomeCounts, known_failures_by_level
 from conformance.results.records import (
     LEVEL_KEYS,
@@ -152,7 +153,7 @@ class Summary(StoredRecord):
     """The summary of all runs.
 
     `outcome` is `pass` if every run passes. `counts` has the sums of the runs. `accuracy` is present if a run has the
-    option `--accuracy`.
+    option `--accuracy`. `node_shares` is present if the cases are nodes of a user's models.
     """
 
     format: Literal[1]
@@ -168,6 +169,7 @@ class Summary(StoredRecord):
     failures: list[FailureSummary]
     runs: Annotated[list[RunSummary], Meta(min_length=1)]
     accuracy: Annotated[list[AccuracySummary], Meta(min_length=1)] = []
+    node_shares: Annotated[list[NodeShare], Meta(min_length=1)] = []
 
 
 def summary(runs: Sequence[Results]) -> Summary:
@@ -189,6 +191,7 @@ def summary(runs: Sequence[Results]) -> Summary:
         failures=[failure for run in runs for failure in _failure_summaries(run)],
         runs=parts,
         accuracy=[counts for run in runs for counts in accuracy_summaries(run)],
+        node_shares=[share for run in runs for share in node_shares(run)],
     )
 
 

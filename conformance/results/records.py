@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from msgspec import Meta
 
 from conformance.corpus.case_json import DataSetPreview, RewriteDocument, read_case_json
+from conformance.corpus.corpus import corpus_label
 from conformance.models.summaries import ModelSummary, TensorPreview
 from conformance.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
 from conformance.subjects.naming import SubjectKind
@@ -136,7 +137,13 @@ MAX_ARCHIVE_LENGTH = 2**20
 """Characters of the base64 of an archive."""
 
 
-class CaseRow(StoredRecord):
+class _CaseUses(StoredRecord, kw_only=True):
+    """How often the models of a user have the node of a case."""
+
+    uses: Count = 0
+
+
+class CaseRow(_CaseUses):
     """The part of a case that is kept in memory: its id and its classification."""
 
     case: str
@@ -172,6 +179,7 @@ def case_record(corpus: Corpus, case: CorpusCase) -> CaseRecord:
         document.model,
         document.data_sets,
         document.rewrite,
+        uses=document.uses,
     )
 
 
@@ -351,12 +359,21 @@ class SubjectRecord(StoredRecord):
 
 
 class CorpusRecord(StoredRecord):
-    """The corpus of a run: version, digest, number of all cases, and number of selected cases."""
+    """The corpus of a run: version, digest, number of all cases, and number of selected cases.
+
+    `name` is the name of a corpus that is not the suite's, such as `onnx`.
+    """
 
     version: str
     digest: str
     cases: Count
     selected: Count
+    name: NonEmpty = ""
+
+    @property
+    def label(self) -> str:
+        """The name, if the corpus is not that of the suite, and the version."""
+        return corpus_label(self.name, self.version)
 
 
 class ClauseRecord(StoredRecord):

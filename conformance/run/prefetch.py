@@ -43,7 +43,7 @@ class PrefetchingCorpus(Corpus):
     @classmethod
     def of(cls, corpus: Corpus) -> PrefetchingCorpus:
         """Return a `PrefetchingCorpus` with the same content as `corpus`."""
-        return cls(corpus.path, corpus.version, corpus.digest, corpus.cases)
+        return cls(corpus.path, corpus.version, corpus.digest, corpus.cases, corpus.name)
 
     def prefetch_inputs(self, case: CorpusCase, *, only_model: bool = False) -> Iterator[None]:
         """Read the model and the inputs of the next case, one file per step.

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from conformance import __version__
 from conformance.clauses import clauses
+from conformance.corpus.case import MODELS_CORPUS
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.errors import OutputFault, UsageError
@@ -26,6 +27,7 @@ from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
 from conformance.results.identity import subject_identity
 from conformance.results.levels import effective_level
+from conformance.results.node_shares import count_node_shares
 from conformance.results.records import (
     ArchiveRecord,
     ClauseRecord,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from conformance.expectations.criterion import PassCriterion
     from conformance.expectations.file import Expectation
     from conformance.results.failure_groups import FailureGroup
+    from conformance.results.node_shares import NodeShare
     from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
     from conformance.verdicts import Level
@@ -111,7 +114,7 @@ def archive_case(corpus: Corpus, case: CorpusCase) -> bytes:
         CorpusError: a file of the case differs from the manifest.
     """
     files = {f"{case.path}/{name}": corpus.read(case, name) for name in sorted(case.files)}
-    files[MANIFEST] = manifest_bytes(corpus.version, {case.path: case.files}, {case.path: case.level})
+    files[MANIFEST] = manifest_bytes(corpus.version, {case.path: case.files}, {case.path: case.level}, corpus.name)
     return _zip_bytes({f"{case.id}/{name}": content for name, content in files.items()})
 
 
@@ -207,7 +210,7 @@ class Recorder:
         return Header(
             format=FORMAT,
             suite=__version__,
-            corpus=CorpusRecord(corpus.version, corpus.digest, len(corpus.cases), selected),
+            corpus=CorpusRecord(corpus.version, corpus.digest, len(corpus.cases), selected, corpus.name),
             subjects=[_subject(subject) for subject in self._subjects],
             environment=run_environment(self._subjects),
             selection=dict(selection),
@@ -301,6 +304,14 @@ class Recorder:
         baseline = self.criterion.settings.baseline
         is_relative = baseline is not None and bool(baseline.record.relative_to)
         return is_relative and record.baseline is not None and record.baseline.is_defect
+
+    def node_shares(self) -> list[NodeShare]:
+        """Return the share of the nodes of a user's models that each subject computes correctly."""
+        if self._corpus.name != MODELS_CORPUS:
+            return []
+        results = [result for result, _ in self._for_diagnosis]
+        cases = {id: case_record(self._corpus, self._corpus.cases[id]) for id in {each.case for each in results}}
+        return count_node_shares((each.subject, cases[each.case], each.verdict) for each in results)
 
     @property
     def failure_groups(self) -> list[FailureGroup]:

@@ -94,7 +94,8 @@ class RunSession:
                 check_before_start(interrupted_run, self.corpus.digest, settings, self.selection(), keys)
                 starting = settings.start_subjects()
             assert starting is not None
-            expectations = read_expectations_by_subject(settings.expect, [named.text for named in settings.subjects])
+            names = [named.text for named in settings.subjects]
+            expectations = read_expectations_by_subject(settings.expect, names, self.corpus.name)
             self.subjects = starting.subjects()
             self.items: Sequence[Item] = [
                 (subject.id, id) for subject in self.subjects for id in self.cases_of(subject)

@@ -77,7 +77,8 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     if options.detail is Detail.OUTCOME:
         return
     print_table(_verdict_rows(session), 3, err=options.to_stderr)
-    lines = [_selection_line(session), *_notes(session)]
+    lines = [_selection_line(session), *(share.sentence for share in session.recorder.node_shares())]
+    lines += _notes(session)
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
     lines += [_next_command(groups, options)] if groups and options.keeps_corpus else []
@@ -93,7 +94,7 @@ def _outcome_counts(session: RunSession) -> OutcomeCounts:
 def _selection_line(session: RunSession) -> str:
     """Return a line on the corpus, the number of cases that were run, and why the other cases were not run."""
     corpus, selected = session.corpus, session.selected
-    line = f"corpus {corpus.version} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
+    line = f"corpus {corpus.label} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
     if selected < len(corpus.cases) and (options := session.selected_by):
         return f"{line} (selected by {options})"
     others = len(corpus.cases) - len({id for subject in session.subjects for id in session.cases_of(subject)})

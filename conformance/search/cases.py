@@ -133,7 +133,7 @@ def _case_in_memory(
     built = example.built
     digest = hashlib.sha256(built.model).hexdigest()
     entry = CorpusCase(case_id(example), CaseKind.NODE, level, {"model.onnx": digest})
-    corpus = _OneModelCorpus(Path(), "0.0.0", digest, {entry.id: entry}, {"model.onnx": built.model})
+    corpus = _OneModelCorpus(Path(), "0.0.0", digest, {entry.id: entry}, content={"model.onnx": built.model})
     return CaseInMemory(corpus, entry, model, data_sets)
 
 

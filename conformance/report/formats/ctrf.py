@@ -68,7 +68,7 @@ def _summary(runs: Sequence[Results]) -> dict[str, int]:
 def _environment(runs: Sequence[Results]) -> dict[str, Any]:
     corpus = runs[0].header.corpus
     return {
-        "corpus": {"version": corpus.version, "digest": corpus.digest},
+        "corpus": {"version": corpus.label, "digest": corpus.digest},
         "outcome": "fail" if any(run.footer.reasons for run in runs) else "pass",
         "reasons": [reason for run in runs for reason in run.footer.reasons],
         "runs": [dict(sorted(run.header.environment.items())) for run in runs],

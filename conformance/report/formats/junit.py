@@ -77,7 +77,7 @@ def _suites(run: Results) -> Iterator[_Suite]:
     if reasons := run.footer.reasons:
         counts = {**dict.fromkeys(_COUNT_NAMES, 0), "tests": 1, "failures": 1}
         yield _Suite({"name": "run", "time": "0.000000"}, {}, counts, [_failed_run_test(reasons)])
-    about = {"corpus": run.header.corpus.version, **_profile_property(run), **run.header.environment}
+    about = {"corpus": run.header.corpus.label, **_profile_property(run), **run.header.environment}
     versions = {subject.id: subject.version for subject in run.header.subjects}
     identities = {one.id: {"identity": one.identity.digest} for one in run.header.subjects if one.identity}
     for subject, own in ci_results_by_subject(run).items():

@@ -41,7 +41,8 @@ def _lines(document: Summary) -> Iterator[str]:
     yield ""
     corpus = document.corpus
     part = f", {corpus.selected} of {corpus.cases} cases" if document.partial else f", {corpus.cases} cases"
-    yield f"Corpus {escape_markdown(corpus.version)} ({escape_markdown(corpus.digest[:12])}){part}."
+    yield f"Corpus {escape_markdown(corpus.label)} ({escape_markdown(corpus.digest[:12])}){part}."
+    yield from (f"{escape_markdown(share.sentence)}." for share in document.node_shares)
     yield from dict.fromkeys(_settings_sentence(run) for run in document.runs)
     if dates := dict.fromkeys(filter(None, (format_date(run.started) for run in document.runs))):
         yield f"Date of the run: {', '.join(dates)}."

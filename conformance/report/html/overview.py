@@ -12,6 +12,7 @@ from conformance.report.html.subjects import Mark, expectation_mark, run_name
 from conformance.report.summary import format_date
 from conformance.results.failure_groups import failing_cases, not_examined, not_examined_sentence
 from conformance.results.file import fail_level, is_partial
+from conformance.results.node_shares import node_shares
 from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
 from conformance.verdicts import Level, Verdict
 
@@ -161,7 +162,10 @@ def _run_variables(run: Results, cases: Collection[str]) -> dict[str, Any]:
         "warnings": list(_warnings(run)),
         "subjects": ", ".join(subject.id for subject in run.header.subjects),
         "corpus": corpus,
-        "facts": list(_run_facts(run.header, run.footer.results, run.footer.seconds)),
+        "facts": [
+            *_run_facts(run.header, run.footer.results, run.footer.seconds),
+            *(("Nodes of the models", share.sentence) for share in node_shares(run)),
+        ],
     }
 
 
@@ -225,7 +229,7 @@ def _run_facts(header: Header, results: int, seconds: float) -> list[tuple[str, 
     return [
         *([("Date", date)] if (date := format_date(header.started)) else []),
         ("Suite", header.suite),
-        ("Corpus", corpus.version),
+        ("Corpus", corpus.label),
         ("Corpus digest", corpus.digest),
         ("Cases", f"{corpus.selected} of {corpus.cases} selected"),
         ("Results", f"{results} in {seconds:.1f} s"),

@@ -242,7 +242,7 @@ def _subject_facts(column: Column, run: str | None, results: Results) -> Iterato
     if subject.identity is not None:
         yield from _identity_facts(subject.identity)
     yield "Suite", header.suite
-    yield "Corpus", f"{header.corpus.version} ({header.corpus.digest})"
+    yield "Corpus", f"{header.corpus.label} ({header.corpus.digest})"
     yield from header.environment.items()
     yield "Run it again", column.command
 
