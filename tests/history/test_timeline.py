@@ -104,6 +104,13 @@ def test_timeline_has_regressions_with_first_releases(timeline):
     assert document_["unavailable"][0]["release"] == "1.3"
 
 
+def test_text_table_marks_only_rows_that_vary(timeline):
+    varying, *others = timeline.rows
+    assert not any("varies" in line for line in text_table(timeline))
+    marked = replace(timeline, rows=(replace(varying, varies=1), *others))
+    assert sum("varies" in line for line in text_table(marked)) == 1
+
+
 def test_text_table_has_one_column_per_release(timeline):
     lines = list(text_table(timeline))
     assert any(line.startswith("  ...F ") for line in lines)

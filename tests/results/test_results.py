@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from runs_in_memory import make_footer, make_result, make_run, plain_case, plain_result
+from runs_in_memory import make_case, make_footer, make_result, make_run, plain_case, plain_result
 
 from conformance.corpus.loading import ExpectedTensor
 from conformance.judging.compare import compare_output
 from conformance.report.diff import compare_runs, to_text
 from conformance.results.environment import cpu_features, describe_environment, processor
-from conformance.results.evidence import MAX_SHORT_OUTPUTS, short_evidence
+from conformance.results.evidence import MAX_SHORT_OUTPUTS, full_evidence, short_evidence
 from conformance.results.failure_groups import (
     explained_sentence,
     mutant_sentence,
@@ -213,6 +213,12 @@ def test_short_evidence_counts_further_wrong_outputs(further, line):
     output = compare_output(ExpectedTensor("Y", np.float32([1.0])), np.float32([2.0]), 0)
     result = make_result(phase="compare", message="wrong", outputs=[output] * (MAX_SHORT_OUTPUTS + further))
     assert list(short_evidence(result, None, {}))[-1] == line
+
+
+@pytest.mark.parametrize(("level", "is_named"), [("must", False), ("should", True)])
+def test_full_evidence_names_a_level_that_is_not_the_level_of_the_case(level, is_named):
+    first, *_ = full_evidence(make_case(level="must"), make_result(level=level))
+    assert ("should" in first) is is_named
 
 
 # Effective levels of results.

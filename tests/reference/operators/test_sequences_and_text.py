@@ -145,3 +145,9 @@ def test_dropout_in_training_keeps_scaled_elements_or_none() -> None:
     Y, mask = of_known("Dropout", X, np.float32(0), np.array(True), outputs=2)
     assert admissible_mask(X, Y).all()
     assert mask.all()
+
+
+def test_node_with_an_unknown_input_is_not_judged() -> None:
+    model = parser.parse_model('<ir_version: 8, opset_import: ["": 20]> g (float[1] X) => (float[1] Y) { Y = Abs(X) }')
+    with pytest.raises(Unsupported, match="X"):
+        enclose(NodeScope.of(model), model.graph.node[0], {})
