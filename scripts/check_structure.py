@@ -40,6 +40,15 @@ MAX_SMALL_MODULES = 28
 MAX_CODE_LINES = 49_200
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
+MAX_TEST_CODE_LINES = 40_500
+"""Limit for the lines of tests/, counted in the same way."""
+
+MAX_FILES_WITH_INTERNALS = 205
+"""Limit for test files that import modules of the package, and not only its public names or its command line."""
+
+DOORS = {PACKAGE, f"{PACKAGE}.cli"}
+"""Modules that any test imports."""
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -162,6 +171,27 @@ def bars() -> Iterator[Bar]:
     yield Bar("modules that define nothing", len(empty), 0, found=tuple(empty))
 
 
+def test_bars() -> Iterator[Bar]:
+    """Measure the tests."""
+    texts = {file: file.read_text("utf-8") for file in sorted((ROOT / "tests").rglob("*.py"))}
+    inside = [
+        f"{file.relative_to(ROOT)}: {', '.join(sorted(names))}"
+        for file, text in texts.items()
+        if file.name.startswith("test_") and (names := imported_modules(text) - DOORS)
+    ]
+    name = "lines of tests/ without blanks, comments and docstrings"
+    yield Bar(name, sum(map(code_lines, texts.values())), MAX_TEST_CODE_LINES)
+    yield Bar("test files that import internal modules", len(inside), MAX_FILES_WITH_INTERNALS, found=tuple(inside))
+
+
+def imported_modules(source: str) -> set[str]:
+    """Return the modules of the package that a source imports."""
+    nodes = [*ast.walk(ast.parse(source))]
+    names = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    names |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {name for name in names if name.split(".")[0] == PACKAGE}
+
+
 def _is_definition(statement: ast.stmt) -> bool:
     return not isinstance(statement, ast.Import | ast.ImportFrom | ast.Expr)
 
@@ -170,7 +200,7 @@ def main() -> int:
     """Print the figures; return 1 if a limit is exceeded."""
     sys.path.insert(0, str(ROOT))
     is_met = True
-    for bar in bars():
+    for bar in (*bars(), *test_bars()):
         print(bar)
         is_met &= bar.is_met
         if "-v" in sys.argv[1:] or not bar.is_met:
