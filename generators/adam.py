@@ -153,6 +153,15 @@ def _natural_attributes() -> Iterator[Case]:
             level,
             ("attributes",),
         )
+    yield optimizer_case(
+        OPERATOR,
+        "float32_attributes_exact_double",
+        "Adam in double computes with the float32 values of its attributes if their complements are exact in float32",
+        ("attribute_type", "x_final"),
+        {"alpha": 0.7, "beta": 0.6, "epsilon": 0.3, "norm_coefficient": 0.3, "norm_coefficient_post": 0.7},
+        OperatorSetting(np.float64, counts=(0,)),
+        tags=("attributes",),
+    )
 
 
 def _inexact_weights() -> Case:

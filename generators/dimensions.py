@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 
 from conformance.corpus.case import Case
 from conformance.factors.covering_array import covering_array
-from conformance.factors.training import FUNCTION_SCOPES, TENSOR_SHAPES
+from conformance.factors.training import FUNCTION_SCOPES, TENSOR_SHAPES, USUAL_ATTRIBUTES
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 from generators.declarations.families import TRAINING_FAMILIES
@@ -107,11 +107,17 @@ def _phrases(row: Row, prefix: str, phrases: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _step(operator: Operator, row: Row) -> str:
+    """Return the id of the clause about X_new, without the operator's prefix. Momentum has one for each mode."""
+    mode = row.get("mode", USUAL_ATTRIBUTES[operator.name].get("mode"))
+    return f"x_new_{mode}" if mode else operator.step
+
+
 def _placed_clauses(operator: Operator, row: Row) -> tuple[str, ...]:
     several = len(TENSOR_SHAPES[row["tensors"]]) > 1
     has_defaults = row["scope"] in FUNCTION_SCOPES and operator.signature.defaults
     return (
-        operator.step,
+        _step(operator, row),
         "operands",
         "results",
         *(["several_tensors"] if several else []),
@@ -131,12 +137,12 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
     "numbers": FamilyText(
         ("T", "types"),
         _numbers_title,
-        lambda operator, _: (operator.step, "attribute_type", "update_count_type"),
+        lambda operator, row: (_step(operator, row), "attribute_type", "update_count_type"),
     ),
     "extreme": FamilyText(
         ("scalar", "extreme", "T", "types"),
         lambda row: f"computes with {row['scalar']} of {row['extreme']} value at T = {row['T']} in {row['types']}",
-        lambda operator, _: (operator.step, "attribute_type"),
+        lambda operator, row: (_step(operator, row), "attribute_type"),
     ),
     "lengths": FamilyText(
         ("lengths", "types"),
@@ -151,7 +157,7 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
             f" values {row['values']}, in {row['types']}"
         ),
         lambda operator, row: (
-            operator.step,
+            _step(operator, row),
             "operands",
             "results",
             *(["sparse_constant"] if row["source"] in SPARSE_SOURCES else []),
@@ -160,7 +166,7 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
     "readers": FamilyText(
         ("read_by_another", "types"),
         lambda row: f"does not change an operand that another node reads: {row['read_by_another']}, in {row['types']}",
-        lambda operator, _: ("pure", operator.step),
+        lambda operator, row: ("pure", _step(operator, row)),
     ),
     "aliases": FamilyText(
         ("operand", "alias", "side", "types"),
@@ -168,12 +174,12 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
             f"does not overwrite {row['operand']}, whose memory may have a second name ({row['alias']}; it reads the "
             f"{row['side']}, a later node the other), in {row['types']}"
         ),
-        lambda operator, _: ("pure", operator.step),
+        lambda operator, row: ("pure", _step(operator, row)),
     ),
     "shared": FamilyText(
         ("operands", "T", "types"),
         lambda row: f"computes with one value as {' and '.join(row['operands'])}, T = {row['T']}, in {row['types']}",
-        lambda operator, _: (operator.step, "operands", "results"),
+        lambda operator, row: (_step(operator, row), "operands", "results"),
     ),
     "after_empty": FamilyText(
         ("tensors", "types"),
@@ -191,12 +197,37 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
             f"takes its own operands if the names of values are of the kind {row['names'].replace('_', ' ')}"
             f" ({row['tensors']} tensor, scope {row['scope']}, {row['types']})"
         ),
-        lambda operator, _: ("value_names", operator.step),
+        lambda operator, row: ("value_names", _step(operator, row)),
     ),
     "fed_defaults": FamilyText(
         ("fed", "types"),
         lambda row: f"computes with the fed value of {row['fed'].replace('_', ' ')} instead of its initializer",
-        lambda operator, _: ("fed_default", operator.step),
+        lambda operator, row: ("fed_default", _step(operator, row)),
+    ),
+    "own_attributes": FamilyText(
+        ("order", "scope", "types"),
+        lambda row: (
+            f"nodes of one model use their own attributes (scope {row['scope']}, {row['types']}, nodes {row['order']})"
+        ),
+        lambda operator, row: (
+            _step(operator, row),
+            *(["x_new_standard", "mode"] if "mode" in operator.usual else []),
+            *(f"{name}_default" for name in operator.signature.defaults),
+        ),
+    ),
+    "counts": FamilyText(
+        ("scalar", "types"),
+        lambda row: f"uses all digits of T, with a value of {row['scalar']} for which they matter, in {row['types']}",
+        lambda operator, row: ("update_count_type", _step(operator, row)),
+    ),
+    "zero_weights": FamilyText(
+        ("types",),
+        lambda row: f"multiplies infinities and NaN by a weight of 0 as IEEE 754 does, in {row['types']}",
+        lambda operator, row: (
+            "ieee",
+            _step(operator, row),
+            *(clause for clause in operator.state if clause != operator.step),
+        ),
     ),
     "many_tensors": FamilyText(
         ("tensors", "shapes", "types"),
@@ -204,6 +235,10 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda *_: ("several_tensors", "operands", "results"),
     ),
 }
+
+
+SHOULD_FAMILIES = ("fed_defaults", "zero_weights")
+"""Families of level `should`."""
 
 
 def cases() -> Iterator[Case]:
@@ -220,7 +255,7 @@ def _case(operator: Operator, family: str, number: int, row: Row) -> Case:
     last = "_".join(row[factor] for factor in wording.id).lower()
     id = f"test_{operator.prefix}_{family}_{number:03}_{last}"
     built = TRAINING_FAMILIES[family].build(operator.name, id, row)
-    level = _level(built) if family == "extreme" else Level.SHOULD if family == "fed_defaults" else Level.MUST
+    level = _level(built) if family == "extreme" else Level.SHOULD if family in SHOULD_FAMILIES else Level.MUST
     leading = ["ieee"] if family == "extreme" and level is not Level.MUST else []
     own = row["types"].split("_", maxsplit=1)[0]
     return Case(

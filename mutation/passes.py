@@ -201,7 +201,7 @@ def _first_detection(mutant: PassMutant, cases: list[_PassCase]) -> PassDetectio
     for position, case in enumerate(cases):
         if case.reference_output.is_made_by(mutant.optimize):
             continue
-        detection = case.detect(mutant.optimize, (PASS_NAME,))
+        detection = case.detect(mutant.optimize, mutant.passes)
         if detection is not None and detection.level.rank <= mutant.level.rank:
             cases.insert(0, cases.pop(position))
             return detection

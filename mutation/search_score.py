@@ -251,7 +251,7 @@ def measure_pass_search_score(
     score, left, started = PassSearchScore(seed), list(mutants), time.process_time()
     for number, example in optimizer_examples(seed):
         for mutant in list(left):
-            if example.detects(mutant.optimize, (PASS_NAME,), mutant.level):
+            if example.detects(mutant.optimize, mutant.passes, mutant.level):
                 left.remove(mutant)
                 score.detected[mutant.id] = number
                 progress(mutant.id)

@@ -54,6 +54,30 @@ def move_axis(function: Callable[[int, int], int]) -> KernelWrapper:
     return wrap_kernel
 
 
+@named("attributes_where")
+def set_attributes_where(
+    function: Callable[[int, tuple[int, ...]], bool], *, is_signed: bool = False, **values: Any
+) -> KernelWrapper:
+    """Set attributes of the nodes for whose axis and input shape `function` returns True.
+
+    Args:
+        function: function of the axis and the shape.
+        is_signed: whether `function` takes the axis as the model states it, and not counted from 0.
+    """
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        changed = set_attributes(**values)(kernel)
+
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            axis, shape = node.attributes.get("axis", 0), inputs[0].shape
+            taken = axis if is_signed else axis % max(len(shape), 1)
+            return (changed if function(taken, shape) else kernel)(node, inputs)
+
+        return run
+
+    return wrap_kernel
+
+
 @named("whole_tensor_by_default", replace_outputs)
 def _search_whole_tensor(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
     return outputs if "axis" in node.attributes else [np.asarray(inputs[0].argmax(), dtype=np.int64)]

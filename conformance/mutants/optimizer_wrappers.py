@@ -125,6 +125,18 @@ def _use_schema_defaults(kernel: Kernel) -> Kernel:
 # Scalars and types
 
 
+@named("inputs_of_attribute")
+def change_operands_of_attribute(attribute: str, value: float, function: Change, operands: str) -> KernelWrapper:
+    """Replace tensor operands of the nodes that have a value of an attribute by the results of `function`."""
+    wrap = change_operands(function, operands)
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        changed = wrap(kernel)
+        return lambda node, inputs: (changed if node.attributes.get(attribute) == value else kernel)(node, inputs)
+
+    return wrap_kernel
+
+
 @named("scalar")
 def change_scalar(scalar: int, function: Change) -> KernelWrapper:
     """Replace the input R (`scalar` is 0) or T (`scalar` is 1) by the result of `function`."""

@@ -71,6 +71,7 @@ FILES = (
     "buffers",
     "context",
     "names",
+    "attributes",
     "monotone",
 )
 """Names of the catalogue's files. The mutants of an operator are in this order in the catalogue."""

@@ -187,6 +187,27 @@ def _share_attributes_by_node_name(model: onnx.ModelProto, op_type: str) -> None
             node.attribute.extend(kept)
 
 
+def _share_attribute(name: str, model: onnx.ModelProto, op_type: str) -> None:
+    """Replace an attribute of each node by that of the first node of its type in the model, if both have it."""
+    first: onnx.AttributeProto | None = None
+    for node in all_nodes(model):
+        for attribute in node.attribute if onnx_op_type(node) == op_type else ():
+            if attribute.name == name and not attribute.ref_attr_name:
+                first = first or type(attribute).FromString(attribute.SerializeToString())
+                attribute.CopyFrom(first)
+
+
+def _keep_omitted_attributes(model: onnx.ModelProto, op_type: str) -> None:
+    """Give each node the attributes that it omits and an earlier node of its type in the model has."""
+    known: dict[str, onnx.AttributeProto] = {}
+    for node in all_nodes(model):
+        if onnx_op_type(node) == op_type and not any(attribute.ref_attr_name for attribute in node.attribute):
+            given = {attribute.name: attribute for attribute in node.attribute}
+            missing = [attribute for name, attribute in known.items() if name not in given]
+            known.update({name: type(held).FromString(held.SerializeToString()) for name, held in given.items()})
+            node.attribute.extend(missing)
+
+
 def _ignore_fed_defaults(model: onnx.ModelProto, _: str) -> None:
     """Let nodes of the main graph read a copy of each initializer that is also an input."""
     inputs = {value.name for value in model.graph.input}
@@ -245,6 +266,14 @@ MODEL_REWRITES: Mapping[str, ModelRewrite] = {
     "pack_sparse_elements": _pack_sparse_elements,
     "share_attributes_by_node_name": _share_attributes_by_node_name,
     "ignore_fed_defaults": _ignore_fed_defaults,
+    **{
+        f"share_{name}": partial(_share_attribute, name)
+        for name in (
+            *("alpha", "beta", "epsilon", "norm_coefficient", "norm_coefficient_post", "decay_factor", "mode"),
+            *("axis", "keepdims", "select_last_index"),
+        )
+    },
+    "keep_omitted_attributes": _keep_omitted_attributes,
     **{
         f"cut_names_at_{word}": _confuse_names(partial(re.sub, f"{re.escape(character)}.*", ""))
         for word, character in {"colon": ":", "slash": "/", "dot": ".", "space": " "}.items()

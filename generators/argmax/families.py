@@ -10,6 +10,7 @@ from conformance.factors.covering_array import covering_array
 from conformance.factors.wrapping import OPSET
 from conformance.verdicts import Level
 from generators.declarations.families import RANKING_FAMILIES
+from generators.declarations.ranking import INNER_SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,6 +85,30 @@ FAMILY_TEXTS = {
             "argmax.index",
             *(["monotone.exp"] if row["before"] != "none" else []),
         ),
+    ),
+    "attributes": FamilyText(
+        ("shape", "type"),
+        lambda row: (
+            f"ArgMax nodes of one model use their own attributes (X of shape {row['shape']} and type {row['type']} with"
+            f" ties, nodes {row['order']})"
+        ),
+        lambda _: (
+            "argmax.axis",
+            "argmax.negative_axis",
+            "argmax.keepdims",
+            "argmax.select_last_index",
+            "argmax.first_index",
+            "argmax.axis_default",
+            "argmax.keepdims_default",
+        ),
+    ),
+    "inner_sizes": FamilyText(
+        ("type",),
+        lambda row: (
+            f"ArgMax gives the first and the last of equal maxima along a middle axis, before an axis of size"
+            f" {INNER_SIZES[0]} to {INNER_SIZES[-1]}, in {row['type']}"
+        ),
+        lambda _: ("argmax.first_index", "argmax.select_last_index", "argmax.negative_axis", "argmax.data_type"),
     ),
 }
 

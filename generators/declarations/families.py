@@ -14,6 +14,14 @@ from conformance.factors.covering_array import Declaration, LevelCombination, Om
 from conformance.factors.training import TYPES, placed_declaration
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.argmax import argmax_close_declaration, argmax_placed_declaration
+from generators.declarations.attributes import (
+    build_counts,
+    build_own_attributes,
+    build_zero_weights,
+    counts_declaration,
+    own_attributes_declaration,
+    zero_weights_declaration,
+)
 from generators.declarations.numbers import (
     aliases_declaration,
     build_aliases,
@@ -44,10 +52,14 @@ from generators.declarations.operands import (
 )
 from generators.declarations.ranking import (
     argmax_names_declaration,
+    attributes_declaration,
     build_argmax_names,
+    build_attributes,
+    build_inner_sizes,
     build_integers,
     build_narrow_ties,
     build_zeros,
+    inner_sizes_declaration,
     integers_declaration,
     narrow_ties_declaration,
     zeros_declaration,
@@ -196,6 +208,9 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "after_empty": Family(after_empty_declaration, build_after_empty),
     "repeated": Family(repeated_declaration, build_repeated),
     "names": Family(names_declaration, build_names),
+    "own_attributes": Family(own_attributes_declaration, build_own_attributes),
+    "counts": Family(counts_declaration, build_counts),
+    "zero_weights": Family(zero_weights_declaration, build_zero_weights),
 }
 """Families of each training optimizer, by tag. Their cases also have a tag `factor=level` for each factor."""
 
@@ -207,6 +222,8 @@ RANKING_FAMILIES: Mapping[str, tuple[Declaration, Callable[[str, Row], BuiltMode
     "zeros": (zeros_declaration(), build_zeros),
     "narrow_ties": (narrow_ties_declaration(), build_narrow_ties),
     "names": (argmax_names_declaration(), build_argmax_names),
+    "attributes": (attributes_declaration(), build_attributes),
+    "inner_sizes": (inner_sizes_declaration(), build_inner_sizes),
 }
 """Declarations of ArgMax's families with builders of models and data, by tag."""
 

@@ -12,7 +12,7 @@ from onnx import helper
 
 from conformance.factors.argmax import argmax_fragment
 from conformance.factors.connections import Fragment
-from conformance.factors.covering_array import Declaration, LevelCombination
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission
 from conformance.factors.names import rename_values_of
 from conformance.factors.wrapping import OPSET, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
@@ -22,6 +22,8 @@ from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, nam
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import onnx
 
     from conformance.factors.covering_array import Row
     from conformance.factors.wrapping import BuiltModel
@@ -67,6 +69,22 @@ ZERO_PRODUCERS: Mapping[str, Sequence[str]] = {"none": (), "neg": ("Neg",), "sqr
 
 NARROWER: Mapping[str, float] = {"double": 2.0**-36, "float": 2.0**-13}
 """Largest relative difference of the elements by type. They are equal in float, or in float16 and bfloat16."""
+
+INNER_SIZES = range(1, 18)
+"""Sizes of the axis after the reduced axis: below, at and above the lengths of vectors."""
+
+REDUCED_SIZES = (3, 18, 5, 33)
+"""Sizes of the reduced axis, used cyclically."""
+
+TIED_SHAPES: Mapping[str, Sequence[int]] = {
+    "5": (5,),
+    "3x5": (3, 5),
+    "5x3": (5, 3),
+    "2x3x5": (2, 3, 5),
+    "5x4x3": (5, 4, 3),
+    "3x2x5x4": (3, 2, 5, 4),
+}
+"""Shapes of X in which all axes have different sizes, by level."""
 
 LONG_LENGTHS = ("65", "130")
 """Numbers of elements of a row, which exceed 64 and 128 elements."""
@@ -125,6 +143,24 @@ def argmax_names_declaration() -> Declaration:
     )
 
 
+def attributes_declaration() -> Declaration:
+    """Return the factors of the family `attributes`: nodes of one model that differ in their attributes."""
+    return Declaration(
+        {"shape": tuple(TIED_SHAPES), "order": ("listed", "reversed"), "type": ("float", "int64")},
+        omissions=(Omission("other scopes", "`placed` tests them."),),
+    )
+
+
+def inner_sizes_declaration() -> Declaration:
+    """Return the factors of the family `inner_sizes`: ties along a middle axis before an axis of each size."""
+    return Declaration(
+        {
+            "type": ("float", "double", "float16", "bfloat16", "int8", "uint8", "int32", "int64"),
+            "keepdims": ("0",),
+        }
+    )
+
+
 def build_integers(name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `integers_declaration`."""
     dtype, length = _dtype(row), int(row["length"])
@@ -163,6 +199,75 @@ def build_argmax_names(name: str, row: Row) -> BuiltModel:
     results = {f"index{number}": np.zeros(2, dtype=np.int64) for number in ("1", "2")}
     fragment = Fragment(tuple(nodes), operands, results, {"": OPSET})
     return rename_values_of(build_in_context(name, fragment, names_context(row, list(operands))), name_kind(row))
+
+
+def build_attributes(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `attributes_declaration`.
+
+    There is a node for each combination of axis, keepdims and select_last_index, and nodes that omit attributes. The
+    data have ties along each axis.
+    """
+    shape = TIED_SHAPES[row["shape"]]
+    rank = len(shape)
+    every: list[dict[str, Any]] = [
+        {"axis": axis, "keepdims": keepdims, "select_last_index": last}
+        for axis in range(-rank, rank)
+        for keepdims in (0, 1)
+        for last in (0, 1)
+    ]
+    every += [{}, {"axis": rank - 1}, {"axis": -rank}, {"keepdims": 0}, {"select_last_index": 1}]
+    given = every[::-1] if row["order"] == "reversed" else every
+    nodes = [
+        (helper.make_node("ArgMax", ["X"], [f"index{number}"], **attributes), attributes)
+        for number, attributes in enumerate(given)
+    ]
+    return _build_tied(name, {"X": shape}, nodes, row)
+
+
+def build_inner_sizes(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `inner_sizes_declaration`.
+
+    There are two nodes for each size of the last axis: for the first and for the last index. Every second axis is
+    negative.
+    """
+    shapes = {f"X{size}": (2, REDUCED_SIZES[size % len(REDUCED_SIZES)], size) for size in INNER_SIZES}
+    nodes = []
+    for place, operand in enumerate(shapes):
+        for last in (0, 1):
+            attributes: dict[str, Any] = {
+                "axis": (1, -2)[place % 2],
+                "keepdims": int(row["keepdims"]),
+                "select_last_index": last,
+            }
+            result = f"{'last' if last else 'first'}{operand[1:]}"
+            nodes.append((helper.make_node("ArgMax", [operand], [result], **attributes), attributes))
+    return _build_tied(name, shapes, nodes, row)
+
+
+def _build_tied(
+    name: str,
+    shapes: Mapping[str, Sequence[int]],
+    nodes: Sequence[tuple[onnx.NodeProto, Mapping[str, int]]],
+    row: Row,
+) -> BuiltModel:
+    """Build a model of ArgMax nodes with their attributes, and two data sets: equal elements, and frequent ties."""
+    operands = {operand: np.ones(shape, dtype=_dtype(row)) for operand, shape in shapes.items()}
+    tied = {
+        operand: np.rint(pseudo_random_array(f"{name}/{operand}", shape, np.float64, -0.5, 2.5)).astype(_dtype(row))
+        for operand, shape in shapes.items()
+    }
+    if row["type"].startswith("u"):
+        tied = {operand: np.maximum(array, 0).astype(array.dtype) for operand, array in tied.items()}
+    results = {node.output[0]: _index_like(shapes[node.input[0]], given) for node, given in nodes}
+    fragment = Fragment(tuple(node for node, _ in nodes), operands, results, {"": OPSET})
+    return build_in_context(name, fragment, Context(), [tied])
+
+
+def _index_like(shape: Sequence[int], attributes: Mapping[str, int]) -> Array:
+    """Return an array of the type and shape of ArgMax's result."""
+    axis = attributes.get("axis", 0) % len(shape)
+    size = (1,) if attributes.get("keepdims", 1) else ()
+    return np.zeros((*shape[:axis], *size, *shape[axis + 1 :]), dtype=np.int64)
 
 
 def _dtype(row: Row) -> Any:

@@ -24,6 +24,7 @@ from generators.eliminate_nop_monotone_argmax import (
     long_chains,
     neighbours,
     node,
+    not_injective,
     operator_domains,
     other_operators,
     preservation,
@@ -58,6 +59,7 @@ FAMILIES = (
     types_and_shapes,
     combined,
     neighbours,
+    not_injective,
     hazards,
     invalid,
 )

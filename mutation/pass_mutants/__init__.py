@@ -4,7 +4,8 @@ Most mutants are the suite's implementation of the pass (`Elimination`) with one
 these modules. Many of the functions have a parameter `site`: an ArgMax together with the operator before it, which the
 pass may remove. The modules are named for the kind of fault: the pass applies in the wrong places (`applicability`), it
 misreads the graph (`graph_structure`) or what is near the pair (`neighbours`), it damages the model (`damage`), or it
-also simplifies other nodes (`other_simplifications`). `correct_variants` contains correct graph optimizers as controls.
+also simplifies other nodes (`other_simplifications`). `general_optimizers` has mutants that do not implement the pass,
+but remove other operators before ArgMax. `correct_variants` contains correct graph optimizers as controls.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def pass_mutants() -> Mapping[str, tuple[PassMutant, ...]]:
     """Return all mutants of the pass, by theme."""
     from mutation.pass_mutants.applicability import AXES, CHAINS, DOMAINS, LIMITS, PREDICATE
     from mutation.pass_mutants.damage import CLEARED, INTERFACE, MUTATION, PRESERVATION
+    from mutation.pass_mutants.general_optimizers import GENERAL
     from mutation.pass_mutants.graph_structure import CAPTURES, FUNCTIONS, SCOPES, USES
     from mutation.pass_mutants.neighbours import DECLARED, DEFAULTS, EQUAL_SIZES, READ, SPARSE
     from mutation.pass_mutants.other_simplifications import TOOLS
@@ -49,4 +51,5 @@ def pass_mutants() -> Mapping[str, tuple[PassMutant, ...]]:
         "read": READ,
         "equal_sizes": EQUAL_SIZES,
         "fields": CLEARED,
+        "general": GENERAL,
     }

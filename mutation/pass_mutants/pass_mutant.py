@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -24,12 +24,19 @@ class PassMutant:
         optimize: the graph optimizer: `optimize(model, fixed_point=…) → model`.
         level: the level of the cases that must detect the mutant. It is the level at which the specification supports
             the correct behaviour.
+        implements_pass: whether the optimizer is judged as an implementation of the pass.
     """
 
     id: str
     text: str
     optimize: Callable[..., Any]
     level: Level = Level.MUST
+    implements_pass: bool = True
+
+    @property
+    def passes(self) -> tuple[str, ...]:
+        """Names of the passes that the optimizer implements."""
+        return (PASS_NAME,) if self.implements_pass else ()
 
 
 def replace_steps(id: str, text: str, *, level: Level = Level.MUST, **steps: Any) -> PassMutant:

@@ -52,6 +52,8 @@ MIN_CASES = {
     "defaults": 15,
     "read": 15,
     "equal_sizes": 10,
+    "not_injective": 16,
+    "two_axes": 6,
 }
 """Minimum number of cases of each family."""
 
@@ -127,7 +129,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("case", HAZARD_CASES, ids=lambda case: case.id)
     def test_rewrite_changes_results_of_hazards(self, case):
-        after = remove_values(case.model, case.rewrite.fixed_point)
+        after = remove_values(case.model, case.rewrite.fixed_point or ("Y",))
         for inputs, hazard in zip(case.data_sets, case.hazards, strict=True):
             if hazard is not None:
                 assert declared_answers(case.model, inputs) != declared_answers(after, inputs)

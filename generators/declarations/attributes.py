@@ -1,0 +1,162 @@
+"""Families of training optimizer cases about attributes: of several nodes, with powers of T, and that are 0.
+
+A family is a declaration of factors, with a builder of models and data for the rows of its covering array.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import helper
+
+from conformance.factors.connections import Fragment
+from conformance.factors.covering_array import Declaration, Omission
+from conformance.factors.training import TYPES, USUAL_ATTRIBUTES, tensor_names
+from conformance.factors.wrapping import Context, build_in_context
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
+from generators.declarations.training import RATE, other_attributes, usual_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.factors.covering_array import Row
+    from conformance.factors.wrapping import BuiltModel
+    from conformance.models.arrays import Array
+
+POWER_COUNTS: Mapping[str, Sequence[int]] = {
+    "float": (2**8 + 1, 2**11 + 1, 2**16 + 1),
+    "double": (2**8 + 1, 2**11 + 1, 2**16 + 1, 2**24 + 1),
+}
+"""Values of T by element type. Each becomes even if it is rounded to bfloat16, float16 or float."""
+
+COUNTS: Mapping[str, Sequence[int]] = {
+    "Momentum": (2**8, 2**16, 2**32, 2**48, -(2**7) - 1, -(2**15) - 1, -(2**31) - 1),
+    "Adagrad": (2**8 + 1, 2**11 + 1, 2**16 + 2**4 + 1, 2**32 + 2**12),
+}
+"""Values of T by operator. A narrower integer changes the sign or is 0; a narrower float has fewer digits."""
+
+SMALL_DECAY = 2.0**-12
+"""Value of decay_factor for which 1 + T * decay_factor is exact in float for each T of `COUNTS`."""
+
+ZERO_WEIGHTS: Mapping[str, Sequence[Mapping[str, float]]] = {
+    "Adam": (
+        {"alpha": 0.0},
+        {"alpha": 1.0},
+        {"beta": 0.0},
+        {"beta": 1.0},
+        {"norm_coefficient": 0.0},
+        {"norm_coefficient_post": 1.0},
+    ),
+    "Momentum": ({"alpha": 0.0}, {"beta": 0.0}, {"norm_coefficient": 0.0}),
+    "Adagrad": ({"norm_coefficient": 0.0}, {"epsilon": 0.0}),
+}
+"""Attributes of each node: with each of them, a term of the formula has the weight 0."""
+
+NONFINITE: Mapping[str, Sequence[float]] = {
+    "X": (np.inf, np.nan),
+    "G": (np.inf, np.nan, -np.inf),
+    "V": (np.inf, np.nan, -np.inf),
+    "H": (np.inf, np.nan),
+}
+"""Values of the operands that are not finite. Each is in an element of its own, in which the others are finite."""
+
+
+def own_attributes_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `own_attributes`: nodes of one type, each of which differs in one attribute."""
+    del op_type
+    return Declaration({"order": ("listed", "reversed"), "scope": ("main", "if_then"), "types": ("float", "double")})
+
+
+def counts_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `counts`: values of T that a narrower type changes."""
+    scalars = {"Adam": ("alpha", "beta"), "Momentum": ("beta",), "Adagrad": ("decay_factor",)}[op_type]
+    return Declaration(
+        {"scalar": scalars, "types": ("float", "double")},
+        omissions=(
+            Omission("larger T with an attribute of -1", "The bounds are wide, because a loop may compute the power."),
+        ),
+    )
+
+
+def zero_weights_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `zero_weights`: infinities and NaN in a term that has the weight 0."""
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float", "double")})
+
+
+def build_own_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `own_attributes_declaration`."""
+    own, _ = TYPES[row["types"]]
+    usual = USUAL_ATTRIBUTES[op_type]
+    other = {**other_attributes(op_type, own), **({"mode": "standard"} if "mode" in usual else {})}
+    attributes = [
+        usual,
+        *({**usual, changed: other[changed]} for changed in usual),
+        *(
+            {n: value for n, value in usual.items() if n != omitted}
+            for omitted in TRAINING_OPTIMIZERS[op_type].defaults
+        ),
+    ]
+    operands = {
+        **scalar_operands(RATE, usual_count(op_type, own), own),
+        **tensor_operands(op_type, name, own, [(2, 2)]),
+    }
+    return _build_nodes(op_type, name, _in_order(attributes, row), [operands], Context(scope=row["scope"]))
+
+
+def build_counts(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `counts_declaration`, with a data set for each T."""
+    own, _ = TYPES[row["types"]]
+    value = {"Adam": -1.0, "Adagrad": SMALL_DECAY}.get(op_type)
+    attributes = {**USUAL_ATTRIBUTES[op_type], **({row["scalar"]: value} if value is not None else {})}
+    tensors = tensor_operands(op_type, name, own, [(2, 2)])
+    if op_type == "Adam":
+        tensors["G"] = abs(tensors["G"]) + own(2)  # H_new is positive although the weight of H is -1
+    counts = COUNTS.get(op_type, POWER_COUNTS[row["types"]])
+    factors = [1 + T * SMALL_DECAY if op_type == "Adagrad" else 1.0 for T in counts]
+    return build_node(
+        op_type,
+        name,
+        attributes,
+        [{**scalar_operands(RATE * factor, T, own), **tensors} for T, factor in zip(counts, factors, strict=True)],
+    )
+
+
+def build_zero_weights(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `zero_weights_declaration`."""
+    own, _ = TYPES[row["types"]]
+    operands = TRAINING_OPTIMIZERS[op_type].operands
+    count = 1 + sum(len(NONFINITE[operand]) for operand in operands)
+    tensors, place = tensor_operands(op_type, name, own, [(count,)]), 1
+    for operand in operands:
+        tensors[operand][place : place + len(NONFINITE[operand])] = NONFINITE[operand]
+        place += len(NONFINITE[operand])
+    attributes = [{**USUAL_ATTRIBUTES[op_type], **zero} for zero in ZERO_WEIGHTS[op_type]]
+    T = 0 if op_type == "Adam" else 2  # alpha = 1 of Adam has no R_adjusted above T = 0
+    runs = [{**scalar_operands(rate, T, own), **tensors} for rate in (RATE, 0.0)]
+    return _build_nodes(op_type, name, attributes, runs, Context())
+
+
+def _in_order(attributes: Sequence[Mapping[str, Any]], row: Row) -> Sequence[Mapping[str, Any]]:
+    return attributes[::-1] if row["order"] == "reversed" else attributes
+
+
+def _build_nodes(
+    op_type: str,
+    name: str,
+    attributes: Sequence[Mapping[str, Any]],
+    data_sets: Sequence[Mapping[str, Array]],
+    context: Context,
+) -> BuiltModel:
+    """Build a model whose nodes read the same operands and have different attributes, and its data."""
+    optimizer, operands = TRAINING_OPTIMIZERS[op_type], data_sets[0]
+    names = tensor_names(optimizer.results, len(attributes))
+    results = [names[number :: len(attributes)] for number in range(len(attributes))]
+    nodes = tuple(
+        helper.make_node(op_type, list(operands), outputs, domain=optimizer.domain, **given)
+        for outputs, given in zip(results, attributes, strict=True)
+    )
+    fragment = Fragment(nodes, operands, dict.fromkeys(names, operands["X"]), {optimizer.domain: optimizer.version})
+    return build_in_context(name, fragment, context, data_sets[1:])
