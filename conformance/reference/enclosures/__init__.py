@@ -20,6 +20,7 @@ from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
 from conformance.reference.enclosures.machine_learning import MACHINE_LEARNING_ENCLOSURES
 from conformance.reference.enclosures.microsoft import MICROSOFT_ENCLOSURES
+from conformance.reference.enclosures.old_versions import modernize
 from conformance.reference.enclosures.open_elements import leave_open
 from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
 from conformance.reference.enclosures.quantization import QUANTIZATION_ENCLOSURES
@@ -99,6 +100,8 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """
     if not is_supported(node):
         raise Unsupported(f"no reference for {node.domain or 'ai.onnx'}.{node.op_type}")
+    if node.domain in MAIN_DOMAINS:
+        node, inputs = modernize(node, inputs)
     with np.errstate(all="ignore"):
         results = _enclose_at(Level.MUST, node, inputs)
     if all(not isinstance(result, Enclosure) or result.is_exact for result in results):

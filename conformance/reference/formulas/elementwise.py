@@ -167,16 +167,7 @@ def _with_numbers(function: Callable[..., Enclosure], **defaults: float) -> Node
 
 
 def _binary(function: Callable[[Enclosure, Enclosure], Enclosure]) -> NodeEnclosure:
-    return lambda node, inputs: [function(*_legacy_broadcast(node, inputs))]
-
-
-def _legacy_broadcast(node: Node, inputs: Sequence[T | Array | None]) -> tuple[T, T]:
-    """Return both operands; below opset 7, `axis` states where the second operand is aligned with the first."""
-    A, B = _tensor(inputs[0]), _tensor(inputs[1])
-    if node.opset < 7 and node.attributes.get("broadcast", 0) and "axis" in node.attributes:
-        after = len(A.shape) - node.attributes["axis"] - len(B.shape)
-        B = B.moved(lambda x: x.reshape(*x.shape, *[1] * after))
-    return A, B
+    return lambda _, inputs: [function(_tensor(inputs[0]), _tensor(inputs[1]))]
 
 
 def _tensor(tensor: T | Array | None) -> T:

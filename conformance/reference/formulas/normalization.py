@@ -201,11 +201,12 @@ def _batch_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
     is_training = bool(node.attributes.get("training_mode", 0))
     if not is_training and len([name for name in node.outputs if name]) > 1:
         raise Unsupported("BatchNormalization in training mode below opset 14")
-    if not node.attributes.get("spatial", 1):
-        raise Unsupported("BatchNormalization with spatial = 0")
     X = tensor(inputs[0])
     rank = len(X.shape)
-    scale, bias, average, variance = (_per_channel(tensor(given), rank) for given in inputs[1:5])
+    parameters = [tensor(given) for given in inputs[1:5]]
+    if node.attributes.get("spatial", 1):  # below version 9 they may belong to all axes but the first
+        parameters = [_per_channel(each, rank) for each in parameters]
+    scale, bias, average, variance = parameters
     if is_training:
         return _train_batch_normalization(node, X, scale, bias, (average, variance))
     root = sqrt(variance + float(node.attributes.get("epsilon", np.float32(1e-5))))

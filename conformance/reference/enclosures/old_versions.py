@@ -1,0 +1,97 @@
+"""Nodes of the first versions of operators, in the form of later versions.
+
+Below version 7 an operator broadcasts its second operand at the attribute `axis`; other operators had attributes or
+operands of another form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from conformance.reference.formulas.linear import integers
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.reference.nodes import Node
+    from conformance.reference.numbers.enclosure import Tensor
+
+    Operands = tuple[Node, Sequence[Tensor]]
+
+
+def modernize(node: Node, inputs: Sequence[Tensor]) -> Operands:
+    """Return a node of the main domain, and its inputs, in the form of a later version.
+
+    Raises:
+        Unsupported: the version has no such form.
+    """
+    change = _CHANGES.get(node.op_type)
+    if change is None or node.opset >= change[0]:
+        return node, inputs
+    return change[1](node, inputs)
+
+
+def _with_shape(X: Tensor, shape: Sequence[int]) -> Tensor:
+    return X.moved(lambda x: x.reshape(shape)) if isinstance(X, Enclosure) else np.asarray(X).reshape(shape)
+
+
+def _binary(node: Node, inputs: Sequence[Tensor]) -> Operands:
+    """Give the second operand axes of size 1 behind its own, which begin at `axis`, by default the last ones."""
+    A, B = inputs
+    assert A is not None
+    assert B is not None
+    if not node.attributes.get("broadcast", 0):
+        return node, inputs
+    behind = len(A.shape) - node.attributes.get("axis", len(A.shape) - len(B.shape)) - len(B.shape)
+    kept = {name: value for name, value in node.attributes.items() if name not in ("axis", "broadcast")}
+    return replace(node, attributes=kept), [A, _with_shape(B, (*B.shape, *[1] * behind))]
+
+
+def _prelu(node: Node, inputs: Sequence[Tensor]) -> Operands:
+    """Give the slopes, one for all channels or one for each, the axes of the tensor."""
+    X, slope = inputs
+    assert X is not None
+    return node, [X, _with_shape(slope, (-1, *[1] * (len(X.shape) - 2)))]
+
+
+def _cast(node: Node, inputs: Sequence[Tensor]) -> Operands:
+    return replace(node, attributes={"to": onnx.TensorProto.DataType.Value(node.attributes["to"])}), inputs
+
+
+def _tile(node: Node, inputs: Sequence[Tensor]) -> Operands:
+    """Return the number of repetitions of each axis, of which one is given."""
+    X, tiles, axis = inputs
+    assert X is not None
+    repeats = np.ones(len(X.shape), np.int64)
+    repeats[_whole(axis)] = _whole(tiles)
+    return node, [X, repeats]
+
+
+def _whole(given: Tensor) -> int:
+    """Return an integer that may be a floating-point number."""
+    value = given.value if isinstance(given, Enclosure) and given.is_exact else given
+    if not isinstance(value, np.ndarray) or value.size != 1 or value.item() % 1:
+        raise Unsupported("Tile with numbers that are not known integers")
+    return integers(np.asarray(value, np.int64).reshape(1))[0]
+
+
+def _upsample(node: Node, inputs: Sequence[Tensor]) -> Operands:
+    given = node.attributes
+    scales = [1.0, 1.0, given["height_scale"], given["width_scale"]]
+    return replace(node, attributes={"scales": scales, "mode": given.get("mode", "nearest")}), inputs
+
+
+_CHANGES: Mapping[str, tuple[int, Callable[[Node, Sequence[Tensor]], Operands]]] = {
+    **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"), (7, _binary)),
+    "PRelu": (7, _prelu),
+    "Cast": (6, _cast),
+    "Tile": (6, _tile),
+    "Upsample": (7, _upsample),
+}
+"""The first version with the later form, and the function that returns this form, by op_type."""

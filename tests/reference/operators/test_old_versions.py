@@ -1,0 +1,94 @@
+"""First versions of operators have the meaning of their pages, which NumPy computes here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.reference.enclosures import enclose_node
+from conformance.reference.nodes import Node
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.verdicts import Unsupported
+
+RANDOM = np.random.default_rng(0)
+A = RANDOM.standard_normal((2, 3, 4)).astype(np.float32)
+B = RANDOM.uniform(0.5, 2, 3).astype(np.float32)
+X = RANDOM.standard_normal((2, 3, 4, 5)).astype(np.float32)
+WHOLE = RANDOM.integers(0, 3, (2, 3, 4)).astype(np.int32)
+FIRST = np.array([0, 1, 2], np.int32)
+AT_1 = {"broadcast": 1, "axis": 1}
+PER_ELEMENT = [RANDOM.uniform(0.5, 2, (3, 4, 5)).astype(np.float32) for _ in range(4)]
+ONE, TWO = np.array(1, np.float32), np.array(2, np.float32)
+
+
+def column(b: Any) -> Any:
+    return b[:, np.newaxis]
+
+
+CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
+    ("Add", 1, [A, B], AT_1, A + column(B)),
+    ("Add", 6, [A, A[0, 0]], {"broadcast": 1}, A + A[0, 0]),
+    ("Sub", 6, [A, B], AT_1, A - column(B)),
+    ("Mul", 6, [A, B], AT_1, A * column(B)),
+    ("Div", 6, [A, B], AT_1, A / column(B)),
+    ("Add", 6, [WHOLE, FIRST], AT_1, WHOLE + column(FIRST)),
+    ("Pow", 1, [np.abs(A), B], AT_1, np.power(np.abs(A).astype(float), column(B)).astype(np.float32)),
+    ("And", 1, [A > 0, B > 1], AT_1, (A > 0) & column(B > 1)),
+    ("Or", 1, [A > 0, B > 1], AT_1, (A > 0) | column(B > 1)),
+    ("Xor", 1, [A > 0, B > 1], AT_1, (A > 0) ^ column(B > 1)),
+    ("Greater", 1, [A, B], AT_1, column(B) < A),
+    ("Less", 1, [A, B], AT_1, column(B) > A),
+    ("Equal", 1, [WHOLE, FIRST], AT_1, column(FIRST) == WHOLE),
+    ("PRelu", 1, [X, B], {}, np.where(X < 0, X * B[:, None, None], X)),
+    ("PRelu", 6, [X, B[:1]], {}, np.where(X < 0, X * B[0], X)),
+    ("Cast", 1, [X], {"to": "INT32"}, X.astype(np.int32)),
+    ("Concat", 1, [A, A], {}, np.concatenate([A, A], 1)),
+    ("Dropout", 1, [X], {"is_test": 1}, X),
+    ("Dropout", 6, [X], {"is_test": 1}, X),
+    (
+        "GlobalLpPool",
+        1,
+        [np.abs(X)],
+        {"p": 1.0},
+        X.astype(float).__abs__().sum((2, 3), keepdims=True).astype(np.float32),
+    ),
+    ("Pad", 1, [A], {"paddings": [0, 0, 1, 0, 2, 1]}, np.pad(A, [(0, 0), (0, 2), (1, 1)])),
+    ("Reshape", 1, [A], {"shape": [0, -1]}, A.reshape(2, -1)),
+    ("Tile", 1, [A, TWO, ONE], {}, np.concatenate([A, A], 1)),
+    ("TopK", 1, [A], {"k": 2}, np.sort(A, -1)[..., :-3:-1]),
+    ("Upsample", 1, [X], {"width_scale": 2.0, "height_scale": 3.0}, X.repeat(3, 2).repeat(2, 3)),
+    ("Upsample", 7, [X], {"scales": [1.0, 1.0, 3.0, 2.0]}, X.repeat(3, 2).repeat(2, 3)),
+]
+
+
+def enclose(op_type: str, opset: int, inputs: list[Any], attributes: dict[str, Any]) -> Any:
+    names = tuple(f"i{place}" for place in range(len(inputs)))
+    return enclose_node(Node(op_type, names, ("o0",), attributes, opset), inputs)[0]
+
+
+@pytest.mark.parametrize(("op_type", "opset", "inputs", "attributes", "wanted"), CASES, ids=[case[0] for case in CASES])
+def test_first_versions_have_the_results_of_their_pages(
+    op_type: str, opset: int, inputs: list[Any], attributes: dict[str, Any], wanted: Any
+) -> None:
+    result = enclose(op_type, opset, inputs, attributes)
+    assert (result.dtype, tuple(result.shape)) == (wanted.dtype, wanted.shape)
+    assert admissible_mask(wanted, result).all()
+    changed = ~wanted if wanted.dtype.kind == "b" else (wanted * 2 + 1).astype(wanted.dtype)
+    assert not admissible_mask(changed, result).all()
+
+
+@pytest.mark.parametrize("opset", [6, 7])
+def test_batch_normalization_with_parameters_of_each_element(opset: int) -> None:
+    scale, bias, mean, variance = (each.astype(float) for each in PER_ELEMENT)
+    wanted = scale * (X.astype(float) - mean) / np.sqrt(variance + float(np.float32(1e-5))) + bias
+    Y = enclose("BatchNormalization", opset, [X, *PER_ELEMENT], {"spatial": 0, "is_test": 1})
+    assert isinstance(Y, Enclosure)
+    assert admissible_mask(wanted.astype(np.float32), Y).all()
+    assert not admissible_mask((wanted + 0.001).astype(np.float32), Y).any()
+
+
+def test_tile_of_a_fraction_is_not_judged() -> None:
+    with pytest.raises(Unsupported):
+        enclose("Tile", 1, [A, np.array(1.5, np.float32), ONE], {})
