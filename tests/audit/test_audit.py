@@ -378,7 +378,7 @@ def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "d.onnx")
     result = audit(LoadedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 2))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
-    assert result.nodes[0].reason
+    assert result.nodes[0].reason == "DFT with inverse and onesided below opset 20"
 
 
 def test_reports_have_every_node(chain: LoadedModel) -> None:

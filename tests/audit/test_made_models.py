@@ -191,18 +191,6 @@ def test_classifier_with_softmax_and_argmax_is_judged(tmp_path: Path) -> None:
     assert [(node.op_type, node.worst and node.worst.index) for node in wrong] == [("ArgMax", (8,))]
 
 
-def test_operator_without_reference_is_counted_as_not_judged_with_the_reason(tmp_path: Path) -> None:
-    maker = ModelMaker(("", 17), ("ai.onnx.ml", 3))
-    linear = {"kernel_type": "LINEAR", "coefficients": [1.0, -1.0], "rho": [0.5], "kernel_params": [0.0, 0.0, 0.0]}
-    maker.add("SVMRegressor", ["X"], "score", domain="ai.onnx.ml", n_supports=0, **linear)
-    maker.add("Sigmoid", ["score"], "Y")
-    maker.output_types["Y"] = helper.make_tensor_value_info("Y", TensorProto.FLOAT, [4, 1])
-    result = audit(maker.read(tmp_path / "machine.onnx", {"X": [4, 2]}, "Y"))
-    assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
-    assert result.nodes[0].reason == "no reference for ai.onnx.ml.SVMRegressor"
-    assert not result.has_faults
-
-
 @pytest.mark.parametrize("garbage", ["text", None, [1.0], object()])
 def test_subject_that_returns_garbage_is_reported(tmp_path: Path, garbage: Any) -> None:
     class ReturnsGarbage:
