@@ -313,6 +313,13 @@ def onnx_cases(session: nox.Session) -> None:
     session.run("python", "scripts/onnx_cases.py", *session.posargs)
 
 
+@nox.session(name="operator-coverage")
+def operator_coverage(session: nox.Session) -> None:
+    """List each operator and version of the installed onnx, and whether the reference judges it."""
+    session.install("-e", ".", ONNX)
+    session.run("python", "scripts/operator_coverage.py")
+
+
 @nox.session
 def sweep(session: nox.Session) -> None:
     """Judge random nodes of all declared operators with the reference; arguments: the number of nodes, the seed."""

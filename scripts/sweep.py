@@ -89,6 +89,7 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "QuantizeLinear": "returns the smallest integer for a quotient above 2^31",
         "RMSNormalization": "squares in float16",
         "ReduceMean": "divides integers as floats",
+        "ReduceSumSquare": "returns a longer type for integers",
         "RNN": "ignores the direction, `clip`, the activations and the lengths of sequences",
         "ReduceLogSumExp": "subtracts infinities",
         "Resize": "multiplies infinities by weights of 0",
@@ -300,6 +301,11 @@ def subjects(node: DrawnNode, bits: int) -> Iterator[tuple[str, Outputs]]:
 def exact_value(node: DrawnNode, place: tuple[int, ...]) -> Any:
     """Return the exact value of an element of the first output; None if no formula is known here."""
     arrays = list(node.operands.values())
+    if node.operator == "Gelu":
+        x = mpmath.mpf(float(arrays[0][place]))
+        inner = mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3)
+        is_tanh = attributes_of(node).get("approximate", "none") == "tanh"
+        return x / 2 * (1 + (mpmath.tanh(inner) if is_tanh else mpmath.erf(x / mpmath.sqrt(2))))
     if node.operator in UNARY:
         return UNARY[node.operator](mpmath.mpf(float(arrays[0][place])))
     if node.operator in {"Softmax", "LogSoftmax"} and np.isnan(arrays[0].astype(np.float64)).any():

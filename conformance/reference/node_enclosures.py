@@ -84,8 +84,8 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
         raise Unsupported(f"the value of {missing[0]} is not known")
     given = [values[name] if name else None for name in proto.input]
     if proto.domain in MAIN_DOMAINS:
-        if proto.op_type in _CONTROL_FLOW:
-            results: list[TensorOrSequence] = _CONTROL_FLOW[proto.op_type](scope, proto, given, values)
+        if proto.op_type in CONTROL_FLOW:
+            results: list[TensorOrSequence] = CONTROL_FLOW[proto.op_type](scope, proto, given, values)
             return results
         if proto.op_type in SEQUENCE_OPERATORS:
             return SEQUENCE_OPERATORS[proto.op_type](scope.node(proto), given)
@@ -361,7 +361,7 @@ def _sequence_map(
     return [[each[number] for each in results] for number in range(len(body.output))]
 
 
-_CONTROL_FLOW: Mapping[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan, "SequenceMap": _sequence_map}
+CONTROL_FLOW: Mapping[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan, "SequenceMap": _sequence_map}
 
 
 def inner_node_count(proto: onnx.NodeProto) -> int:

@@ -180,6 +180,8 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
     total = exact * len(inputs) if node.op_type == "Mean" else exact
     if node.op_type == "ReduceMean":
         total = exact * (np.size(_elements(inputs[0])) // max(1, exact.size))
+    if node.op_type == "ReduceL2":  # the function of the schema adds squares in the type of the operand
+        total = exact * exact
     slack = 1 - 2.0**-50 if limits.bits == 64 else 1.0
     with np.errstate(all="ignore"):
         overflows = ~((total >= limits.min * slack) & (total <= limits.max * slack))
