@@ -26,7 +26,7 @@ from conformance.models.arrays import array_of, is_floating, type_name
 from conformance.models.graphs import all_nodes
 from conformance.models.inputs import initializer_arrays
 from conformance.models.validity import check_model
-from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, round_each_node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.reference.oracle import EVALUATION_ERRORS, Answer, evaluate
 from conformance.verdicts import Level, Unsupported
@@ -242,10 +242,26 @@ def _exact_doubles(model: onnx.ModelProto, inputs: Sequence[Array], expected: Se
     shapes = [*(each.shape for each in doubles), *(array.shape for array in inputs)]
     if not doubles or max(map(prod, shapes)) > MAX_ORACLE_ELEMENTS:
         return [None] * len(expected)
-    try:
-        return evaluate(model, inputs)
-    except (Unsupported, ConformanceError, ArithmeticError, *EVALUATION_ERRORS):
-        return [None] * len(expected)
+    for compute in (evaluate, _round_each_node):
+        try:
+            return compute(model, inputs)
+        except (Unsupported, ConformanceError, ArithmeticError, *EVALUATION_ERRORS):
+            continue
+    return [None] * len(expected)
+
+
+def _round_each_node(model: onnx.ModelProto, inputs: Sequence[Array]) -> list[Any]:
+    """Return the outputs of a model of which each step is correctly rounded.
+
+    Raises:
+        Unsupported: a node has no exact value.
+    """
+    scope, given = NodeScope.of(model), (value.name for value in model.graph.input)
+    values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
+    for node in model.graph.node:
+        results = round_each_node(scope, node, [values.get(name) for name in node.input])
+        values.update(zip(node.output, results, strict=False))
+    return [values[value.name] for value in model.graph.output]
 
 
 def _answer(tensor: Any, exact: Any, given: Array) -> Answer:
