@@ -12,6 +12,7 @@ from conformance.expectations.criterion import MAX_REASONS, CaseFacts, PassCrite
 from conformance.expectations.file import Expectation, Expectations
 from conformance.expectations.rules import Baseline, CriterionSettings, recorded_criterion
 from conformance.expectations.support import parse_supports
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
 MUST, SHOULD, SILENT = Level
@@ -260,6 +261,11 @@ class TestRequiredOperators:
         criterion = supporting(require=("ArgMax",))
         judge(criterion, verdict, facts=CaseFacts("ArgMax", frozenset({"ArgMax"})))
         assert len(criterion.missing_required_operators({"acme": "backend"})) == count
+
+    def test_required_operator_is_missing_on_backends_only(self):
+        kinds = {"acme": SubjectKind.BACKEND, "other": SubjectKind.OPTIMIZER}
+        (sentence,) = new_criterion(subjects=(*kinds,), require=("ArgMax",)).missing_required_operators(kinds)
+        assert sentence.endswith(" on acme")
 
 
 ADAM_FLOAT = CaseFacts("Adam", frozenset({"Adam"}), support="Adam[float]")

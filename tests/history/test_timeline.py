@@ -111,6 +111,11 @@ def test_text_table_marks_only_rows_that_vary(timeline):
     assert sum("varies" in line for line in text_table(marked)) == 1
 
 
+def test_text_table_counts_the_cases_of_each_row(timeline):
+    text = "\n".join(text_table(timeline))
+    assert [f" {count} case{'s' * (count > 1)}," in text for count in (1, 2, 3)] == [True, True, False]
+
+
 def test_text_table_has_one_column_per_release(timeline):
     lines = list(text_table(timeline))
     assert any(line.startswith("  ...F ") for line in lines)
