@@ -7,7 +7,8 @@ ONNX Runtime with and without optimizations, on onnx's reference evaluator, and 
 - with the terms of its sums in another order;
 - as the function of its schema;
 - with scale and bias folded into one factor and one summand;
-- with fused multiply-add.
+- with fused multiply-add;
+- in PyTorch, if it is installed.
 
 Rational arithmetic and mpmath compute the exact value of an element outside of its bound, without the reference. The
 element is a fault of the subject if the bound contains the exact value and the subject's value is further away.
@@ -33,6 +34,7 @@ import onnx
 import onnxruntime
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
+from torch_variant import NOT_INSTALLED, is_installed, run_torch
 
 from conformance.declarations.drawing import draw_valid_node
 from conformance.declarations.tables import declarations, has_schemas
@@ -42,6 +44,7 @@ from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.nodes import attribute_values
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
+from truth.exact import NoFormula, evaluate_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -293,6 +296,7 @@ def subjects(node: DrawnNode, bits: int) -> Iterator[tuple[str, Outputs]]:
     yield "variant as a function", as_function(node)
     yield "variant with folded scale", with_folded_scale(node)
     yield "variant with fused multiply-add", with_fused_multiply_add(node)
+    yield "torch", run_torch(node, attributes_of(node))
 
 
 # Exact values
@@ -333,6 +337,22 @@ def exact_value(node: DrawnNode, place: tuple[int, ...]) -> Any:
     if node.operator in SUMS and (terms := _reduced(node, place)) is not None:
         return SUMS[node.operator](terms)
     return None
+
+
+def evaluated_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> Any:
+    """Return an element by the interpreter `truth.exact`; None if it lacks the operator, or this form of it."""
+    if sum(array.size for array in node.operands.values()) > MAX_EVALUATED:
+        return None
+    try:
+        outputs = evaluate_exactly(node.model, node.inputs)
+        element = outputs[number][place]
+        return None if element is None else mpmath.mpf(element)
+    except (NoFormula, ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+
+
+MAX_EVALUATED = 2000
+"""Number of elements of a node that `truth.exact` evaluates, at most."""
 
 
 def _fraction(number: Fraction) -> Any:
@@ -494,6 +514,7 @@ class Sweep:
                 value = bound.value[place] if isinstance(bound, Enclosure) else bound[place]
                 error = float(bound.error[place]) if isinstance(bound, Enclosure) else 0.0
                 exact = exact_value(node, place) if number == 0 and actual.dtype.kind in "fV" else None
+                exact = evaluated_element(node, number, place) if exact is None else exact
                 got = actual[place]
                 is_settled = exact is not None and is_fault_of_subject(float(got), float(value), error, exact)
                 line = f"{level}: output {number}{list(place)} is {got!r}, expected {value!r} ± {error:.3g}"
@@ -543,7 +564,9 @@ def main() -> int:
     count, seed, *operators = sys.argv[1:] + ["1"] * (2 - len(sys.argv[1:]))
     started = time.monotonic()
     found = sweep(int(count), int(seed), operators)
-    text = [*found.lines(), f"{time.monotonic() - started:.0f} s; {len(found.open)} causes of level must are open"]
+    missing = [] if is_installed else [NOT_INSTALLED]
+    last = f"{time.monotonic() - started:.0f} s; {len(found.open)} causes of level must are open"
+    text = [*found.lines(), *missing, last]
     sys.stdout.write("\n".join(text) + "\n")
     return int(bool(found.open))
 

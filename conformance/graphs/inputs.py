@@ -20,6 +20,7 @@ from conformance.errors import UsageError
 from conformance.files.atomic_write import read_input, write_bytes_atomically
 from conformance.generation.models import pseudo_random_array
 from conformance.models.arrays import MAX_RANK, Array, array_of, check_shape, tensor_of, type_name
+from conformance.models.graphs import is_operator
 from conformance.models.inputs import DeclaredInput, known_dtype, required_inputs
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def choose_inputs(graph: onnx.GraphProto, path: Path | None, shapes: Sequence[st
 def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int, number: int = 0) -> InputSet:
     """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
 
-    Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks.
+    Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks. An integer
+    by which a node divides is 1.
 
     Args:
         graph: the main graph of the model.
@@ -118,7 +120,16 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
         if name not in known:
             hint = f"The model has {', '.join(sorted(known)) or 'no inputs'}."
             raise UsageError("unknown-shape", f"--shape: the model has no input and no dimension {name}.", hint)
-    return InputSet(f"seed {seed}", tuple(_make_input(value, shapes, f"{seed}/{number}") for value in values))
+    divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
+    made = [_make_input(value, shapes, f"{seed}/{number}") for value in values]
+    pairs = zip(values, made, strict=True)
+    return InputSet(
+        f"seed {seed}",
+        tuple(
+            np.ones_like(array) if value.name in divisors and array.dtype.kind in "iu" else array
+            for value, array in pairs
+        ),
+    )
 
 
 def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str) -> Array:

@@ -170,3 +170,12 @@ def test_make_of_inputs_with_impossible_shape_is_refused(declared, shape):
     with pytest.raises(UsageError) as caught:
         make_inputs(graph_of(declared), shape, 0)
     assert caught.value.code == "usage.cannot-make-input"
+
+
+@pytest.mark.parametrize("operator", ["Div", "Mod"])
+def test_make_of_inputs_gives_integers_that_divide_no_zero(operator: str) -> None:
+    values = [helper.make_tensor_value_info(name, TensorProto.INT32, [40]) for name in "ABC"]
+    graph = helper.make_graph([helper.make_node(operator, ["A", "B"], ["C"])], "g", values[:2], values[2:])
+    A, B = make_inputs(graph, {}, 0).arrays
+    assert {*A.tolist()} == {0, 1}
+    assert {*B.tolist()} == {1}
