@@ -152,7 +152,13 @@ def _unary(function: Callable[[Any], Any]) -> Function:
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Function:
-    return lambda operands, _: function(*operands) if operands[0].is_floating_point() and len(operands) == 2 else None
+
+    def compute(operands: Sequence[Any], _: Mapping[str, Any]) -> Any:
+        if len(operands) != 2 or operands[0].dtype != operands[1].dtype or not operands[0].is_floating_point():
+            return None
+        return function(*operands)
+
+    return compute
 
 
 FUNCTIONS: Mapping[str, Function] = (

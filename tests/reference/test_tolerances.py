@@ -230,6 +230,7 @@ def test_softmax_beside_infinity_may_be_its_limit_at_must() -> None:
         ("Mul", [np.array([2**62, 3]), np.array([4, 2])], [True, False]),
         ("Pow", [np.array([10, 3], np.int32), np.array([10, 2], np.int32)], [True, False]),
         ("ReduceSum", [np.array([[100, 100], [1, 2]], np.int8), np.array([1])], [True, False]),
+        ("ReduceL2", [np.array([[52000, 52000], [3, 4]], np.uint32), np.array([1])], [True, False]),
     ],
 )
 def test_integer_overflow_is_unspecified(op_type: str, arrays: list[Any], mask: list[bool]) -> None:
