@@ -199,11 +199,11 @@ class ModelCases:
         """Yield lines with the counts."""
         regions = sum(REGION_TAG in case.tags for _, case in self.cases)
         share = 100 * self.judged / max(self.nodes, 1)
-        nodes = f"{self.judged} of {self.nodes} nodes ({share:.1f} %)"
-        yield f"{len(self.cases) - regions} cases of distinct nodes stand for {nodes}"
-        yield f"{regions} cases of regions that runtimes fuse"
-        yield f"{len(self.reduced)} cases have smaller tensors than the models"
-        yield f"{self.left_out.total()} nodes and regions are left out"
+        distinct = len(self.cases) - regions
+        yield f"nodes: {distinct} distinct, which stand for {self.judged} of {self.nodes} ({share:.1f} %)"
+        yield f"fused regions: {regions}"
+        yield f"cases with smaller tensors than the models: {len(self.reduced)}"
+        yield f"nodes and regions without a case: {self.left_out.total()}"
         yield from (f"  {count} {operator}: {reason}" for (operator, reason), count in self.left_out.most_common())
 
     def added_files(self) -> dict[str, bytes]:
