@@ -20,7 +20,7 @@ from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import tensor_elements
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.formulas.linear import FLOAT
-from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
+from conformance.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW
@@ -256,7 +256,10 @@ class Judgement:
             sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
             part = Sample(node, tensors, outputs) if sample is None else sample
             with np.errstate(all="ignore"):
-                expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
+                if sample is None and node.op_type in WITH_STATES and first in outputs:
+                    expected = enclose_steps(self._scope, node, known, outputs[first])
+                else:
+                    expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
         except Unsupported as reason:
             result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
             return result

@@ -98,6 +98,29 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     return [*_enclose_tensors(scope, proto, [as_tensor(each) for each in given])]
 
 
+WITH_STATES = frozenset({"GRU", "RNN"})
+"""Recurrent operators whose output Y has the whole state after each step."""
+
+
+def enclose_steps(
+    scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence], states: Array
+) -> list[TensorOrSequence]:
+    """Return enclosures of the outputs of a node of `WITH_STATES`, each step from the state returned before it.
+
+    The bounds of many steps from the first state can be larger than the results.
+
+    Args:
+        scope: the scope of the node.
+        proto: the node.
+        values: the values of its inputs by name.
+        states: the output Y that an implementation returned.
+    """
+    step = onnx.NodeProto()
+    step.CopyFrom(proto)
+    step.input.extend([*[""] * (8 - len(proto.input)), proto.output[0]])
+    return enclose(scope, step, {**values, proto.output[0]: Enclosure.rounding_of(states)})
+
+
 def _enclose_tensors(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:
     if find_training_optimizer(proto.domain, proto.op_type) is not None:
         return _enclose_optimizer(scope, proto, inputs)

@@ -46,6 +46,7 @@ from conformance.reference.formulas.normalization import Statistics, rms_normali
 from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.reference.formulas.recurrent import in_eight_bits
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, multiply
+from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -268,7 +269,9 @@ class _Heads:
         weights = replace(weights, error=np.where(is_admitted, weights.error, 0.0))
         Y = matmul(weights, self.V)
         # a masked value may be left out or multiplied by 0, and the documentation does not mention NaN
-        is_bounded = np.isfinite(self.V.error).all(axis=-2, keepdims=True)
+        # a kernel may divide by the sum of the exponentials last, so that a sum of all values must not overflow
+        reached, largest_number = self.V.magnitude.sum(axis=-2, keepdims=True), float(format_of(Y.dtype).largest)
+        is_bounded = np.isfinite(self.V.error).all(axis=-2, keepdims=True) & ~(reached > largest_number)
         Y = replace(Y, error=np.where(is_bounded, Y.error, np.inf))
         return Y.leave_open(~has_key | np.isnan(Y.value)), weights.leave_open(~has_key | np.isnan(weights.value))
 

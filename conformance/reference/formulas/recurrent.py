@@ -206,14 +206,20 @@ def in_eight_bits(X: T) -> T:
 
 
 def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
-    """Return the outputs of a recurrent operator."""
+    """Return the outputs of a recurrent operator.
+
+    A ninth input of GRU and RNN has the states that an implementation returned as Y. Each step then begins with them.
+    """
     make_step, states = _STEPS[node.op_type]
-    given: list[T | Array | None] = [*inputs, *[None] * (8 - len(inputs))]
+    given: list[T | Array | None] = [*inputs, *[None] * (9 - len(inputs))]
     X, W, R = (tensor(each) for each in given[:3])
     B = optional_tensor(given, 3)
     by_batch = node.attributes.get("layout", 0)
     if by_batch:
         X = X.moved(lambda x: np.swapaxes(x, 0, 1))
+    returned = optional_tensor(given, 8)
+    if returned is not None and by_batch:
+        returned = returned.moved(lambda y: y.transpose(1, 2, 0, 3))
     steps, batch, hidden = X.shape[0], X.shape[1], R.shape[-1]
     lengths = [steps] * batch if given[4] is None else integers(given[4])
     orders = DIRECTIONS[node.attributes.get("direction", "forward")]
@@ -233,12 +239,15 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
             else each.moved(at if not by_batch else _direction_by_batch(direction))
             for each in initial
         )
-        sequence = []
+        sequence, began = [], state
         for t in range(steps)[::order]:
-            after = step(X.moved(lambda x, t=t: x[t]), state)  # type: ignore[misc]
+            after = step(X.moved(lambda x, t=t: x[t]), began)  # type: ignore[misc]
             runs = np.array([[t < length] for length in lengths])
             state = tuple(new.where(runs, old) for new, old in zip(after, state, strict=True))
             sequence.append(after[0].where(runs, X.zeros((batch, hidden))))
+            began = state
+            if returned is not None:
+                began = (returned.moved(lambda y, t=t, d=direction: y[t, d]).where(runs, state[0]),)  # type: ignore[misc]
         outputs.append(stack(sequence[::order], 0))
         finals.append(state)
     Y = stack(outputs, 1)

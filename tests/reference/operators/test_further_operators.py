@@ -23,9 +23,10 @@ from reference_models import (
     reference_outputs,
 )
 
+from conformance.reference import node_enclosures
 from conformance.reference.enclosures import enclose_node
 from conformance.reference.nodes import Node
-from conformance.reference.numbers.enclosure import admissible_mask
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.reference.operators.training_optimizers import FORM_RULES, TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
@@ -353,6 +354,31 @@ def assert_close(tensor: Any, wanted: Any) -> None:
 
 def parts(numbers: Any) -> Any:
     return np.stack([numbers.real, numbers.imag], -1)
+
+
+@pytest.mark.parametrize("layout", [0, 1])
+@pytest.mark.parametrize(("op_type", "gates"), [("GRU", 3), ("RNN", 1)])
+def test_steps_from_returned_states_have_narrow_bounds_and_show_one_wrong_step(
+    op_type: str, gates: int, layout: int
+) -> None:
+    random = np.random.default_rng(0)
+    steps, batch, size, hidden = 60, 2, 3, 4
+    X = random.standard_normal((batch, steps, size) if layout else (steps, batch, size)).astype(np.float32)
+    W, R = (random.standard_normal((2, gates * hidden, k)).astype(np.float32) * 2 for k in (size, hidden))
+    attributes = {"hidden_size": hidden, "direction": "bidirectional", "layout": layout}
+    node = helper.make_node(op_type, ["x", "w", "r"], ["y", "y_h"], **attributes)
+    scope, values = node_enclosures.NodeScope({"": 22}, onnx.ModelProto()), {"x": X, "w": W, "r": R}
+    middle = np.asarray(node_enclosures.enclose(scope, node, values)[0].value).astype(np.float32)
+    Y, last = node_enclosures.enclose_steps(scope, node, values, middle)
+    assert isinstance(Y, Enclosure)
+    assert isinstance(last, Enclosure)
+    assert admissible_mask(middle, Y).all()
+    assert Y.error.max() < 1e-4 < np.max(node_enclosures.enclose(scope, node, values)[0].error)
+    wrong = middle.copy()
+    wrong[(0, 30) if layout else (30, 0)] += np.float32(0.01)
+    assert not admissible_mask(wrong, node_enclosures.enclose_steps(scope, node, values, wrong)[0]).all()
+    final = middle[:, -1, 0] if layout else middle[-1, 0]
+    assert admissible_mask(final, last.moved(lambda y: y[:, 0] if layout else y[0])).all()
 
 
 @pytest.mark.parametrize("length", [5, 8, 11])
