@@ -10,6 +10,7 @@ import pytest
 
 from conformance.commands.options import echo
 from conformance.results.outcome_counts import WEAKER_OPTION
+from conformance.serialization.terminal import print_styled, print_table
 from conformance.serialization.text import escape_unprintable
 
 MISLEADING = "\x1b[2J\x07\r\x9b1A\u202e"
@@ -56,6 +57,20 @@ def test_failures_below_the_fail_level_name_the_option(command, small_corpus):
         WEAKER_OPTION
         not in command("run", "-b", "fake_subject:always_wrong", "--data", small_corpus, *WEAKER_OPTION.split()).out
     )
+
+
+def test_print_table_of_short_rows_aligns_columns(capsys):
+    print_table([[("name", "bold"), ("count", "bold")], [("a\x1b", ""), ("1", "dim")], [("ab", "")]], 1)
+    assert capsys.readouterr().out.splitlines() == ["name   count", "a\\x1b      1", "ab"]
+
+
+@pytest.mark.parametrize(("variable", "has_style"), [("", True), ("1", False)])
+def test_print_styled_on_a_terminal_follows_no_color(variable, has_style, monkeypatch, capsys):
+    monkeypatch.setenv("NO_COLOR", variable)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_styled(("FAILED", "bold red"), ": \x1b[2J")
+    out = capsys.readouterr().out
+    assert out == ("\x1b[31m\x1b[1mFAILED\x1b[0m: \\x1b[2J\n" if has_style else "FAILED: \\x1b[2J\n")
 
 
 def test_lines_and_tabs_stay_what_they_are():
