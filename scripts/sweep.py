@@ -118,7 +118,7 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "LSTM": "loses NaN in its activations",
         "MaxPool": "starts from the lowest number, and not from minus infinity",
         "GRU": "loses NaN in its activations",
-        "RNN": "loses NaN in its activations",
+        "RNN": "loses NaN in its activations, and computes Tanh with errors of 17 ULP",
         "ReduceLogSumExp": "loses NaN beside an infinity",
         "ReduceProd": "multiplies integers as floats",
         "SoftmaxCrossEntropyLoss": "loses NaN",
