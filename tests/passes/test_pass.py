@@ -7,7 +7,7 @@ import json
 import numpy as np
 import onnx
 import pytest
-from hypothesis import Phase, given, reject, settings
+from hypothesis import Phase, assume, given, reject, settings
 from instruction_count import count_instructions
 from large_models import chain, doubling, pairs
 from onnx import TensorProto, helper
@@ -20,6 +20,7 @@ from conformance.judging.optimizer_checks import CHECKS
 from conformance.judging.optimizer_run import checker_error, equal_outputs
 from conformance.models.arrays import dtype_of
 from conformance.models.comparison import canonical_form
+from conformance.models.graphs import all_nodes
 from conformance.passes.analysis import analyse_argmaxes
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, ELEMENTWISE, PASS_NAME, eliminate
 from conformance.passes.expected import remove_producers
@@ -177,6 +178,8 @@ def test_returned_values_are_those_without_producers(model):
 
 @given(models())
 def test_answers_are_equal_for_exact_operators(model):
+    operators = [node.op_type for node in all_nodes(model) if node.op_type in ("Log", "Sqrt", "Neg", "LogSoftmax")]
+    assume(len(operators) < 2 or not {"Log", "Sqrt"} & {*operators})  # a Log of a negative number is a NaN
     shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
     dtype = dtype_of(model.graph.input[0].type.tensor_type.elem_type)
     X = np.linspace(0.5, 0.75, int(np.prod(shape))).reshape(shape).astype(dtype)
