@@ -22,7 +22,7 @@ from conformance.graphs.inputs import parse_shapes, read_inputs, shape_of_input
 from conformance.model_cases.operands import Operands
 from conformance.model_cases.parts import part_of_nodes
 from conformance.model_cases.reduction import STEPS, reduced_part
-from conformance.model_cases.regions import Regions
+from conformance.model_cases.regions import PRODUCTS, Regions
 from conformance.model_cases.typed_values import TypedValue, typed_graphs
 from conformance.models.arrays import tensor_of, type_name
 from conformance.models.graphs import all_nodes, called_name, is_operator, subgraphs_of
@@ -48,6 +48,9 @@ GENERATOR = "model"
 
 VERSION = "1.0.0"
 """Version of a corpus of models."""
+
+FOLDING_OPERATORS = frozenset(("Add", "BatchNormalization", "Div", "LayerNormalization", "Mul", "Sub", *PRODUCTS))
+"""Operators whose constants a runtime may multiply by, or add to, other constants."""
 
 MAX_CASE_ELEMENTS = 2**14
 """Number of elements of all operands and results of a case up to which its sizes are not reduced further."""
@@ -372,7 +375,9 @@ def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:
     scope = NodeScope.of(model)
     known: dict[str, Any] = dict(values)
     if part.is_region:
-        known |= {name: _folded(known[name]) for name, value in part.operands.items() if value.is_constant}
+        foldable = {name for node in part.nodes if node.op_type in FOLDING_OPERATORS for name in node.input}
+        constants = [name for name, value in part.operands.items() if value.is_constant and name in foldable]
+        known |= {name: _folded(known[name]) for name in constants}
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
