@@ -69,14 +69,10 @@ class ChangingOperator:
 EXACT: Mapping[str, ChangingOperator] = {
     "clip": ChangingOperator("Clip", [[0.25, 0.75, 1.5], [-2, -1, -0.75]], constants=(-0.5, 0.5)),
     "hard_sigmoid": ChangingOperator("HardSigmoid", [[1, 3, 5], [-9, -8, -7]], {"alpha": 0.25, "beta": 0.5}),
-    "hard_swish": ChangingOperator("HardSwish", [[-5, -4, -1], [-1, -4, -7]], opset=14),
     "thresholded_relu": ChangingOperator("ThresholdedRelu", [[-2, 0.5, 1], [0.25, 0.5, 0.75]], {"alpha": 1.0}),
     "shrink": ChangingOperator("Shrink", [[-0.25, 0, 0.25], [0.25, 0.5, -0.5]], {"lambd": 0.5, "bias": 0.0}),
     "cast_to_int32": ChangingOperator(
         "Cast", [[1.25, 1.75, 1.5], [2.5, 0, 2.75]], {"to": TensorProto.INT32}, text="Cast to int32"
-    ),
-    "cast_to_float16": ChangingOperator(
-        "Cast", [[1, 1 + 2.0**-12, 0.5], [-2 - 2.0**-12, -3, -2]], {"to": TensorProto.FLOAT16}, text="Cast to float16"
     ),
     "leaky_relu": ChangingOperator("LeakyRelu", [[-8, 1, 2], [2, -8, 1]], {"alpha": -0.5}),
     "elu": ChangingOperator("Elu", [[-2, 0.25, 0.5], [0.25, -3, 0.5]], {"alpha": -1.0}),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import onnx
 
 CHANGING = (
-    *("Clip", "HardSigmoid", "HardSwish", "ThresholdedRelu", "Shrink", "Cast", "LeakyRelu", "Elu", "Mish"),
+    *("Clip", "HardSigmoid", "ThresholdedRelu", "Shrink", "Cast", "LeakyRelu", "Elu", "Mish"),
     *("Max", "Min", "Hardmax"),
 )
 """Operators whose removal changes the index in exact arithmetic, too."""

@@ -52,7 +52,7 @@ MIN_CASES = {
     "defaults": 15,
     "read": 15,
     "equal_sizes": 10,
-    "not_injective": 16,
+    "not_injective": 14,
     "two_axes": 6,
 }
 """Minimum number of cases of each family."""
