@@ -71,7 +71,7 @@ def own_attributes_declaration(op_type: str) -> Declaration:
 
 def counts_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `counts`: values of T that a narrower type changes."""
-    scalars = {"Adam": ("alpha", "beta"), "Momentum": ("beta",), "Adagrad": ("decay_factor",)}[op_type]
+    scalars = {"Adam": ("alpha", "beta"), "Momentum": ("beta",), "Adagrad": ("decay_factor",)}.get(op_type, ("none",))
     return Declaration(
         {"scalar": scalars, "types": ("float", "double")},
         omissions=(
@@ -133,7 +133,7 @@ def build_zero_weights(op_type: str, name: str, row: Row) -> BuiltModel:
     for operand in operands:
         tensors[operand][place : place + len(NONFINITE[operand])] = NONFINITE[operand]
         place += len(NONFINITE[operand])
-    attributes = [{**USUAL_ATTRIBUTES[op_type], **zero} for zero in ZERO_WEIGHTS[op_type]]
+    attributes = [{**USUAL_ATTRIBUTES[op_type], **zero} for zero in ZERO_WEIGHTS.get(op_type, ({},))]
     T = 0 if op_type == "Adam" else 2  # alpha = 1 of Adam has no R_adjusted above T = 0
     runs = [{**scalar_operands(rate, T, own), **tensors} for rate in (RATE, 0.0)]
     return _build_nodes(op_type, name, attributes, runs, Context())
