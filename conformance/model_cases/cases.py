@@ -27,6 +27,7 @@ from conformance.model_cases.typed_values import TypedValue, typed_graphs
 from conformance.models.arrays import tensor_of, type_name
 from conformance.models.graphs import all_nodes, called_name, is_operator, subgraphs_of
 from conformance.models.inputs import DeclaredInput, required_inputs
+from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.oracle import EVALUATION_ERRORS, Answer
@@ -229,6 +230,9 @@ def define_model_cases(
         models: the models.
         has_values: whether the cases have constants, inputs and names of the user.
         progress: is called with a text for the user.
+
+    Raises:
+        ModelError: no node can be a case.
     """
     found = ModelCases(has_values=has_values)
     cases: dict[str, _Uses] = {}
@@ -256,6 +260,10 @@ def define_model_cases(
         if texts := [text for each in uses.originals.values() if (text := _shapes(each, part))]:
             found.reduced[part.id] = "; ".join(texts)
     progress("")
+    if not found.cases:
+        names = ", ".join(str(given.model.path) for given in models)
+        reasons = "; ".join(reason for _, reason in found.left_out) or "there are no nodes"
+        raise ModelError("no-cases", f"No node of {names} can be a case: {reasons}.", "Name another model.")
     return found
 
 
@@ -283,6 +291,8 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
     """Return a part with sizes that a case can have, and with its operands; otherwise the reason why it has none."""
     if any(value.dtype.kind in "OUS" for value in part.operands.values()):
         return Unsupported("a value has strings")
+    if not has_values and any(map(_has_values_in_attributes, part.nodes)):
+        return Unsupported("its attributes have values of the model, which --no-values leaves out")
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
     steps = ((step, MAX_CASE_ELEMENTS) for step in (None, *STEPS))
     for step, limit in (*steps, *((step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS))):
@@ -302,6 +312,13 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
             continue
         return _Sized(smaller, operands.constants, data_sets)
     return reason
+
+
+def _has_values_in_attributes(node: onnx.NodeProto) -> bool:
+    """Return whether attributes of a node have data of the user, such as the trees of an ensemble, or a vocabulary."""
+    if node.domain in MAIN_DOMAINS:
+        return node.op_type in {"StringNormalizer", "TfIdfVectorizer"}
+    return any(each.floats or each.ints or each.strings or each.HasField("t") for each in node.attribute)
 
 
 def _elements(part: Part, runs: int = 1) -> int:

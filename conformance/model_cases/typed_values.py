@@ -19,6 +19,7 @@ from conformance.models.arrays import dtype_of, tensor_of, type_name, type_numbe
 from conformance.models.external_data import initializer_arrays_in
 from conformance.models.graphs import attribute_graphs, is_operator, names_taken_by
 from conformance.models.inputs import required_inputs
+from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.nodes import attribute_values
 from conformance.reference.numbers.enclosure import Enclosure
@@ -134,7 +135,12 @@ class _Walk:
         taken = [values.get(name) for name in names_taken_by(node)]
         if any(value is None for value in taken):
             return []
-        return [*self._computed(node, values)] or infer(self.scope.model, [node], values)
+        found: list[TypedValue | None] = [*self._computed(node, values)] or infer(self.scope.model, [node], values)
+        if node.domain in MAIN_DOMAINS or all(found):
+            return found
+        zeros = {name: TypedValue.of(np.zeros(values[name].shape, values[name].dtype)) for name in names_taken_by(node)}
+        results = self._enclosed(node, zeros, is_given=True)  # onnx infers no shapes for some operators of ai.onnx.ml
+        return [TypedValue(each.dtype, each.shape) for each in results]
 
     def _computed(self, node: onnx.NodeProto, values: Mapping[str, TypedValue]) -> list[TypedValue]:
         """Return the results of a node if its operands are known: few elements, or values on inputs of the user."""

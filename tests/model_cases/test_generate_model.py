@@ -105,6 +105,16 @@ def test_generate_model_without_values_writes_same_bytes_for_other_weights_and_n
     assert not any(b"second" in content or b"image" in content for content in corpora[1].values())
 
 
+def test_generate_model_without_values_leaves_out_trees_in_attributes(command, here):
+    text = """<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+    scaled (float[2, 2] X) => (float[2, 2] Y) { Y = ai.onnx.ml.Scaler <offset = [7.5, 1.0], scale = [1.0, 2.0]> (X) }"""
+    onnx.save(onnx.parser.parse_model(text), here / "scaled.onnx")
+    assert command("generate", "--model", "scaled.onnx", "--output", "with").status == 0
+    ended = command("generate", "--model", "scaled.onnx", "--output", "without", "--no-values")
+    assert_bad_input(ended, "model.no-cases", "scaled.onnx")
+    assert not (here / "without").exists()
+
+
 def test_generate_model_with_inputs_adds_values_of_the_model(command, here, network):
     image = np.full((1, 64, 40, 40), 0.25, np.float32)
     np.savez(here / "inputs.npz", X=image)
