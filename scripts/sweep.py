@@ -112,6 +112,7 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "DFT": "divides an inverse transform of doubles by a length in float",
         "DeformConv": "multiplies NaN by 0 for samples outside of the tensor",
         "Einsum": "adds integers as floats",
+        "GlobalMaxPool": "starts from the lowest number, and not from minus infinity",
         "LayerNormalization": "returns NaN as the mean of an infinity",
         "LogSoftmax": "loses NaN in double",
         "LRN": "subtracts squares from a running sum, in which an infinity becomes NaN",

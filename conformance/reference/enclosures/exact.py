@@ -150,8 +150,9 @@ def _clip(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if node.opset < 11:
         limits = [node.attributes.get("min"), node.attributes.get("max")]
     largest = float(format_of(X.dtype).largest) if is_computed(X.dtype) else np.inf
-    if node.opset < 11:
-        largest = float(np.finfo(np.float32).max)
+    if node.opset < 11:  # the defaults are numbers in float, which a narrower type does not reach
+        greatest = float(np.finfo(np.float32).max)
+        largest = greatest if largest >= greatest else np.inf
     low, high = (sign * largest if limit is None else limit for sign, limit in zip((-1, 1), limits, strict=False))
     result = X.apply(lambda x: np.minimum(np.maximum(x, low), high))
     # without a limit, the page has the largest number, and the function body of the schema has no limit

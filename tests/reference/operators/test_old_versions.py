@@ -89,6 +89,13 @@ def test_batch_normalization_with_parameters_of_each_element(opset: int) -> None
     assert not admissible_mask((wanted + 0.001).astype(np.float32), Y).any()
 
 
+def test_clip_of_an_infinity_below_version_11_limits_it_to_the_largest_float() -> None:
+    largest = np.finfo(np.float32).max
+    for dtype, wanted in ((np.float16, np.inf), (np.float32, largest), (np.float64, float(largest))):
+        result = enclose("Clip", 6, [np.array([np.inf], dtype)], {})
+        assert admissible_mask(np.array([wanted], dtype), result.should or result).all()
+
+
 def test_tile_of_a_fraction_is_not_judged() -> None:
     with pytest.raises(Unsupported):
         enclose("Tile", 1, [A, np.array(1.5, np.float32), ONE], {})
