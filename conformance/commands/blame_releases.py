@@ -85,7 +85,7 @@ def blame_case(
     at_release = with_release(named, introduced)
     if _has_environment(at_release):
         settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
-        files, _ = failure_files(settings, corpus, entry, None)
+        files, _ = failure_files(settings, corpus, entry, ())
         options.echo("")
         print_lines(files["ISSUE.md"].decode(), err=options.takes_output)
         if output is not None:

@@ -22,6 +22,8 @@ from conformance.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.judging.outcome import Outcome
     from conformance.results.records import DiagnosisRecord, SubjectRecord
@@ -82,8 +84,8 @@ def repro(
         limits=Limits(timeout),
     )
     corpus = open_corpus(data or bundled_corpus_path())
-    diagnosis = _diagnosis(from_results, settings.subjects[0].text, case) if from_results is not None else None
-    files, verdict = failure_files(settings, corpus, find_case(corpus, case), diagnosis)
+    diagnoses = _diagnoses(from_results, settings.subjects[0].text, case) if from_results is not None else ()
+    files, verdict = failure_files(settings, corpus, find_case(corpus, case), diagnoses)
     write_folder(output, files)
     echo(f"Wrote {output}. The verdict of {case} on {settings.subjects[0].text} is {verdict}.")
     echo(f"Run {output / 'reproduce.py'}.")
@@ -110,16 +112,24 @@ def _failing_subject(path: Path, case: str) -> tuple[SubjectRecord, list[str]]:
     )
 
 
-def _diagnosis(path: Path, subject: str, case: str) -> DiagnosisRecord | None:
-    """Return the diagnosis in a results file that explains a case alone; None if there is none, or more than one."""
+def _diagnoses(path: Path, subject: str, case: str) -> Sequence[DiagnosisRecord]:
+    """Return the diagnoses in a results file that explain a case: one mistake alone, or two of which both are needed.
+
+    The result is empty if no mistake explains the case, or if another mistake can explain it as well.
+    """
     from conformance.results.file import read_results
 
     found = [one for one in read_results(path).footer.diagnoses if one.subject == subject and case in one.cases]
-    return found[0] if len(found) == 1 and not found[0].indistinguishable else None
+    needed = 2 if any(case in one.jointly_explained for one in found) else 1
+    is_jointly = all(case in one.jointly_explained for one in found)
+    is_certain = (
+        len(found) == needed and (needed == 1 or is_jointly) and not any(one.indistinguishable for one in found)
+    )
+    return found if is_certain else ()
 
 
 def failure_files(
-    settings: Settings, corpus: Corpus, case: CorpusCase, diagnosis: DiagnosisRecord | None
+    settings: Settings, corpus: Corpus, case: CorpusCase, diagnoses: Sequence[DiagnosisRecord]
 ) -> tuple[dict[str, bytes], str]:
     """Run the case; return the contents of the reproduction folder's files by path, and the verdict.
 
@@ -142,7 +152,7 @@ def failure_files(
         versions = {name: value for name, value in versions.items() if name not in _OF_THIS_INTERPRETER}
     versions |= dependency_versions([named.text])
     command = rerun_command(SubjectRecord(named.text, named.kind, version), [*options, *judged], case.id)
-    files = reproduction_files(corpus, case, named, version, outcome, versions, command, stderr, diagnosis)
+    files = reproduction_files(corpus, case, named, version, outcome, versions, command, stderr, diagnoses)
     return files, str(outcome.verdict)
 
 

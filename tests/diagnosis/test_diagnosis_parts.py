@@ -101,9 +101,48 @@ def test_hostile_diagnosis_in_an_issue_is_displayed_literally():
     case = make_case()
     result = make_result(verdict="fail", phase="run", message="")
     result.stderr = ""
-    text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", MODEL, diagnosis=diagnosis)
+    text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", MODEL, diagnoses=[diagnosis])
     assert "Probable cause" in text
     assert not [raw for raw in ("![", "](", "<script", "@all", "\x1b") if raw in outside_of_code(text)]
+
+
+def mistake(mutant, text, cases, jointly, partners):
+    operator = "Adam"
+    return DiagnosisRecord("acme", operator, mutant, text, len(cases), 9, [], cases, jointly, partners)
+
+
+@pytest.fixture
+def pair():
+    root, ignored = "adds epsilon inside the square root", "ignores norm_coefficient_post"
+    return [
+        mistake("adam.epsilon_inside_root", root, ["a", "b", "c", "d"], ["b", "c", "d"], [ignored]),
+        mistake("adam.post_ignored", ignored, ["b", "c", "d", "e", "f"], ["b", "c", "d"], [root]),
+    ]
+
+
+def issue_of(diagnoses):
+    result = make_result(verdict="fail", phase="run", message="")
+    result.stderr = ""
+    case = make_case(clauses=["adam.x_final"])
+    text = issue_text(case, result, "a:B", "backend", {}, "onnx-conformance", MODEL, diagnoses=diagnoses)
+    return " ".join(text.split())
+
+
+def test_issue_of_one_mistake_counts_joint_cases_apart_and_quotes_its_clause(pair):
+    text = issue_of(pair[:1])
+    assert "1 have exactly the outputs" in text
+    assert "3 have those that it gives together with another mistake (Adam ignores norm_coefficient_post)" in text
+    assert "`adam.h_sqrt`" in text
+    assert "`adam.x_final`" not in text
+
+
+def test_issue_of_two_mistakes_names_both_and_counts_the_cases_of_both(pair):
+    text = issue_of(pair)
+    title = text.partition("##")[0]
+    assert pair[0].text in title
+    assert pair[1].text in title
+    assert "3 have exactly the outputs that both mistakes give together" in text
+    assert text.count("`adam.h_sqrt`") == text.count("`adam.x_final`") == 1
 
 
 def test_names_of_inputs_cannot_end_a_block_of_code():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from conformance.errors import UsageError
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.models.graphs import all_nodes, onnx_op_type, subgraphs_of
 from conformance.models.spec_text import installed_version, quote_passage, text_package
-from conformance.mutants import FAMILIES, FAMILY_OPERATORS
+from conformance.mutants import FAMILIES, FAMILY_OPERATORS, catalogue
 from conformance.pages.environment import render_text
 from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import first_violation, violated_clauses
@@ -81,6 +82,9 @@ _FENCE = "~~~~"
 
 LONGEST_TITLE, MOST_MODEL_LINES, LONGEST_CASE_TITLE, MOST_NAMED_OUTPUTS, MOST_VALUES = 110, 60, 120, 3, 48
 
+MAX_CAUSE_LENGTH = 1000
+"""Maximum number of characters of the probable cause."""
+
 _SHAPE_CLAUSES = {"argmax.keepdims", "argmax.keepdims_default"}
 """Clauses about the shape of an output."""
 
@@ -136,7 +140,7 @@ def issue_text(
     command: str,
     model: onnx.ModelProto,
     fault: KnownFault | None = None,
-    diagnosis: DiagnosisRecord | None = None,
+    diagnoses: Sequence[DiagnosisRecord] = (),
 ) -> str:
     """Return the text of an issue as Markdown, to be reviewed and filed.
 
@@ -149,7 +153,7 @@ def issue_text(
         command: the command of this suite that gives the same verdict.
         model: the model of the case.
         fault: the documented fault of the runtime that this case shows, or None.
-        diagnosis: the mistake that explains this failure among those of a whole run, or None.
+        diagnoses: the mistakes of a whole run that explain this failure, all together; empty if none is known.
     """
     name = one_line(subject)
     check = first_violation(result)
@@ -162,6 +166,9 @@ def issue_text(
     if check is not None and check.name in _PLAIN_CHECKS:
         ids = [_CHECK_CLAUSES[check.name]] if check.name in _CHECK_CLAUSES else []
     has_lead = False
+    violated = [clause for one in diagnoses if (clause := _mutant_clauses().get(one.mutant))]
+    if fault is None and violated:
+        ids = violated
     if fault is not None:
         ids = re.findall(r"`([a-z_0-9.]+)`", fault.lead)
         lead = _LEADING_CLAUSES.sub("", fault.lead)
@@ -169,16 +176,16 @@ def issue_text(
         expected = f"{lead[:1].upper()}{lead[1:]}" if has_lead else expected
     if fault is not None:
         title = fault.title
-    elif diagnosis is not None:
-        title = escape_markdown(_short(_mistake(diagnosis)))
+    elif diagnoses:
+        title = escape_markdown(_short(_mistake(diagnoses)))
     else:
         title = escape_markdown(_headline(case, result, kind, model))
     named = [clauses()[id] for id in ids if id in clauses()]
     if kind == SubjectKind.BACKEND and (has_lead or result.verdict != Verdict.FAIL):
         named = [one for one in named if not _is_of_a_rewrite(one.id)]  # what ArgMax gives is beside the point
-    clause = next((one for one in named if kind == SubjectKind.OPTIMIZER or not _is_about_a_rewrite(one)), None)
+    named = [one for one in named if kind == SubjectKind.OPTIMIZER or not _is_about_a_rewrite(one)]
+    shown = list(dict.fromkeys(named))[: len(diagnoses) if fault is None and violated else 1]
     is_the_pass = name.startswith(PASS_DOCUMENT_PREFIX)
-    passages = [one for one in clause.passages if is_the_pass or not _is_of_the_pass(one)] if clause else []
     return render_text(
         "ISSUE.md.j2",
         code_block=_code_block,
@@ -187,16 +194,19 @@ def issue_text(
         points=[point for point in fault.points if not _REFERENCE_BACK.match(point)] if fault is not None else [],
         is_smallest=fault is not None and fault.case == case.case,
         upstream=_mentioned_issues(fault.upstream) if fault is not None else "",
-        diagnosis=diagnosis,
-        operator=escape_markdown(diagnosis.operator) if diagnosis is not None else "",
-        mistake=escape_markdown(_mistake(diagnosis)) if diagnosis is not None else "",
+        cause=escape_markdown(_probable_cause(diagnoses), MAX_CAUSE_LENGTH) if diagnoses else "",
         evidence=[truncate_line(one_line(line).removeprefix("> ")) for line in short_evidence(result, None, {})],
         expected=expected,
         level=Level.MUST if check is not None and check.name == _MUTATION else result.level,
-        authority=_authority(clause),
-        clause=clause,
-        demand=_demand(clause, is_the_pass=is_the_pass) if clause is not None else "",
-        passages=[_passage_view(passage) for passage in passages],
+        authority=_authority(next(iter(shown), None)),
+        demands=[
+            (
+                clause,
+                _demand(clause, is_the_pass=is_the_pass),
+                [_passage_view(one) for one in clause.passages if is_the_pass or not _is_of_the_pass(one)],
+            )
+            for clause in shown
+        ],
         model=_model_lines(_model_text(model)),
         inputs=_input_lines(case, result),
         command=command,
@@ -223,10 +233,33 @@ def _contradicted_clauses(case: CaseRecord, result: Result) -> list[str]:
     return [f"{family}.{name}" for name in ("output_type", "tensor_type") if f"{family}.{name}" in clauses()]
 
 
-def _mistake(diagnosis: DiagnosisRecord) -> str:
-    """Return the diagnosed mistake as a sentence without its full stop: `Adam adds epsilon to H_new`."""
-    text = _CONVENTION.sub("", one_line(diagnosis.text))
-    return f"{diagnosis.operator} {text}"
+@cache
+def _mutant_clauses() -> Mapping[str, str]:
+    """Return the clause that each mutant violates, by the id of the mutant."""
+    return {mutant.id: mutant.clause for mutants in catalogue().values() for mutant in mutants}
+
+
+def _mistake(diagnoses: Sequence[DiagnosisRecord]) -> str:
+    """Return the diagnosed mistakes as a sentence without its full stop: `Adam adds epsilon to H_new`."""
+    texts = (f"{one.operator} {_CONVENTION.sub('', one_line(one.text))}" for one in diagnoses)
+    return ", and ".join(texts)
+
+
+def _probable_cause(diagnoses: Sequence[DiagnosisRecord]) -> str:
+    """Return the mistakes that explain a case, and the number of failing cases that they explain, in sentences."""
+    first = diagnoses[0]
+    joint = set.intersection(*(set(one.jointly_explained) for one in diagnoses))
+    partners = {partner for one in diagnoses for partner in one.partners}
+    cause = f"{_mistake(diagnoses)}."
+    wrong = f"Of the {first.failing} models with a wrong {first.operator},"
+    if len(diagnoses) > 1:  # a mistake with several partners can explain some of the cases only with all of them
+        is_the_only_pair = len(partners) == len(diagnoses)
+        count = f" {wrong} {len(joint)} have exactly the outputs that both mistakes give together."
+        return f"two mistakes together: {cause}{count if is_the_only_pair else ''}"
+    alone = f"{wrong} {first.explained - len(joint)} have exactly the outputs that this mistake gives"
+    others = f", and {len(joint)} have those that it gives together with another mistake"
+    names = f" ({first.operator} {', or '.join(map(one_line, first.partners))})" if first.partners else ""
+    return f"{cause} {alone}{f'{others}{names}' if joint else ''}."
 
 
 def _authority(clause: Clause | None) -> str:
@@ -380,7 +413,7 @@ def reproduction_files(
     versions: Mapping[str, str],
     command: str,
     stderr: str = "",
-    diagnosis: DiagnosisRecord | None = None,
+    diagnoses: Sequence[DiagnosisRecord] = (),
 ) -> dict[str, bytes]:
     """Return the contents of the folder's files by relative path.
 
@@ -390,7 +423,7 @@ def reproduction_files(
         versions: the versions of everything that can affect the result, by name.
         command: the command of this suite that gives the same verdict.
         stderr: the text that the subject wrote to standard error.
-        diagnosis: the mistake that explains this failure among those of a whole run, or None.
+        diagnoses: the mistakes of a whole run that explain this failure, all together; empty if none is known.
     """
     files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
     result = outcome.result(named.text, case.id, case.level, stderr=stderr)
@@ -405,7 +438,7 @@ def reproduction_files(
         command,
         onnx.load_model_from_string(files["model.onnx"]),
         _shown_fault(known, version, result),
-        diagnosis,
+        diagnoses,
     )
     is_structural = any(check.name == _STRUCTURE and check.violation is not None for check in outcome.checks)
     if is_structural and record.rewrite is not None:
