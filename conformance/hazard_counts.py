@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.graphs.cutting import with_outputs
-from conformance.graphs.exposure import SubjectRefused, are_identical, run_once
+from conformance.graphs.intermediate_values import SubjectRefused, are_identical, run_once
 from conformance.models.graphs import is_operator, main_opset
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.models.types import with_inferred_types

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """How strongly the specification supports the expected result of a case; the strongest level comes first."""
+    """The support of the specification for the expected result of a case; the strongest level comes first."""
 
     MUST = "must"
     SHOULD = "should"
@@ -85,7 +85,7 @@ class Verdict(StrEnum):
 
 
 CheckKind = Literal["exact", "bound", "index"]
-"""How an output is checked: equal bits, distance from the expected value, or acceptable indices."""
+"""The check of an output: equal bits, distance from the expected value, or acceptable indices."""
 
 Phase = Literal["start", "load", "run", "optimize", "compare"]
 """A phase of a case."""

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators import argmax, dimensions, eliminate_nop_monotone_argmax, expanded, functions, invalid, training
+from generators import (
+    argmax,
+    eliminate_nop_monotone_argmax,
+    expanded,
+    functions,
+    invalid,
+    optimizer_covering_arrays,
+    training,
+)
 from generators.declarations.families import coverage_lines
 from generators.exact_scalars import with_siblings
 from generators.training_optimizers import table as training_optimizers
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 
 GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
     **{name: with_siblings(cases) for name, cases in training_optimizers.GENERATORS.items()},
-    "dimensions": with_siblings(dimensions.cases),
+    "optimizer_covering_arrays": with_siblings(optimizer_covering_arrays.cases),
     "argmax": argmax.cases,
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,

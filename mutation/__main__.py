@@ -239,7 +239,13 @@ def _score_results(corpus: Any, sweep: int, chosen: Catalogue | None, *, verbose
 
 def _tightness_result(corpus: Any, pattern: str) -> _Result:
     from conformance.serialization.terminal import progress_counter
-    from mutation.tightness import Tightness, bounded_cases, measure_tightness, tightness_document, tightness_lines
+    from mutation.bound_tightness import (
+        Tightness,
+        bounded_cases,
+        measure_tightness,
+        tightness_document,
+        tightness_lines,
+    )
 
     if not (cases := bounded_cases(corpus, pattern)):
         raise UsageError(

@@ -27,7 +27,7 @@ from conformance.blame.reduction import node_count
 from conformance.blame.session import Request, Session, observe
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import write_text_atomically
-from conformance.graphs.feeding import FedModel
+from conformance.graphs.fed_model import FedModel
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits

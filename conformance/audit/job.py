@@ -34,8 +34,8 @@ from conformance.files.journal import (
     state_errors,
     write_blob,
 )
-from conformance.graphs.exposure import Exposure, RecordedValues, value_digest_of
 from conformance.graphs.hashing import hash_values
+from conformance.graphs.intermediate_values import Exposure, RecordedValues, value_digest_of
 from conformance.isolation.protocol import placeholder_for_type
 from conformance.jobs.job import JobState, require_number, run_job
 from conformance.models.arrays import dtype_of, type_name, type_number

@@ -14,7 +14,7 @@ from conformance.audit.sampling import Sample, take_sample
 from conformance.audit.sequences import element_count, is_admissible_sequence
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.distances import are_comparable, find_distances, relative_error
-from conformance.graphs.exposure import Exposure
+from conformance.graphs.intermediate_values import Exposure
 from conformance.models.arrays import type_name
 from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import tensor_elements
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.graphs.distances import Distances
-    from conformance.graphs.exposure import RecordedValues
+    from conformance.graphs.intermediate_values import RecordedValues
     from conformance.models.arrays import Array
     from conformance.reference.enclosures.sequences import TensorOrSequence
     from conformance.reference.numbers.enclosure import Tensor

@@ -16,7 +16,7 @@ import numpy as np
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
 from conformance.graphs.cutting import cut, part_of
-from conformance.graphs.exposure import Exposure, SubjectRefused, run_each
+from conformance.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of
 from conformance.models.inputs import required_input_names
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.declarations.tables import Rule
-    from conformance.graphs.exposure import RecordedValues
+    from conformance.graphs.intermediate_values import RecordedValues
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 

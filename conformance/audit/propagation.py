@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.audit.judgement import JudgedNode
-    from conformance.graphs.exposure import RecordedValues
+    from conformance.graphs.intermediate_values import RecordedValues
     from conformance.reference.enclosures.sequences import TensorOrSequence
 
 MAX_OPERATIONS = 2**30

@@ -159,7 +159,7 @@ def _command_lines(audit: SubjectAudit, node: JudgedNode) -> Iterator[str]:
 
 @dataclass
 class JudgedShare:
-    """How much of some audits was judged.
+    """The judged share of some audits.
 
     Attributes:
         nodes: the number of judged nodes.
@@ -238,7 +238,7 @@ class JudgedShare:
 
     @property
     def text(self) -> str:
-        """How much was judged, in one line."""
+        """The judged share, in one line."""
         elements = [f"{self.elements} of {self.all_elements} elements"]
         elements += [
             f"{count} {kind}"

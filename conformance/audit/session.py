@@ -19,7 +19,9 @@ from conformance.audit.probes import ProbedNode, probe_nodes
 from conformance.audit.propagation import trace_errors
 from conformance.errors import UsageError
 from conformance.graphs.cutting import cut, part_of
-from conformance.graphs.exposure import (
+from conformance.graphs.inlining import inline_taken_branches
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.intermediate_values import (
     Exposure,
     SubjectRefused,
     are_identical,
@@ -28,8 +30,6 @@ from conformance.graphs.exposure import (
     run_once,
     set_data_folder,
 )
-from conformance.graphs.inlining import inline_taken_branches
-from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
 from conformance.models.arrays import type_name
 from conformance.models.external_data import initializer_arrays_in
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.corpus.case import Case
-    from conformance.graphs.exposure import RecordedValues
+    from conformance.graphs.intermediate_values import RecordedValues
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 

@@ -26,7 +26,7 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.graphs.feeding import FedModel
+    from conformance.graphs.fed_model import FedModel
     from conformance.isolation.limits import Limits
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.blame.comparison import Failure
-from conformance.graphs.exposure import are_identical
+from conformance.graphs.intermediate_values import are_identical
 from conformance.reference.numbers.precision import format_of
 
 if TYPE_CHECKING:

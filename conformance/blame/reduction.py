@@ -27,9 +27,9 @@ import onnx
 from conformance.blame.comparison import run_model
 from conformance.blame.passes import minimize
 from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
-from conformance.graphs.exposure import record_values
-from conformance.graphs.feeding import FedModel, case_arrays, with_array, with_arrays
+from conformance.graphs.fed_model import FedModel, case_arrays, with_array, with_arrays
 from conformance.graphs.inlining import inline_taken_branches, unrolled_models
+from conformance.graphs.intermediate_values import record_values
 from conformance.models.graphs import copy_of, is_operator, iter_nodes
 from conformance.models.inputs import initializer_arrays
 from conformance.models.validity import check_model

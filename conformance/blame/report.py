@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from conformance.blame.comparison import Computation
     from conformance.blame.session import Session
-    from conformance.graphs.feeding import FedModel
+    from conformance.graphs.fed_model import FedModel
     from conformance.subjects.naming import SubjectName
 
 MAX_MESSAGE = 300

@@ -23,7 +23,7 @@ from conformance.blame.reduction import MAX_SECONDS, Reducer, node_count
 from conformance.blame.verdict import BlameOutcome, BlameVerdict, judge
 from conformance.errors import JobError
 from conformance.files.journal import require_identity
-from conformance.graphs.feeding import FedModel
+from conformance.graphs.fed_model import FedModel
 from conformance.graphs.hashing import hash_values
 from conformance.graphs.inputs import input_text
 from conformance.models.arrays import array_of, tensor_of
@@ -703,7 +703,7 @@ class _ChangedReleases(_Strict):
 
 
 class _Unoptimized(_Strict):
-    """How the outputs of both ways differ from those of a subject without optimizations."""
+    """The differences of the outputs of both ways from those of a subject without optimizations."""
 
     subject: str
     ways: Annotated[list[list[_OutputDifference]], msgspec.Meta(min_length=2, max_length=2)]

@@ -18,10 +18,10 @@ import onnx
 from conformance.blame.comparison import Failure, run_model
 from conformance.errors import ModelError
 from conformance.graphs.distances import are_comparable, find_distances
-from conformance.graphs.exposure import are_identical
-from conformance.graphs.feeding import FedModel
+from conformance.graphs.fed_model import FedModel
 from conformance.graphs.inlining import inline_functions
 from conformance.graphs.inputs import InputSet
+from conformance.graphs.intermediate_values import are_identical
 from conformance.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
 from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import initializer_arrays

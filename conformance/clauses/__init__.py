@@ -54,7 +54,7 @@ class Passage:
 
 
 class Conclusion(StrEnum):
-    """How the passages of a clause support its text. No `must` case rests on a clause of the last two kinds."""
+    """The support of the passages of a clause for its text. No `must` case rests on a clause of the last two kinds."""
 
     STATED = "stated"
     FOLLOWS = "follows"

@@ -21,10 +21,10 @@ VALUE_KINDS = ("number", "positive", "small", "scale", "divisor")
 without the integers 0 and -1, by which a division of integers can stop a process."""
 
 MODES = ("integers", "halves", "near 1", "around 5", "large", "near 0", "hard", "hard without NaN", "only hard", "wide")
-"""How the elements of a tensor of floating-point numbers are drawn. `hard` has a hard number in each eighth element."""
+"""Ways to draw the elements of a tensor of floating-point numbers. `hard` has a hard number in each eighth element."""
 
 MODE_WEIGHTS = (1, 2, 4, 1, 1, 1, 2, 2, 1, 1)
-"""How often each mode is drawn."""
+"""Weight of each mode in a draw."""
 
 INTEGER_MODES = ("near 0", "up to 100", "with limits", "of all sizes")
 

@@ -36,7 +36,7 @@ DERIVATION = (
     "conformance/reference/numbers/bounded.py",
     "conformance/reference/numbers/precision.py",
 )
-"""Where the introduced error is derived; docs/explanation/bounds.md names the sources of the limits."""
+"""The place where the introduced error is derived; docs/explanation/bounds.md names the sources of the limits."""
 
 TRAINING_OPTIMIZERS = ("Adam", "Adagrad", "Momentum")
 _WHOLE_ROW_OPERATORS = frozenset({"Softmax", "LogSoftmax"})

@@ -50,7 +50,7 @@ class MeasuredCorpus(StoredRecord):
 
 
 class DetectionDocument(StoredRecord):
-    """How a case detects a mutant; `margin` is the error divided by the bound."""
+    """The way in which a case detects a mutant; `margin` is the error divided by the bound."""
 
     case: NonEmpty
     how: str

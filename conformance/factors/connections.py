@@ -319,7 +319,7 @@ SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
 """Builders of operand sources by level."""
 
 ALIAS_SIDES = ("alias", "original")
-"""Which of two names of one value the tested nodes read. Another node reads the other name later."""
+"""The name that the tested nodes read, of two names of one value. Another node reads the other name later."""
 
 ALIAS_SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
     f"{kind}_{side}": partial(alias_source, kind=kind, reads_alias=side == "alias")

@@ -46,7 +46,7 @@ _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class VersionChange(IntEnum):
-    """How much two corpora differ: the part of the version that must increase."""
+    """The difference of two corpora, as the part of the version that must increase."""
 
     NONE = 0
     PATCH = 1

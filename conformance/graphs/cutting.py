@@ -9,7 +9,7 @@ import onnx
 from onnx import helper
 
 from conformance.generation.models import array_value_info
-from conformance.graphs.feeding import FedModel
+from conformance.graphs.fed_model import FedModel
 from conformance.graphs.renaming import FreshNames, Renamer
 from conformance.models.graphs import all_graphs, copy_of, is_operator, names_taken_by, subgraphs_of
 

@@ -38,7 +38,7 @@ SYMBOLS: Mapping[str, str] = {
 
 
 class Course(StrEnum):
-    """How the verdicts of a row develop; reports show the rows in this order."""
+    """The development of the verdicts of a row; reports show the rows in this order."""
 
     REGRESSION = "regression"
     FIXED_REGRESSION = "fixed regression"
@@ -85,7 +85,7 @@ class Row:
 
     @property
     def course(self) -> Course:
-        """How the verdicts develop."""
+        """The development of the verdicts."""
         known = [verdict for verdict in self.verdicts if verdict]
         failures = [number for number, verdict in enumerate(known) if is_defect(verdict)]
         passes = [number for number, verdict in enumerate(known) if verdict == Verdict.PASS]

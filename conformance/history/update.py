@@ -59,7 +59,7 @@ LEVELS = ("must", "should")
 """Levels of the cases of a history."""
 
 CONFIRMATIONS = 3
-"""How often a case runs whose verdict differs from that of a neighbouring release."""
+"""Number of runs of a case whose verdict differs from that of a neighbouring release."""
 
 SHARDS: dict[str, int] = dict.fromkeys(("iree", "openvino", "tinygrad", "tract", "tvm"), 8)
 """Number of shards of the runs of slow subjects; a finished shard survives an interruption."""
@@ -70,7 +70,7 @@ _STOP_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How the releases are run.
+    """Settings of the runs of releases.
 
     Attributes:
         data: folder of the corpus; None for the corpus of the suite.

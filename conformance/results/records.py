@@ -138,7 +138,7 @@ MAX_ARCHIVE_LENGTH = 2**20
 
 
 class _CaseUses(StoredRecord, kw_only=True):
-    """How often the models of a user have the node of a case."""
+    """Number of nodes of a user's models that have the configuration of a case."""
 
     uses: Count = 0
 

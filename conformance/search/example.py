@@ -49,7 +49,7 @@ MAX_NUMBERS_COUNTED = 256
 
 
 AXIS_RELATIONS = ("same", "default", "next")
-"""How the axis of a chain operator relates to ArgMax's axis: the same number, not set, or the next dimension.
+"""The relation of the axis of a chain operator to ArgMax's axis: the same number, not set, or the next dimension.
 
 The same dimension written as a negative number is left to the corpus: the specification does not say whether the pass
 applies there.

@@ -1,8 +1,8 @@
 """Sample random examples: combine a row of the declaration with random numbers.
 
-A row (see `conformance.search.rows`) fixes the structure of an example: operators, types, classes of sizes, context.
-This module draws the numbers of these classes, and adds operand and attribute values. Everything is a function of the
-seed, the chunk number and the operators.
+A row (see `conformance.search.random_rows`) fixes the structure of an example: operators, types, classes of sizes,
+context. This module draws the numbers of these classes, and adds operand and attribute values. Everything is a function
+of the seed, the chunk number and the operators.
 
 Large tensors have few distinct tuples of operands, because the oracle computes elements with equal operands once.
 """
@@ -39,7 +39,7 @@ from conformance.search.distributions import (
     swept_sizes,
 )
 from conformance.search.example import ARGMAX, Example
-from conformance.search.rows import AFTER_EMPTY, LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
+from conformance.search.random_rows import AFTER_EMPTY, LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from generators.declarations.argmax import (
     argmax_placed_declaration,
     build_argmax_placed,
 )
-from generators.dimensions import CONSUMER_PHRASES, SCOPE_PHRASES, SOURCE_PHRASES
+from generators.optimizer_covering_arrays import CONSUMER_PHRASES, SCOPE_PHRASES, SOURCE_PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

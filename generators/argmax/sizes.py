@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 TIE_WORDS = ("first", "last")
-"""Which of equal maxima is selected, by value of `select_last_index`."""
+"""The one of equal maxima that is selected, by value of `select_last_index`."""
 
 MIN_LENGTH_WITH_STEP = 255
 """Minimum row length for which the maximum moves by `STEP` elements per row. Data sets start at different elements."""

@@ -1,4 +1,4 @@
-"""How much of a model an audit judges: open elements, loose bounds, levels, and the share that is required."""
+"""The judged share of a model: open elements, loose bounds, levels, and the share that is required."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.blame.comparison import Comparison, Computation
 from conformance.blame.difference import find_difference
 from conformance.blame.verdict import BlameOutcome, judge
-from conformance.graphs.feeding import FedModel
+from conformance.graphs.fed_model import FedModel
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits

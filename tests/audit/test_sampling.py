@@ -11,7 +11,7 @@ import pytest
 from conformance.audit import sampling
 from conformance.audit.judgement import NodeVerdict, judge_nodes
 from conformance.audit.sampling import special_places
-from conformance.graphs.exposure import RecordedValues
+from conformance.graphs.intermediate_values import RecordedValues
 from conformance.reference.node_enclosures import NodeScope, enclose
 
 

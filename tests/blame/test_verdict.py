@@ -25,7 +25,7 @@ from conformance.blame.verdict import (
     judge,
     output_share,
 )
-from conformance.graphs.feeding import FedModel
+from conformance.graphs.fed_model import FedModel
 from conformance.isolation.limits import Limits
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind, SubjectName

@@ -50,7 +50,7 @@ def tensors(model_dir: str, model: onnx.ModelProto, what: str) -> list[np.ndarra
 
 
 def loaded_as_node(**folder: str) -> list[TestCase]:
-    """What onnx's loader gives for the kind `node`; its own cases warn when they are imported."""
+    """The cases that onnx's loader gives for the kind `node`; its own cases warn when they are imported."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return loader.load_model_tests(kind="node", **folder)

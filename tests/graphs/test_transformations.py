@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper, parser
 from conformance.adapters.reference import ReferenceBackend
 from conformance.graphs import inlining
 from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, with_outputs, without_unused
-from conformance.graphs.feeding import FedModel
+from conformance.graphs.fed_model import FedModel
 from conformance.graphs.inlining import inline_functions, inline_taken_branches, unroll
 from conformance.graphs.renaming import FreshNames, Renamer
 from conformance.models.graphs import copy_of, is_operator, iter_nodes

@@ -15,8 +15,8 @@ from conformance.audit.judgement import NodeVerdict
 from conformance.audit.session import audit_subject
 from conformance.blame.comparison import Computation
 from conformance.blame.difference import find_difference
-from conformance.graphs.exposure import are_identical
 from conformance.graphs.inputs import make_inputs
+from conformance.graphs.intermediate_values import are_identical
 from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits
 from conformance.isolation.protocol import placeholder_for_type

@@ -106,7 +106,7 @@ class _Answering:
 
 
 def judged(case, output, *others):
-    """What becomes of a case whose first output is this and whose others are as expected."""
+    """Return the result of a case whose first output is this and whose others are as expected."""
     return judge_backend(_Answering(output, *others), case, accuracy_counter=AccuracyCounter())
 
 
@@ -318,7 +318,7 @@ SHOWN = "test_adam_r_and_t_initializers_double"
 
 @pytest.fixture
 def outcome(whole_corpus):
-    """What becomes of a case on a kernel of Adam whose pseudo-code is edited."""
+    """Return the result of a case on a kernel of Adam whose pseudo-code is edited."""
 
     def judge(id, edits):
         backend = MutantBackend({"Adam": KernelPatch(arithmetic=FormulaArithmetic(pseudocode_edits("Adam", edits)))})

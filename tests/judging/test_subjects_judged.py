@@ -40,7 +40,7 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def outcome(corpus):
-    """What becomes of a case on a backend, in this process or apart from it."""
+    """Return the result of a case on a backend, in this process or apart from it."""
     started = []
 
     def outcome(fake, id, *, isolated):

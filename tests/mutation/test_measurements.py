@@ -20,6 +20,7 @@ from conformance.mutants import FAMILIES, catalogue
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.serialization.codec import JsonReader
 from conformance.verdicts import Level
+from mutation.bound_tightness import AttainedError, Tightness, largest_attained_error
 from mutation.held_out import read_held_out
 from mutation.operators import (
     DECISIVE_MARGIN,
@@ -32,7 +33,6 @@ from mutation.operators import (
 from mutation.pass_mutants import pass_mutants
 from mutation.passes import pass_progress_steps
 from mutation.report import pass_score_document, pass_score_lines, score_document, score_lines
-from mutation.tightness import AttainedError, Tightness, largest_attained_error
 
 # Held-out mutants are read from a file, run on the corpus and the search, and validated.
 

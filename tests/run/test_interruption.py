@@ -30,7 +30,7 @@ pytestmark = [
 HANGS, RIGHT = "fake_subject:hangs_while_told", "fake_subject:always_right"
 
 FINISHED = 4
-"""How many of the small corpus's cases come before those of Momentum, on which the subject hangs."""
+"""Number of the small corpus's cases that come before those of Momentum, on which the subject hangs."""
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from conformance.search.evaluation import EvaluatedExample, optimizer_task
 from conformance.search.example import Example
 from conformance.search.failing_examples import to_case
 from conformance.search.named_mutants import NamedMutant, mutants_sentence, name_mutants
-from conformance.search.rows import PASS_STARTS
+from conformance.search.random_rows import PASS_STARTS
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
 from conformance.verdicts import Level

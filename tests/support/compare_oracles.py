@@ -46,7 +46,7 @@ def as_tensor(array: Any) -> Tensor:
 
 
 def as_expected(answer: Answer, level: Level) -> ExpectedOutput | None:
-    """What the first oracle expects, as far as this level says it."""
+    """The expectation of the first oracle, as far as this level says it."""
     if level is Level.MUST and answer.indeterminacy:
         return None
     bound = None if answer.bound is None else as_tensor(answer.bound)
@@ -55,7 +55,7 @@ def as_expected(answer: Answer, level: Level) -> ExpectedOutput | None:
 
 
 def disagreements(model: bytes, inputs: list[np.ndarray], counts: Counter[str]) -> Iterator[Difference]:
-    """Where the two oracles differ on a model."""
+    """The differences of the two oracles on a model."""
     parsed = onnx.load_model_from_string(model)
     fed = dict(zip((value.name for value in parsed.graph.input), map(as_tensor, inputs), strict=True))
     second = ModelOutputs(parsed, FOLDER, fed)

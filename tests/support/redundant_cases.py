@@ -1,4 +1,4 @@
-"""Which optimizer cases could go: those that cover no combination of their own and are nobody's first killer.
+"""Find optimizer cases that could go: those that cover no combination of their own and are nobody's first killer.
 
 A combination is two features of a case together. Features are the factors of the pairwise table (types, T, tensors,
 every attribute, values, data sets), read from the case's model and inputs, and its level, its clauses and the make of
@@ -48,7 +48,7 @@ def redundant_case_ids(cases: Iterable[Case], first_killers: set[str]) -> list[s
 
 
 def case_combinations(case: Case) -> set[Any]:
-    """What a case covers."""
+    """The combinations that a case covers."""
     model = _model(case.model)
     node = model.graph.node[0]
     matrix = MATRICES[node.op_type]
@@ -119,7 +119,7 @@ def _tensors(shapes: Sequence[Sequence[int]]) -> str:
 
 
 def _pole(given: Mapping[str, Any], T: int, H: Array) -> str:
-    """What the formula divides by, where it is zero."""
+    """The divisor of the formula, where it is zero."""
     if given.get("epsilon") == 0 and (H == 0).any():
         return "H_adaptive = 0"
     if T > 0 and given.get("alpha") == 1 and "mode" not in given:

@@ -93,7 +93,7 @@ class Evaluation:
             return [self.kept(np.asarray(result).astype(own)) for result in results]
 
     def kept(self, number: Any) -> Any:
-        """What is left of a number: subnormals may be flushed."""
+        """Return a number after a store: subnormals may be flushed."""
         if not self.flush:
             return number
         return np.where(np.abs(number) < np.finfo(number.dtype).tiny, number * 0, number)[()]

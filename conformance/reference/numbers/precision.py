@@ -159,7 +159,7 @@ class Adversary(Protocol):
 
     @property
     def order(self) -> int:
-        """Which two terms of a + b + c are added first: 0 for a and b, 1 for a and c, -1 for b and c.
+        """The two terms of a + b + c that are added first: 0 for a and b, 1 for a and c, -1 for b and c.
 
         0 is the order of the formula.
         """

@@ -1,4 +1,4 @@
-"""What a third party writes: a backend for its runtime, and cases of its own."""
+"""A package of a third party: a backend for its runtime, and cases of its own."""
 
 from __future__ import annotations
 
