@@ -9,8 +9,10 @@ _UNPRINTABLE = re.compile(
 )
 """Characters that XML forbids, that are invisible, or that change the direction of text; and surrogates."""
 
-_MARKDOWN_SPECIAL = re.compile(r"[^\w\s,./()=\-':]|:(?!\s|$)|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
-"""Characters that Markdown or a code host interprets."""
+_MARKDOWN_SPECIAL = re.compile(
+    r"[^\w\s,./()=\-':]|:(?=//|[\w+-]+:)|(?i:(?<=mailto)|(?<=xmpp)):|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII
+)
+"""Characters that Markdown or a code host interprets. A colon matters only in an address and around an emoji's name."""
 
 
 def escape_unprintable(text: str) -> str:
