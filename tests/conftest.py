@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,7 +28,8 @@ from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, load_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
@@ -222,3 +225,25 @@ def run_with_faults(
         return command("run", "--data", small_corpus, "--no-isolation", *arguments, diagnose=diagnose)
 
     return run
+
+
+@pytest.fixture
+def full_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], AbstractContextManager[None]]:
+    """Return a context in which the disk is full after a number of files that the suite writes for subjects."""
+
+    @contextmanager
+    def fill(files: int) -> Iterator[None]:
+        open_file, written = os.open, []
+
+        def open_or_fail(path: Any, *arguments: Any, **options: Any) -> int:
+            is_ours = "/onnx-conformance-" in str(path) and "/models/" in str(path)
+            if is_ours and len(written) >= files:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            written.extend([path] * is_ours)
+            return open_file(path, *arguments, **options)
+
+        with monkeypatch.context() as full:
+            full.setattr(os, "open", open_or_fail)
+            yield
+
+    return fill

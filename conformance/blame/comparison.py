@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.errors import SubjectError
-from conformance.isolation.protocol import NotStarted
+from conformance.graphs.exposure import SubjectRefused, run_once
 from conformance.isolation.start_subjects import client_of, started_subjects
 from conformance.models.graphs import call_expansion_problem, copy_of
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
-from conformance.subjects.failures import format_exception
-from conformance.subjects.harness import is_unsupported
+from conformance.subjects.failures import CaseEnded, call_running_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,22 +59,18 @@ class Computation:
 
 
 def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Computation:
-    """Run a model on a backend, and return its outputs or its failure."""
+    """Run a model on a backend, and return its outputs or its failure.
+
+    Raises:
+        StorageError, SubjectError: as for `run_each`; they are no answers to a model.
+    """
     names = required_input_names(model.graph)
     if missing := [name for name in names if name not in inputs]:
         return Computation((), Failure.INVALID, f"the model has a new input {missing[0]}", model)
     try:
-        prepared = backend.prepare(model, "CPU")
-        outputs = list(prepared.run([inputs[name].copy() for name in names]))
-    except NotStarted as error:
-        raise _not_started(backend.client.named.text, error) from None
-    except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
-        failure = Failure.UNSUPPORTED if is_unsupported(error) else Failure.RUN
-        return Computation((), failure, format_exception(error), model)
-    if len(outputs) != len(model.graph.output):
-        return Computation(
-            (), Failure.RUN, f"returned {len(outputs)} outputs instead of {len(model.graph.output)}", model
-        )
+        (outputs,) = run_once(backend, model, [inputs[name] for name in names])
+    except SubjectRefused as refusal:
+        return Computation((), Failure.UNSUPPORTED if refusal.is_unsupported else Failure.RUN, str(refusal), model)
     return Computation(outputs, model=model)
 
 
@@ -129,26 +124,18 @@ class Comparison:
 
     def rewrite(self, model: onnx.ModelProto) -> Computation:
         """Return the rewrite of a model without outputs, or the failure of the graph optimizer."""
-        assert self.optimizer is not None
+        optimizer = self.optimizer
+        assert optimizer is not None
         try:
-            rewritten = self.optimizer.target(copy_of(model))
-        except NotStarted as error:
-            raise _not_started(self.optimizer.id, error) from None
-        except Exception as error:  # noqa: BLE001 - a graph optimizer raises exceptions of any class
-            failure = Failure.UNSUPPORTED if is_unsupported(error) else Failure.REWRITE
-            return Computation((), failure, format_exception(error))
+            rewritten = call_running_subject(optimizer.id, "optimize", lambda: optimizer.target(copy_of(model)))
+        except CaseEnded as ended:
+            failure = Failure.UNSUPPORTED if ended.verdict is Verdict.UNSUPPORTED else Failure.REWRITE
+            return Computation((), failure, ended.message)
         if not isinstance(rewritten, onnx.ModelProto):
             return Computation((), Failure.INVALID, f"returned {type(rewritten).__name__}, not a model")
         if fault := find_fault(model, rewritten):
             return Computation((), Failure.INVALID, fault, rewritten)
         return Computation(model=rewritten)
-
-
-def _not_started(name: str, failure: NotStarted) -> SubjectError:
-    """Return the error for a subject whose process does not start again, which is no answer to a model."""
-    return SubjectError(
-        "not-started", f"{name} did not start: {failure}.", "Give a longer --timeout, and continue with --resume."
-    )
 
 
 def find_fault(model: onnx.ModelProto, rewritten: onnx.ModelProto) -> str:

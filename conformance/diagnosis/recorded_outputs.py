@@ -17,10 +17,10 @@ from msgspec.structs import asdict
 from conformance.corpus.loading import load_case_in_memory
 from conformance.isolation.tensors import decode_tensor, encode_tensor
 from conformance.judging.compare import is_acceptable, overwritten_inputs
-from conformance.judging.outcome import CaseEnded, call_subject
 from conformance.models import arrays
 from conformance.mutants import family_of_operators, op_types
 from conformance.results.records import RecordedOutputs, RecordedTensor
+from conformance.subjects.failures import CaseEnded, call_subject
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,9 @@ from conformance.graphs.cutting import single_node_model, with_outputs
 from conformance.isolation.proxies import BackendProxy
 from conformance.models.graphs import is_operator
 from conformance.models.inputs import initializer_arrays, required_input_names
-from conformance.subjects.failures import format_exception
+from conformance.subjects.failures import CaseEnded, call_running_subject
 from conformance.subjects.harness import value_digest
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -64,7 +66,15 @@ _MEANINGS = {
 
 
 class SubjectRefused(Exception):
-    """The subject did not load or run a model; the message is its own."""
+    """The subject did not load or run a model; the message is its own.
+
+    Attributes:
+        is_unsupported: whether the subject does not support an operator, type or opset of the model.
+    """
+
+    def __init__(self, message: str, *, is_unsupported: bool = False) -> None:
+        super().__init__(message)
+        self.is_unsupported = is_unsupported
 
 
 @dataclass
@@ -92,11 +102,7 @@ class RecordedValues:
 
 
 def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, times: int = 1) -> list[list[Any]]:
-    """Prepare a model and run it, and return the outputs of each run.
-
-    Raises:
-        SubjectRefused: the subject failed.
-    """
+    """Prepare a model and run it, and return the outputs of each run; errors are those of `run_each`."""
     return run_each(backend, model, [inputs] * times)
 
 
@@ -104,13 +110,20 @@ def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array
     """Prepare a model and run it with the inputs of each run, and return the outputs of each run.
 
     Raises:
-        SubjectRefused: the subject failed.
+        SubjectRefused: the subject failed, or returned other outputs than the model has.
+        StorageError: the suite cannot write its files for the subject.
+        SubjectError: the subject's process does not start again.
     """
+    name = backend.client.named.text if isinstance(backend, BackendProxy) else type(backend).__name__
+
+    def run(prepared: Any, inputs: Sequence[Array]) -> list[Any]:
+        return list(prepared.run([array.copy() for array in inputs]))
+
     try:
-        prepared = backend.prepare(model, "CPU")
-        results = [list(prepared.run([array.copy() for array in inputs])) for inputs in runs]
-    except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
-        raise SubjectRefused(format_exception(error)) from None
+        prepared = call_running_subject(name, "load", lambda: backend.prepare(model, "CPU"))
+        results = [call_running_subject(name, "run", partial(run, prepared, inputs)) for inputs in runs]
+    except CaseEnded as ended:
+        raise SubjectRefused(ended.message, is_unsupported=ended.verdict is Verdict.UNSUPPORTED) from None
     expected = model.graph.output
     for outputs in results:
         if len(outputs) != len(expected):

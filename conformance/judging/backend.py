@@ -25,12 +25,12 @@ from conformance.judging.compare import (
     output_without_interpretation,
     overwritten_inputs,
 )
-from conformance.judging.outcome import CaseEnded, Outcome, call_subject
+from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.judging.returned import OutputRecorder
 from conformance.results.records import RewriteCheck
 from conformance.serialization.json_schema import schema_check
-from conformance.subjects.failures import SubjectFailure
+from conformance.subjects.failures import CaseEnded, SubjectFailure, call_subject
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class CompanionModel:
-    """The prepared companion model of a case; errors of its preparation and of its runs are ignored.
+    """The prepared companion model of a case; failures of its preparation and of its runs are ignored.
 
     Args:
         prepare: function that prepares a model and keeps the models prepared before.
@@ -57,15 +57,15 @@ class CompanionModel:
         data_sets = [data_set.inputs for data_set in case.data_sets()]
         self._inputs = islice(cycle(data_sets), 2, None)
         self._prepared: Any = None
-        with suppress(Exception):
-            self._prepared = prepare(case.model, "CPU")
+        with suppress(CaseEnded):
+            self._prepared = call_subject("load", lambda: prepare(case.model, "CPU"))
 
     def run(self) -> None:
         """Run the companion model once on copies of its next inputs."""
         inputs = [array.copy() for array in next(self._inputs)]
         if self._prepared is not None:
-            with suppress(Exception):
-                self._prepared.run(inputs)
+            with suppress(CaseEnded):
+                call_subject("run", lambda: self._prepared.run(inputs))
 
 
 def prepare_companion(backend: Any, case: LoadedCase) -> CompanionModel | None:

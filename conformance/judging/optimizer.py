@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -28,8 +29,8 @@ from conformance.judging.returned import encode_models
 from conformance.models.validity import find_text_fault
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.results.records import RewriteCheck
-from conformance.subjects.failures import format_exception
-from conformance.subjects.harness import is_unsupported, takes_fixed_point
+from conformance.subjects.failures import CaseEnded, call_subject
+from conformance.subjects.harness import takes_fixed_point
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -82,14 +83,13 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
     runs: tuple[OptimizerRunName, ...] = (ONCE, FIXED_POINT) if has_option else (ONCE,)
     for run in runs:
         caller_model = deepcopy(task.model)
+        options = {"fixed_point": run == FIXED_POINT} if has_option else {}
         started = time.perf_counter()
         try:
-            after = optimize(caller_model, fixed_point=run == FIXED_POINT) if has_option else optimize(caller_model)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - also SystemExit, and panics of runtimes written in Rust
+            after = call_subject("optimize", partial(optimize, caller_model, **options))
+        except CaseEnded as ended:
             evidence.seconds += time.perf_counter() - started
-            return _outcome_of_error(error, run, task, evidence)
+            return _outcome_of_error(ended, run, task, evidence)
         evidence.seconds += time.perf_counter() - started
         if not isinstance(after, onnx.ModelProto):
             message = f"optimize returned a {type(after).__name__}, not a model"
@@ -131,13 +131,11 @@ class _EvidenceCollector:
         return Outcome(verdict, phase, message, self.seconds, checks=tuple(self.checks), hazards=tuple(self.hazards))
 
 
-def _outcome_of_error(error: BaseException, run: str, task: OptimizerTask, evidence: _EvidenceCollector) -> Outcome:
+def _outcome_of_error(ended: CaseEnded, run: str, task: OptimizerTask, evidence: _EvidenceCollector) -> Outcome:
     """Return the outcome of a run that raised an error: `pass` if the model is invalid and the error rejects it."""
-    message = format_exception(error) if run == ONCE else f"to a fixed point: {format_exception(error)}"
-    verdict = getattr(error, "verdict", Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR)
-    if verdict is Verdict.ERROR and is_rejection(error) and task.invalid:
-        verdict = Verdict.PASS
-    return evidence.outcome(Verdict(verdict), getattr(error, "phase", None) or "optimize", message)
+    message = ended.message if run == ONCE else f"to a fixed point: {ended.message}"
+    is_right = ended.verdict is Verdict.ERROR and is_rejection(ended.__cause__) and task.invalid
+    return evidence.outcome(Verdict.PASS if is_right else ended.verdict, ended.phase, message)
 
 
 def _violation_sentences(checks: Iterable[RewriteCheck]) -> list[str]:

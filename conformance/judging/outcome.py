@@ -1,21 +1,17 @@
-"""The outcome of one case on one subject, and calls of the subject, whose errors end the case."""
+"""The outcome of one case on one subject."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from conformance.errors import StorageError
 from conformance.results.levels import effective_level
 from conformance.results.records import Result
-from conformance.subjects.failures import SubjectFailure, format_exception
-from conformance.subjects.harness import is_unsupported
-from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from conformance.results.records import (
         HazardChange,
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
         RewriteCheck,
         Within,
     )
-    from conformance.verdicts import Level, Phase
+    from conformance.verdicts import Level, Phase, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +81,3 @@ class Outcome:
             returned=self.returned,
         )
         return replace(result, level=effective_level(result, level))
-
-
-class CaseEnded(Exception):
-    """Exception that ends a case before its last data set is compared; it has verdict, phase and message."""
-
-    def __init__(self, verdict: Verdict, phase: Phase, message: str) -> None:
-        super().__init__(verdict, phase, message)
-        self.verdict, self.phase, self.message = verdict, phase, message
-
-
-def call_subject(phase: Phase, ask: Callable[[], Any]) -> Any:
-    """Call the subject and return its answer.
-
-    Args:
-        phase: `load` or `run`, for the outcome.
-        ask: function that calls the subject.
-
-    Raises:
-        CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
-        StorageError: the suite cannot write its files for the subject.
-    """
-    try:
-        return ask()
-    except (KeyboardInterrupt, StorageError):
-        raise
-    except SubjectFailure as error:
-        raise CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error
-    except BaseException as error:  # also SystemExit, and panics of runtimes written in Rust
-        verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
-        raise CaseEnded(verdict, phase, format_exception(error)) from error

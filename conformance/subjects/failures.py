@@ -1,8 +1,14 @@
-"""Exceptions for failures of subjects, and their messages."""
+"""Exceptions for failures of subjects, their messages, and the call of a subject that tells them from own errors."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import StorageError, SubjectError, SuiteFault
 from conformance.verdicts import Phase, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class SubjectFailure(Exception):
@@ -25,3 +31,59 @@ def format_exception(error: BaseException) -> str:
 
     text = message_of(error)
     return shorten(text if isinstance(error, SubjectFailure) else f"{type(error).__name__}: {text}")
+
+
+class CaseEnded(Exception):
+    """Exception that ends a case before its last data set is compared; it has verdict, phase and message."""
+
+    def __init__(self, verdict: Verdict, phase: Phase, message: str) -> None:
+        super().__init__(verdict, phase, message)
+        self.verdict, self.phase, self.message = verdict, phase, message
+
+
+def call_subject(phase: Phase, ask: Callable[[], Any]) -> Any:
+    """Call a subject and return its answer; every failure of the subject is an answer too.
+
+    Args:
+        phase: `load`, `run` or `optimize`, for the outcome.
+        ask: function that calls the subject.
+
+    Raises:
+        CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
+        StorageError: the suite cannot write its files for the subject.
+        SubjectError: the subject cannot be used at all.
+        SuiteFault: the suite has an internal error.
+    """
+    from conformance.subjects.harness import is_unsupported  # late: the harness imports NumPy
+
+    try:
+        return ask()
+    except (KeyboardInterrupt, StorageError, SubjectError, SuiteFault):
+        raise  # not other errors of the suite: a subject in this process can be part of the suite
+    except SubjectFailure as error:
+        raise CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error
+    except BaseException as error:  # also SystemExit, and panics of runtimes written in Rust
+        verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
+        raise CaseEnded(verdict, phase, format_exception(error)) from error
+
+
+def call_running_subject(name: str, phase: Phase, ask: Callable[[], Any]) -> Any:
+    """Call a subject like `call_subject`, for a command whose answer is about a model and not about the start.
+
+    Args:
+        name: name of the subject, for the error.
+        phase: `load`, `run` or `optimize`, for the outcome.
+        ask: function that calls the subject.
+
+    Raises:
+        CaseEnded, StorageError, SuiteFault: as for `call_subject`.
+        SubjectError: the subject cannot be used at all, or its process does not start again.
+    """
+    try:
+        return call_subject(phase, ask)
+    except CaseEnded as ended:
+        if ended.phase != "start":
+            raise
+        raise SubjectError(
+            "not-started", f"{name} did not start: {ended.message}.", "Give a longer --timeout, and try again."
+        ) from None

@@ -25,6 +25,7 @@ from conformance.errors import ModelError
 from conformance.graphs.inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
 from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits
+from conformance.isolation.protocol import NotStarted
 from conformance.isolation.start_subjects import StartingSubjects
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.judging.backend import judge_backend
@@ -303,6 +304,17 @@ def test_subject_that_fails_is_reported(chain: LoadedModel) -> None:
     assert result.has_faults
     assert result.failure
     assert not result.nodes
+
+
+def test_subject_that_does_not_start_again_is_an_error_and_no_fault_of_the_runtime(chain: LoadedModel) -> None:
+    class StartsOnce(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            if len(model.graph.output) > 1:
+                raise NotStarted("not started in 3 attempts")
+            return super().prepare(model, device)
+
+    with assert_raises("subject.not-started", "StartsOnce", "not started in 3 attempts"):
+        audit(chain, StartsOnce())
 
 
 def branch(name: str, op_type: str) -> onnx.GraphProto:

@@ -339,6 +339,22 @@ def test_subject_that_does_not_start_again_is_an_error(short_model: LoadedModel,
     assert_bad_input(command("blame", short_model.path, *words), "subject.not-started")
 
 
+@pytest.mark.programs
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("blame", "-b", "fake_subject:correct", "-b", "fake_subject:correct"),
+        ("blame", "-b", "fake_subject:correct", "-o", "fake_subject:leaves_it"),
+        ("audit", "-b", "fake_subject:correct"),
+    ],
+)
+def test_full_disk_is_an_error_and_no_answer_of_the_subject(
+    short_model: LoadedModel, words: tuple[str, ...], command: Any, full_temporary_folder: Any
+) -> None:
+    with full_temporary_folder(1):
+        assert_bad_input(command(words[0], short_model.path, *words[1:]), "storage.temporary-file")
+
+
 def test_interrupted_session_continues_with_its_steps(long_model: LoadedModel) -> None:
     first = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
 

@@ -13,6 +13,7 @@ from conformance.corpus.case import PassEffect, Rewrite
 from conformance.judging.optimizer_checks import CHECKS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.results.records import HazardChange
+from conformance.subjects.failures import SubjectFailure
 from conformance.verdicts import Unsupported, Verdict
 
 
@@ -148,8 +149,8 @@ class TestErrors:
 
         assert judged(optimize, argmax_after("Exp"), FIRES).verdict is Verdict.UNSUPPORTED
 
-    def test_verdict_of_an_exception_is_used(self):
-        class Died(Exception):
+    def test_verdict_of_a_subject_failure_is_used(self):
+        class Died(SubjectFailure):
             verdict = Verdict.CRASH
 
         def optimize(proto):
@@ -191,7 +192,7 @@ class TestInvalidModels:
         assert judged(optimize, undefined, MAY).verdict is Verdict.PASS
 
     def test_crash_on_an_invalid_model_does_not_pass(self, undefined):
-        class Died(Exception):
+        class Died(SubjectFailure):
             verdict = Verdict.CRASH
 
         def optimize(proto):

@@ -156,20 +156,10 @@ def test_target_of_a_link_is_written(tmp_path):
     assert read_records(tmp_path / "real") == [{"record": "header"}]
 
 
-def test_full_temporary_folder_ends_the_run_and_keeps_results(command, small_corpus, here, monkeypatch):
+def test_full_temporary_folder_ends_the_run_and_keeps_results(command, small_corpus, here, full_temporary_folder):
     """A full disk is no verdict about the backend, and the run can be resumed."""
     run = ("run", "-b", "reference", "--data", small_corpus)
-    open_file, written = os.open, []
-
-    def fill_disk(path, *arguments, **options):
-        is_ours = "/onnx-conformance-" in str(path) and "/models/" in str(path)
-        if is_ours and len(written) > 3:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        written.extend([path] * is_ours)
-        return open_file(path, *arguments, **options)
-
-    with monkeypatch.context() as full:
-        full.setattr(os, "open", fill_disk)
+    with full_temporary_folder(4):
         ended = command(*run, "--results", "out.jsonl", isolate=True)
     assert (ended.status, ended.code) == (2, "storage.temporary-file")
     before = len(read_records(partial_path(here / "out.jsonl")))
