@@ -8,6 +8,8 @@ the type or the shape of an operand differs.
 
 from __future__ import annotations
 
+import math
+from collections import ChainMap
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +19,10 @@ from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
 from conformance.graphs.cutting import cut, part_of
 from conformance.graphs.intermediate_values import Exposure, SubjectRefused, run_each
+from conformance.models.arrays import dtype_of
 from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of
 from conformance.models.inputs import required_input_names
+from conformance.models.types import with_inferred_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +42,9 @@ DEFAULT_PROBES = 5
 
 MAX_PROBED_ELEMENTS = 2**14
 """Maximum number of elements of the operands and results of a node that is probed."""
+
+MAX_STAND_IN_ELEMENTS = 2**40
+"""Number of elements from which an inferred shape is not used; stand-ins take no memory."""
 
 
 @dataclass(frozen=True)
@@ -73,23 +80,70 @@ def probe_nodes(
         count: the number of probes of each node.
         progress: is called with a text for the user.
     """
+    if not count:
+        return []
     groups: dict[Any, list[int]] = {}
-    for number, node in enumerate(model.graph.node) if count else ():
-        if _is_small(node, recorded) and _free_operands(main_opset(model), node, recorded):
+    unprobed: dict[Any, list[int]] = {}
+    shown, recorded = recorded, _with_stand_ins(model, recorded)
+    for number, node in enumerate(model.graph.node):
+        hidden = {name for name in node.input if name and name not in shown.values and name in recorded.values}
+        kinds = _free_operands(main_opset(model), node, recorded) if _has_values(node, recorded) else {}
+        if kinds and hidden <= kinds.keys() and _is_small(node, recorded):
             groups.setdefault(_configuration(node, recorded), []).append(number)
-    found = []
+        elif _is_hidden(node, recorded) or not hidden <= kinds.keys():
+            key = (node.domain, node.op_type, _attributes(node))
+            unprobed.setdefault(key, []).append(number)
+    reason = "the subject hides a value of the node, and hard values cannot replace it"
+    found = [
+        ProbedNode(_unjudged(numbers[0], model.graph.node[numbers[0]], reason), len(numbers), 0)
+        for numbers in unprobed.values()
+    ]
     for place, numbers in enumerate(groups.values()):
         progress(f"{place} of {len(groups)} distinct nodes probed")
         probed = _probe(model, recorded, subject, numbers, count)
         if probed is not None:
             found.append(probed)
-    return found
+    shown.runs = recorded.runs
+    return sorted(found, key=lambda each: each.node.number)
+
+
+def _with_stand_ins(model: onnx.ModelProto, recorded: RecordedValues) -> RecordedValues:
+    """Return recorded values in which zeros of the same type and shape stand for hidden values.
+
+    A probe runs a node alone, and gives it other elements; so it needs only the types and shapes. A hidden value whose
+    type or shape cannot be inferred stays hidden.
+    """
+    stand_ins: dict[str, Array] = {}
+    values: Any = ChainMap(stand_ins, recorded.values)
+    for number, node in enumerate(model.graph.node):
+        if not _is_hidden(node, recorded) or not all(name in values for name in names_taken_by(node)):
+            continue
+        single = cut(model, [number], values)
+        for value in with_inferred_types(single.model).graph.output if single is not None else ():
+            tensor = value.type.tensor_type
+            shape = tuple(dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim)
+            is_known = tensor.HasField("shape") and min(shape, default=0) >= 0 and value.name not in recorded.values
+            if is_known and tensor.elem_type and math.prod(shape) < MAX_STAND_IN_ELEMENTS:
+                stand_ins[value.name] = np.broadcast_to(np.zeros((), dtype_of(tensor.elem_type)), shape)
+    return replace(recorded, values=values, ways={**recorded.ways, **dict.fromkeys(stand_ins, Exposure.CUT)})
+
+
+def _is_hidden(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
+    """Return whether the subject hides a result of a node."""
+    return any(
+        recorded.ways.get(name) is Exposure.HIDDEN and name not in recorded.values for name in node.output if name
+    )
+
+
+def _has_values(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
+    """Return whether the operands and results of a node are known."""
+    return all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output)))
 
 
 def _is_small(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
-    """Return whether a node has no subgraph, and known operands and results that are small tensors."""
+    """Return whether a node has no subgraph, and operands and results that are small tensors."""
     names = [*names_taken_by(node), *filter(None, node.output)]
-    if any(name not in recorded.values for name in names) or any(True for _ in subgraphs_of(node)):
+    if any(True for _ in subgraphs_of(node)):
         return False
     arrays: list[Any] = [recorded.values[name] for name in names]
     return all(isinstance(array, np.ndarray) for array in arrays) and (
@@ -99,12 +153,15 @@ def _is_small(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
 
 def _configuration(node: onnx.NodeProto, recorded: RecordedValues) -> tuple[Any, ...]:
     """Return what distinguishes nodes: operator, attributes, and type, shape and source of each operand."""
-    attributes = sorted(attribute.SerializeToString(deterministic=True) for attribute in node.attribute)
     operands = [
         (recorded.values[name].dtype.str, recorded.values[name].shape, _is_constant(name, recorded)) if name else None
         for name in node.input
     ]
-    return node.domain, node.op_type, tuple(attributes), tuple(operands), len(node.output)
+    return node.domain, node.op_type, _attributes(node), tuple(operands), len(node.output)
+
+
+def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
+    return tuple(sorted(attribute.SerializeToString(deterministic=True) for attribute in node.attribute))
 
 
 def _is_constant(name: str, recorded: RecordedValues) -> bool:

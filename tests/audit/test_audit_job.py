@@ -72,6 +72,13 @@ def model(tmp_path: Path) -> LoadedModel:
 DATA = InputSet("given", (np.array([0.5, -1.5, 2.0], np.float32),))
 
 
+def test_probes_run_nodes_whose_values_are_hidden(model: LoadedModel) -> None:
+    found = audit_subject(model, Subject("test", "1", FusingBackend()), DATA, probes=1)
+    (tanh,) = [each for each in found.probes if each.node.op_type == "Tanh"]
+    assert found.ways["hidden"] == 16
+    assert (tanh.nodes, tanh.probes > 0) == (15, True)
+
+
 def audit_json(model: LoadedModel, workers: AuditWorkers | None, backend: Any = None) -> dict[str, Any]:
     result = audit_subject(model, Subject("fake", "1", backend or FusingBackend()), DATA, workers=workers)
     return as_json(model, [result], [], None)
