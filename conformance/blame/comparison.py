@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.graphs.exposure import SubjectRefused, run_once
+from conformance.graphs.intermediate_values import SubjectRefused, run_once
 from conformance.isolation.start_subjects import client_of, started_subjects
 from conformance.models.graphs import call_expansion_problem, copy_of
 from conformance.models.inputs import required_input_names
