@@ -24,6 +24,7 @@ from conformance.serialization.terminal import progress_counter
 if TYPE_CHECKING:
     from conformance.isolation.start_subjects import StartingSubjects
     from conformance.results.records import Result
+    from conformance.run.job import Chunk
     from conformance.run.resume import InterruptedRun
     from conformance.run.settings import Settings
 
@@ -125,7 +126,7 @@ def _execute(session: RunSession, request: RunRequest) -> None:
         )
         session.end_subjects()
     finally:
-        update_last_failed(execution.has_failed)
+        update_last_failed({item_id(*item): has_failed for item, has_failed in execution.has_failed.items()})
     try:
         session.stop_subjects()
         session.finish(execution.why_missing, is_stopped=execution.is_stopped)
@@ -149,14 +150,15 @@ class _Execution:
     """The execution of the pending items of a session.
 
     Attributes:
-        has_failed: whether an item had an unexpected result, by its id.
+        has_failed: whether an item had an unexpected result, by its subject and its case.
         is_stopped: whether `--exit-first` stopped the run.
     """
 
     def __init__(self, session: RunSession, request: RunRequest) -> None:
         self._session, self._request = session, request
         self._losses: list[str] = []
-        self.has_failed: dict[str, bool] = {}
+        self._chunks: tuple[Chunk, ...] = ()
+        self.has_failed: dict[tuple[str, str], bool] = {}
         self.is_stopped = False
 
     def run(self) -> None:
@@ -174,15 +176,16 @@ class _Execution:
             request.workers,
             request.dask,
             write_notice,
-            LossPolicy(1 if settings.no_isolation else CHUNK_ATTEMPTS, lambda _, how: self._losses.append(how)),
+            LossPolicy(1 if settings.no_isolation else CHUNK_ATTEMPTS, self._lose),
         )
         divisor = None if is_local else request.workers or DASK_CHUNK_WORKERS
+        self._chunks = divide_into_chunks(session.pending_items, divisor)
         job = RunJob(
             replace(settings, data=settings.data and settings.data.absolute(), results=None),
             session.corpus.digest,
             subject_infos(session.subjects),
             {} if request.dask is None else run_environment(session.subjects),
-            divide_into_chunks(session.pending_items, divisor),
+            self._chunks,
             local=(session.corpus, session.subjects) if is_local else None,
         )
         session.process_count = request.workers or 1
@@ -201,9 +204,16 @@ class _Execution:
                     if self.is_stopped:
                         return
 
+    def _lose(self, number: int, how: str) -> None:
+        """Report a chunk whose results are missing, because its workers died."""
+        self._losses.append(how)
+        chunk = self._chunks[number]
+        cases = chunk.cases[0] if len(chunk.cases) == 1 else f"{len(chunk.cases)} cases from {chunk.cases[0]}"
+        write_notice(f"A worker died ({how}): the results of {chunk.subject} on {cases} are missing.")
+
     def _record(self, result: Result) -> None:
         is_expected = self._session.add(result)
-        self.has_failed[item_id(result.subject, result.case)] = not is_expected
+        self.has_failed[result.subject, result.case] = not is_expected
         self.is_stopped = self._request.exit_first and not is_expected
 
     @property

@@ -173,6 +173,7 @@ def test_run_whose_workers_die_fails_and_can_be_resumed(run_dying, here, when):
     footer = read_results(here / "out.jsonl").footer
     assert (ended.status, footer.interrupted) == (1, True), ended.err
     assert footer.results < len(SMALL)
+    assert any(case in ended.err for case in SMALL)
     assert any(f"{len(SMALL) - footer.results} of {len(SMALL)}" in reason for reason in footer.reasons)
     assert "--resume out.jsonl" in ended.err
     (here / "deadly").unlink()
