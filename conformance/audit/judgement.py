@@ -441,7 +441,8 @@ def _settle(result: JudgedNode) -> None:
         )
     elif result.unspecified:
         result.verdict = NodeVerdict.UNSPECIFIED
-        result.reason = f"the page of {result.op_type} states no result for {result.unspecified} elements"
+        elements = "1 element" if result.unspecified == 1 else f"{result.unspecified} elements"
+        result.reason = f"the page of {result.op_type} states no result for {elements}"
 
 
 def _in_float(tensor: Tensor) -> Tensor:

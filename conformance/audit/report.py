@@ -239,7 +239,7 @@ class JudgedShare:
     @property
     def text(self) -> str:
         """The judged share, in one line."""
-        elements = [f"{self.elements} of {self.all_elements} elements"]
+        elements = [f"{self.elements} of {self.all_elements} element{'' if self.all_elements == 1 else 's'}"]
         elements += [
             f"{count} {kind}"
             for count, kind in (
@@ -294,7 +294,8 @@ def open_text(node: JudgedNode) -> str:
     if element is None:
         return ""
     value = number_text(element.value)
-    return f"{_place(node)}: {_element_name(element)} is {value}; {node.unspecified} elements are open"
+    are_open = "1 element is" if node.unspecified == 1 else f"{node.unspecified} elements are"
+    return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open"
 
 
 def _place(node: JudgedNode) -> str:

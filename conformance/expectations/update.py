@@ -221,8 +221,11 @@ def _add_entries(
     if unknown := sorted(number for number in new.numbers or () if not 1 <= number <= len(missing)):
         raise UsageError(
             "no-such-cause",
-            f"--cause {unknown[0]}: {name} lacks entries for {len(missing)} causes.",
-            "Run the command with --check to see the numbers of the causes.",
+            f"--cause {unknown[0]}: the failures without an entry in {name} have {len(missing)}"
+            f" cause{'' if len(missing) == 1 else 's'}.",
+            "Run the command with --check to see the numbers of the causes."
+            if missing
+            else "Leave out --cause: no failure lacks an entry.",
         )
     left: list[MissingEntry] = []
     explained: set[str] = set()

@@ -225,7 +225,7 @@ class TestNewFailures:
         assert [one.cases for one in done.missing] == [("test_n1",), ("test_o1",)]
 
     def test_unknown_cause_is_refused(self):
-        with assert_raises("usage.no-such-cause", "7", NAME):
+        with assert_raises("usage.no-such-cause", "7", NAME, "2 causes"):
             update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("x", numbers=frozenset({7})))
 
     def test_diagnosed_cause_has_the_mutant_as_reason(self):
