@@ -41,6 +41,8 @@ def explain(
     from conformance.errors import UnknownName
 
     corpus = open_corpus(data or bundled_corpus_path())
+    if from_results:
+        check_recorded_corpus(from_results, corpus)
     found = find_case(corpus, case)
     document = read_case_json(corpus, found)
     if unknown := [clause for clause in document.clauses if clause not in clauses()]:
@@ -50,7 +52,7 @@ def explain(
             "Use the version of onnx-conformance that generated the corpus.",
         )
     rules = list(_profile_lines(corpus, found, profile)) if profile else []
-    evidence = list(_result_lines(corpus, case, from_results)) if from_results else []
+    evidence = list(_result_lines(case, from_results)) if from_results else []
     lines = _lines(case, corpus.place_of(found), document, _initializer_lines(load_case(corpus, found).model))
     for line in (*lines, *_accuracy_lines(corpus, found, backend), *rules, *evidence):
         echo(line)
@@ -116,11 +118,30 @@ def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequenc
     return answers
 
 
-def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
+def check_recorded_corpus(path: Path, corpus: Corpus) -> None:
+    """Check that a results file has results of a corpus.
+
+    Raises:
+        ResultsError: the file is malformed, or belongs to another corpus.
+    """
+    from conformance.errors import ResultsError
+    from conformance.results.file import read_results
+
+    of = read_results(path).header.corpus
+    if of.digest != corpus.digest:
+        raise ResultsError(
+            "other-corpus",
+            f"{path} has results of corpus {of.label} ({of.digest[:12]}), but {corpus.path} has corpus"
+            f" {corpus.label} ({corpus.digest[:12]}).",
+            f"Add --data DIR with corpus {of.label}, or make a report, which needs no corpus.",
+        )
+
+
+def _result_lines(case: str, path: Path) -> Iterator[str]:
     """Yield lines with the results of a case, from a results file, for each subject.
 
     Raises:
-        ResultsError: the file is malformed, belongs to another corpus, or has no result of the case.
+        ResultsError: the file is malformed, or has no result of the case.
     """
     from conformance.errors import ResultsError
     from conformance.results.environment import rerun_command, rerun_options
@@ -130,14 +151,6 @@ def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
     from conformance.results.known_faults import known_faults_in
 
     run = read_results(path)
-    of = run.header.corpus
-    if of.digest != corpus.digest:
-        raise ResultsError(
-            "other-corpus",
-            f"{path} has results of corpus {of.label} ({of.digest[:12]}), but {corpus.path} has corpus"
-            f" {corpus.label} ({corpus.digest[:12]}).",
-            "Name the corpus of the results with --data, or make a report, which needs no corpus.",
-        )
     subjects = [subject for subject in run.header.subjects if (subject.id, case) in run.rows]
     if not subjects:
         raise ResultsError(

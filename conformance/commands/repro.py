@@ -56,6 +56,7 @@ def repro(
     """
     from shutil import which
 
+    from conformance.commands.explain import check_recorded_corpus
     from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
     from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
@@ -84,6 +85,8 @@ def repro(
         limits=Limits(timeout),
     )
     corpus = open_corpus(data or bundled_corpus_path())
+    if from_results is not None and case not in corpus.cases:
+        check_recorded_corpus(from_results, corpus)
     diagnoses = _diagnoses(from_results, settings.subjects[0].text, case) if from_results is not None else ()
     files, verdict = failure_files(settings, corpus, find_case(corpus, case), diagnoses)
     write_folder(output, files)

@@ -328,7 +328,11 @@ class FailureGroup:
         """
         if self.diagnosis is not None:
             others = self.also_explained
-            return self.text + (f"; also {count_cases(others)} that {'does' if others == 1 else 'do'} not fail the run" if others else "")
+            return self.text + (
+                f"; also {count_cases(others)} that {'does' if others == 1 else 'do'} not fail the run"
+                if others
+                else ""
+            )
         prefix = ", ".join(part for part in (self.clause, self.check) if part)
         return f"{prefix or self.verdict}: {self.message or self.text}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import shlex
 import sys
@@ -203,6 +204,17 @@ class TestErrors:
     def test_repro_with_bad_input_writes_no_file(self, command, small_corpus, here, arguments, code):
         assert_bad_input(command("repro", *arguments, "--data", small_corpus, "--output", "out"), code)
         assert read_tree(here) == {}
+
+    @pytest.mark.parametrize("verb", [("repro", "-b", WRONG, "--output", "out"), ("explain",)])
+    def test_results_of_another_corpus_name_it(self, command, small_corpus, here, verb):
+        command("run", "-b", WRONG, "--case", ADAM, "--data", small_corpus, "--results", "r.jsonl")
+        text = (here / "r.jsonl").read_text().replace(ADAM, "test_of_a_model")
+        header, rest = text.split("\n", 1)
+        document = json.loads(header)
+        document["corpus"] |= {"digest": "0" * 64, "name": "models"}
+        (here / "r.jsonl").write_text(json.dumps(document, separators=(",", ":")) + "\n" + rest)
+        ended = command(verb[0], "test_of_a_model", "-r", "r.jsonl", "--data", small_corpus, *verb[1:])
+        assert_bad_input(ended, "results.other-corpus", "models", "--data")
 
     def test_repro_into_nonempty_folder_is_refused(self, command, small_corpus, here):
         (here / "out").mkdir()
