@@ -81,7 +81,7 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     lines += _notes(session)
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
-    lines += [_next_command(groups, options)] if groups and options.keeps_corpus else []
+    lines += [_next_command(session, groups, options)] if groups and options.keeps_corpus else []
     for line in lines:
         print_styled(line, err=options.to_stderr)
 
@@ -136,11 +136,20 @@ def _group(number: int, group: FailureGroup, *, with_all_evidence: bool, with_al
         yield from (f"     {id}" for id in others)
 
 
-def _next_command(groups: Sequence[FailureGroup], options: OutputOptions) -> str:
-    """Return a line with the command that explains the smallest case of the first failure group."""
+def _next_command(session: RunSession, groups: Sequence[FailureGroup], options: OutputOptions) -> str:
+    """Return a line with the command that explains the smallest case of the first group of failures.
+
+    If all unexpected cases pass, it is the command that removes the cases from the expectations file.
+    """
+    failing = [group for group in groups if group.verdict != Verdict.PASS]
+    file = session.recorder.criterion.settings.expectations.get(groups[0].subject)
+    if not failing and file is not None:
+        words = ["update-expectations", str(options.results or "FILE"), "--expect", file.name]
+        command = shlex.join(["onnx-conformance", *words])
+        return f"Next: {command}" + ("" if options.results else ", after a run with --results FILE.")
     data = ["--data", str(options.data)] if options.data else []
     results = ["-r", str(options.results)] if options.results else []
-    command = shlex.join(["onnx-conformance", "explain", groups[0].cases[0], *results, *data])
+    command = shlex.join(["onnx-conformance", "explain", (failing or groups)[0].cases[0], *results, *data])
     return f"Next: {command}" + ("" if results else "; after a run with --results FILE, -r FILE adds the evidence.")
 
 

@@ -73,6 +73,12 @@ class TestNext:
         assert f"Next: onnx-conformance explain {ADAM} -r out.jsonl --data {small_corpus}" in told
         assert command("explain", ADAM, "-r", "out.jsonl", "--data", small_corpus).status == 0
 
+    def test_run_whose_unexpected_cases_pass_prints_update_expectations(self, run, command, here):
+        (here / "known.toml").write_text(f'subject = "{RIGHT}"\n[[expect]]\nreason = "known"\nfail = ["{ADAM}"]\n')
+        told = run("-b", RIGHT, "--case", ADAM, "--expect", "known.toml", "--results", "out.jsonl").out
+        assert "Next: onnx-conformance update-expectations out.jsonl --expect known.toml" in told
+        assert command("update-expectations", "out.jsonl", "--expect", "known.toml").status == 0
+
     def test_run_names_written_reports(self, run):
         assert "Wrote deep/out.html." in run("-b", RIGHT, "--html", "deep/out.html").out
 
