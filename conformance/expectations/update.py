@@ -27,7 +27,8 @@ from conformance.errors import ExpectationsError, UsageError
 from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import VERDICT_KEYS, check_same_corpus, parse_expectations
 from conformance.expectations.support import SupportCounter, support_name
-from conformance.results.failure_groups import CaseResult, FailureGrouper
+from conformance.mutants import catalogue
+from conformance.results.failure_groups import CaseResult, FailureGrouper, mutant_sentence
 from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import violated_checks
@@ -189,7 +190,7 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
     results = _subject_results(run, before.subject, name)
     text = _convert(text, name, keeps_unsupported=before.supports is not None or new.pins_unsupported)
     for _ in range(MAX_ROUNDS):
-        updated = _update_entries(text, name, results)
+        updated = _update_entries(text, name, results, new)
         if updated == text:
             break
         text = updated
@@ -434,7 +435,7 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
     )
 
 
-def _update_entries(text: str, name: str, results: _SubjectResults) -> str:
+def _update_entries(text: str, name: str, results: _SubjectResults, new: NewEntries) -> str:
     """Return the text of an expectations file after one round of edits.
 
     The caller repeats this function until the text does not change: if a case is removed from its entry, a later entry
@@ -443,6 +444,7 @@ def _update_entries(text: str, name: str, results: _SubjectResults) -> str:
     entries = parse_expectations(text, name).entries
     document = tomlkit.parse(text)
     updates = _entry_updates(entries, results)
+    _remove_outdated_reasons(entries, updates, results, new)
     edited: set[int] = set()
     for number in sorted(updates, reverse=True):
         entry = entries[number]
@@ -475,6 +477,29 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
         else:
             update.changed[verdict].add(case)
     return updates
+
+
+def _remove_outdated_reasons(
+    entries: Sequence[Expectation], updates: Mapping[int, _EntryUpdate], results: _SubjectResults, new: NewEntries
+) -> None:
+    """With `--by-cause`, remove the cases from entries with the reason of an earlier diagnosis.
+
+    These are cases that the diagnosis of this run explains by another mistake; they get a new entry. A reason that the
+    user wrote stays.
+    """
+    if not new.by_cause or new.numbers is not None:
+        return
+    own = [record for record in results.run.footer.diagnoses if record.subject == results.subject.id]
+    diagnosed = {case for record in own for case in record.cases if new.is_selected(case)}
+    current = set(map(mutant_sentence, own))
+    texts = {f"{mutant.operator}: {mutant.text}" for mutants in catalogue().values() for mutant in mutants}
+    for number, update in updates.items():
+        reason = entries[number].reason
+        is_of_a_diagnosis = any(reason.split(mark)[0] in texts for mark in (";", " (", "\n"))
+        if is_of_a_diagnosis and reason.partition("; known fault: ")[0] not in current:
+            outdated = update.kept & diagnosed & results.judged
+            update.kept -= outdated
+            update.removed |= outdated
 
 
 def _update_entry(document: TOMLDocument, entry: Expectation, update: _EntryUpdate, *, is_complete: bool) -> bool:

@@ -250,6 +250,34 @@ class TestNewFailures:
         assert {entry.reason for entry in added[:2]} == {mutant_sentence(run.footer.diagnoses[0])}
         assert (added[2].cases, done.missing) == (("test_n2",), ())
 
+    @pytest.mark.parametrize("by_cause", [True, False])
+    @pytest.mark.parametrize(
+        "reason",
+        ["Adam: adds epsilon inside the square root", "Adam: ignores norm_coefficient_post", "Adam: our own words"],
+    )
+    def test_reason_of_an_earlier_diagnosis_is_replaced_by_cause(self, reason, by_cause):
+        joint = "; 2 cases only together with another mistake: ignores norm_coefficient_post"
+        text = f'{HEAD}\n[[expect]]\nreason = "{reason}{joint}"\nfail = ["test_n1", "test_n2"]\n'
+        mutant = {
+            "subject": "acme",
+            "operator": "Adam",
+            "mutant": "adam.post_ignored",
+            "text": "ignores norm_coefficient_post",
+            "explained": 1,
+            "failing": 2,
+            "indistinguishable": [],
+            "jointly_explained": [],
+            "cases": ["test_n1"],
+        }
+        run = ran({"test_n1": "fail", "test_n2": "fail"}, diagnoses=[mutant])
+        done = update_expectations(text, NAME, run, NewEntries(by_cause=by_cause))
+        reasons = {case: entry.reason for entry in parse_expectations(done.text, NAME).entries for case in entry.cases}
+        is_replaced = by_cause and "own words" not in reason
+        assert reasons["test_n1"] == ("Adam: ignores norm_coefficient_post" if is_replaced else reason + joint)
+        assert reasons["test_n2"] == reason + joint
+        assert done.missing == ()
+        assert update_expectations(done.text, NAME, run, NewEntries(by_cause=by_cause)).text == done.text
+
     def test_known_fault_gives_reason_and_issue(self, monkeypatch):
         fault = replace(known_faults()[0], title="T is kept", upstream="see onnx/onnx#7, open", case="test_n2")
         fault = replace(fault, cases=frozenset({"test_n1", "test_n2"}), runtime="acme 1.0", verdict=Verdict.FAIL)
