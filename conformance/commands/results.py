@@ -188,7 +188,7 @@ def update_expectations(
     Cases that pass are removed from their entries. Patterns that match no case are removed. A changed verdict replaces
     the old verdict. Comments and reasons are kept. The key `supports` is written. Failures without an entry are listed
     by cause. New entries are added with the reason of --reason, or by --by-cause; without both, no entry is written.
-    --by-cause also replaces the reason of an earlier diagnosis if the run has another diagnosis of the case.
+    With --by-cause, the reason of an earlier diagnosis is replaced by that of the run.
 
     Exit status: 0 if the file is up to date, 1 if it still lacks entries or if a verdict varies between repetitions (no
     entry can expect that), 2 if no reason is given. With --check: 1 if the file would change or lacks an entry.
