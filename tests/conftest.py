@@ -7,6 +7,7 @@ import errno
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
     from mutation.operators import MutationScore
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("many", deadline=None, max_examples=1000)

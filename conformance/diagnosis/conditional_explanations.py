@@ -51,8 +51,8 @@ def explain_under_conditions(
         sample = sorted(left, key=shuffle_key)[:CONDITIONAL_SAMPLE_SIZE]
         runner = evidence.runner
         pool = [one for one in evidence.catalogue if one not in known]
-        pool = [one for one in pool if any(runner.explains_runs((*known, one), id) for id in sample)]
-        gains = {one: frozenset(id for id in left if runner.explains_runs((one,), id)) for one in pool}
+        pool = [one for one in pool if any(runner.explains_parts((*known, one), id) for id in sample)]
+        gains = {one: frozenset(id for id in left if runner.explains_parts((one,), id)) for one in pool}
         ranked = [one for one in pool if len(gains[one]) >= MIN_CONDITIONAL_SUPPORT]
         ranked = sorted(ranked, key=lambda one: -len(gains[one]))[:MAX_CONDITIONAL_MUTANTS]
         refuting = {one: frozenset(id for id in passed if runner.fails((one,), id)) for one in ranked}
@@ -69,7 +69,7 @@ def explain_under_conditions(
         mutant = max(conditions, key=lambda one: len(gains[one]))
         equal = tuple(one for one in ranked if one is not mutant and gains[one] == gains[mutant])
         more.append(Explanation(mutant, equal, gains[mutant], condition=conditions[mutant]))
-        left = frozenset(id for id in left if not runner.explains_runs((*known, mutant), id))
+        left = frozenset(id for id in left if not runner.explains_parts((*known, mutant), id))
     more = [one for one in more if not _is_contradicted(evidence, one.mutant, len(one.cases), left)]
     return [_with_shared_cases(evidence, one, (*found, *more)) for one in more]
 
@@ -111,7 +111,7 @@ def _explains_under_condition(
 ) -> bool:
     """Return whether a mutant explains one more case, and keeps its condition with it."""
     runner = evidence.runner
-    if not runner.explains_runs((one.mutant,), id):
+    if not runner.explains_parts((one.mutant,), id):
         return False
     passed = (*evidence.passed, *evidence.passed_at_lower_level)
     refuting = frozenset(other for other in passed if runner.fails((one.mutant,), other))
@@ -120,21 +120,21 @@ def _explains_under_condition(
 
 
 def _with_shared_cases(evidence: Evidence, one: Explanation, every: Sequence[Explanation]) -> Explanation:
-    """Return an explanation with the cases in which it explains some runs and other explanations all other runs."""
+    """Return an explanation with the cases in which it explains some parts and other explanations all other parts."""
     mutants = [explanation.mutant for explanation in every]
     others = [mutant for mutant in mutants if mutant is not one.mutant]
     runner = evidence.runner
     shared = frozenset(
         id
         for id in evidence.failing.difference(*(explanation.cases for explanation in every))
-        if runner.explains_runs(mutants, id) and not runner.explains_runs(others, id)
+        if runner.explains_parts(mutants, id) and not runner.explains_parts(others, id)
     )
     return replace(one, cases=one.cases | shared, jointly_explained=one.jointly_explained | shared)
 
 
 def _shared(runner: MutantRunner, known: Collection[Mutant], one: Mutant, ids: Iterable[str]) -> frozenset[str]:
-    """Return the cases in which each wrong run is explained by `one` or by a known mutant."""
-    return frozenset(id for id in ids if runner.explains_runs((*known, one), id)) if known else frozenset()
+    """Return the cases in which each wrong part is explained by `one` or by a known mutant."""
+    return frozenset(id for id in ids if runner.explains_parts((*known, one), id)) if known else frozenset()
 
 
 def _is_likelier(

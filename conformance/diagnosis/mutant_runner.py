@@ -6,7 +6,7 @@ from enum import Enum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from conformance.diagnosis.recorded_outputs import are_equivalent, explained_runs, is_failure, observe, wrong_runs
+from conformance.diagnosis.recorded_outputs import are_equivalent, explained_parts, is_failure, observe, wrong_parts
 from conformance.mutants import op_types
 from conformance.mutants.mutant import IncompatibleMutantsError, compose
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from conformance.corpus.loading import CaseInMemory
-    from conformance.diagnosis.recorded_outputs import Observation
+    from conformance.diagnosis.recorded_outputs import Observation, Part
     from conformance.mutants import Mutant
 
 
@@ -47,8 +47,8 @@ class MutantRunner:
         self._compare = cache(self._compare_relevant)
         self._reproduces = cache(self._reproduces_relevant)
         self._fails = cache(self._fails_relevant)
-        self._explained_runs = cache(self._explained_runs_relevant)
-        self._wrong_runs = cache(lambda case: wrong_runs(self._observations[case], self._cases[case]))
+        self._explained_parts = cache(self._explained_parts_relevant)
+        self._wrong_parts = cache(lambda case: wrong_parts(self._observations[case], self._cases[case]))
 
     def compare(self, mutants: MutantCombination, id: str) -> FailureComparison:
         """Compare the outputs of a combination of mutants with those of the subject on a failing case."""
@@ -69,17 +69,17 @@ class MutantRunner:
         """Return whether a combination of mutants fails a case."""
         return self._fails(self._relevant_mutants(mutants, id), id)
 
-    def explains_runs(self, mutants: Iterable[Mutant], id: str) -> bool:
-        """Return whether the subject has the outputs of one of the mutants in each wrong run of a failing case."""
-        wrong = self._wrong_runs(id)
-        explained = [self._explained_runs(self._relevant_mutants((mutant,), id), id) for mutant in mutants]
+    def explains_parts(self, mutants: Iterable[Mutant], id: str) -> bool:
+        """Return whether the subject has the outputs of one of the mutants in each wrong part of a failing case."""
+        wrong = self._wrong_parts(id)
+        explained = [self._explained_parts(self._relevant_mutants((mutant,), id), id) for mutant in mutants]
         return bool(wrong) and wrong == frozenset().union(*explained)
 
-    def _explained_runs_relevant(self, mutants: MutantCombination, id: str) -> frozenset[int]:
+    def _explained_parts_relevant(self, mutants: MutantCombination, id: str) -> frozenset[Part]:
         observation = self._observe_mutants(mutants, id)
         if observation is None:
             return frozenset()
-        return explained_runs(observation, self._observations[id], self._cases[id])
+        return explained_parts(observation, self._observations[id], self._cases[id])
 
     def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
         observation = self._observe_mutants(mutants, id)

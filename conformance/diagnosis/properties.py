@@ -434,7 +434,7 @@ def _numeric_traits(
     def trait(relation: str, limit: float) -> _Trait:
         holds = _RELATIONS[relation]
         having = [frozenset(id for id, values in group.items() if holds(values, limit)) for group in numbers]
-        text = f"have {name} = {_format_number(limit)} in a run" if relation == "once" else ""
+        text = f"have {name} = {_format_number(limit)} at least once" if relation == "once" else ""
         return _Trait(text or f"have {name} {relation} {_format_number(limit)}", *having)
 
     for value in sorted({value for values in own.values() for value in values}):

@@ -7,9 +7,10 @@ observation for the results file, so that a run can be diagnosed later.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from msgspec.structs import asdict
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 
+
+Part: TypeAlias = "tuple[int, ...]"
+"""The number of a run of a case, or the numbers of a run and of an output."""
 
 EXTRA_ROUNDINGS = 16
 """Units of roundoff, in addition to the bound, by which two evaluations of one wrong formula may differ."""
@@ -91,35 +95,57 @@ def are_equivalent(one: Observation, other: Observation, case: CaseInMemory) -> 
     return all(_are_outputs_equivalent(data_set.outputs, a, b) for data_set, a, b in data_sets)
 
 
-def wrong_runs(subject: Observation, case: CaseInMemory) -> frozenset[int]:
-    """Return the numbers of the data sets for which a subject that fails a case returned wrong outputs.
+def wrong_parts(subject: Observation, case: CaseInMemory) -> frozenset[Part]:
+    """Return the parts of a case that a subject which fails it has wrong.
 
-    If an error, a changed input or a missing run is part of the failure, all data sets count as wrong.
+    A part is a run, that is, the number of a data set. If the model has several nodes of one operator, a part is an
+    output of a run, because the subject may have a mistake in some of the nodes. If an error, a changed input or a
+    missing run is part of the failure, all parts count as wrong.
     """
-    if subject.error or any(subject.changed_inputs) or len(subject.outputs) != len(case.held):
-        return frozenset(range(len(case.held)))
+    is_whole = subject.error or any(subject.changed_inputs) or len(subject.outputs) != len(case.held)
     return frozenset(
-        number
-        for number, (data_set, came) in enumerate(zip(case.held, subject.outputs, strict=True))
-        if len(came) != len(data_set.outputs) or not all(map(is_acceptable, data_set.outputs, came))
+        part
+        for number, data_set in enumerate(case.held)
+        for part, outputs in _parts_of_run(number, data_set, case)
+        if is_whole or not _is_part_acceptable(data_set, subject.outputs[number], outputs)
     )
 
 
-def explained_runs(mutant: Observation, subject: Observation, case: CaseInMemory) -> frozenset[int]:
-    """Return the numbers of the wrong runs of a subject in which it has a mutant's outputs, apart from rounding.
+def explained_parts(mutant: Observation, subject: Observation, case: CaseInMemory) -> frozenset[Part]:
+    """Return the wrong parts of a case in which a subject has a mutant's outputs, apart from rounding.
 
-    If an error, a changed input or a missing run is part of a failure, the result is all or none of the runs.
+    If an error, a changed input or a missing run is part of a failure, the result is all or none of the parts.
     """
-    wrong = wrong_runs(subject, case)
+    wrong = wrong_parts(subject, case)
     is_whole = any(
         one.error or any(one.changed_inputs) or len(one.outputs) != len(case.held) for one in (mutant, subject)
     )
     if is_whole:
         return wrong if are_equivalent(mutant, subject, case) else frozenset()
     return frozenset(
-        number
-        for number in wrong
-        if _are_outputs_equivalent(case.held[number].outputs, mutant.outputs[number], subject.outputs[number])
+        part
+        for number, data_set in enumerate(case.held)
+        for part, outputs in _parts_of_run(number, data_set, case)
+        if part in wrong
+        and len(mutant.outputs[number]) == len(subject.outputs[number]) == len(data_set.outputs)
+        and all(
+            _is_output_equivalent(data_set.outputs[one], mutant.outputs[number][one], subject.outputs[number][one])
+            for one in outputs
+        )
+    )
+
+
+def _parts_of_run(number: int, data_set: DataSet, case: CaseInMemory) -> list[tuple[Part, Sequence[int]]]:
+    """Return the parts of a run, with the numbers of the outputs of each."""
+    outputs = range(len(data_set.outputs))
+    if max(Counter(node.op_type for node in case.model.graph.node).values(), default=0) > 1:
+        return [((number, output), (output,)) for output in outputs]
+    return [((number,), outputs)]
+
+
+def _is_part_acceptable(data_set: DataSet, came: Sequence[Any], outputs: Sequence[int]) -> bool:
+    return len(came) == len(data_set.outputs) and all(
+        is_acceptable(data_set.outputs[one], came[one]) for one in outputs
     )
 
 

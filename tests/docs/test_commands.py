@@ -47,6 +47,16 @@ NOT_RUN = {
         ("onnx-conformance report results.jsonl --evidence evidence", "python3 -I -S evidence/verify.py"),
         "the included map names cases that the part lacks; tests/evidence writes and checks evidence",
     ),
+    **dict.fromkeys(
+        (
+            (
+                "onnx-conformance generate --model detector.onnx --model classifier.onnx --shape batch=1 "
+                "--output model-cases"
+            ),
+            "onnx-conformance run --data model-cases -b onnxruntime --html report.html",
+        ),
+        "the models are the reader's; the tutorial generates and runs cases of a model",
+    ),
     "pip install .": "every nox session installs the checkout",
     "python -m webbrowser report.html": "a test opens no browser",
     "pip install --no-deps .": "the test writes what an installation writes, so that it needs no network",
