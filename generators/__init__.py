@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
     **{name: with_siblings(cases) for name, cases in training_optimizers.GENERATORS.items()},
-    "optimizer_covering_arrays": with_siblings(optimizer_covering_arrays.cases),
+    "dimensions": with_siblings(optimizer_covering_arrays.cases),
     "argmax": argmax.cases,
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,

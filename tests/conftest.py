@@ -251,3 +251,13 @@ def full_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Ab
             yield
 
     return fill
+
+
+@pytest.fixture
+def default_handlers() -> Iterator[Mapping[signal.Signals, Any]]:
+    """Set the default signal handlers, as in a terminal."""
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield handlers
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -55,15 +55,6 @@ class TestInterruptions:
         monkeypatch.setattr("conformance.cli.time", SimpleNamespace(monotonic=lambda: now.seconds))
         return now
 
-    @pytest.fixture
-    def default_handlers(self):
-        """Default signal handlers, as in a terminal."""
-        handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-        yield handlers
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_either_signal_interrupts_any_verb(self, command, monkeypatch, default_handlers, number):
         monkeypatch.setattr("conformance.corpus.corpus.bundled_corpus_path", lambda: signal.raise_signal(number))
@@ -114,7 +105,7 @@ class TestInterruptions:
         assert (noted, signal.getsignal(signal.SIGINT)) == ([], signal.SIG_IGN)
 
 
-@pytest.mark.parametrize("module", ["typer", "conformance.commands.audit"])
+@pytest.mark.parametrize("module", ["typer", "conformance.commands.corpus"])
 def test_interruption_during_start_ends_without_traceback(process, here, module):
     interrupts = "import os, signal; os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(20)"
     program = (

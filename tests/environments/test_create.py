@@ -282,7 +282,7 @@ def test_env_list_and_remove(make, command, tmp_path):
     assert (removed.out, environment_folders()) == (f"{subject(wheel_index.RIGHT)}: removed\n", [])
 
 
-def test_interrupted_removal_is_completed(cache, monkeypatch):
+def test_interrupted_removal_is_completed(cache, monkeypatch, default_handlers):
     home = environments_folder() / "onnxruntime-1"
     home.mkdir(parents=True)
     remove = shutil.rmtree
