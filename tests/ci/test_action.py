@@ -236,8 +236,12 @@ class TestHowToPage:
         }
 
     def test_github_s_step_names_inputs_that_there_are(self):
-        steps = yaml.safe_load(snippet("yaml", "- uses: actions/checkout"))
+        steps = yaml.safe_load(snippet("yaml", "- uses: actions/checkout@v4\n- run"))
         assert set(steps[-1]["with"]) <= set(ACTION["inputs"])
+
+    def test_github_s_step_in_a_checkout_names_its_folder(self):
+        checkout, action = yaml.safe_load(snippet("yaml", "- uses: actions/checkout@v4\n  with"))
+        assert action["uses"] == f"./{checkout['with']['path']}"
 
     def test_how_to_commands_run_in_order(self, shell, project, here):
         shell("-c", "onnx-conformance run -b mypkg.backend --results old.jsonl", **project)
