@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.commands.options import Backend, CaseId, Data, FromResults, ProfileName, add_options, echo
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet
     from conformance.models.summaries import TensorPreview
+    from conformance.results.file import Results
     from conformance.subjects.loading import Subject
 
 
@@ -41,8 +41,12 @@ def explain(
     from conformance.errors import UnknownName
 
     corpus = open_corpus(data or bundled_corpus_path())
+    run = None
     if from_results:
-        check_recorded_corpus(from_results, corpus)
+        from conformance.results.file import read_results
+
+        run = read_results(from_results)
+        check_recorded_corpus(run, corpus)
     found = find_case(corpus, case)
     document = read_case_json(corpus, found)
     if unknown := [clause for clause in document.clauses if clause not in clauses()]:
@@ -52,7 +56,7 @@ def explain(
             "Use the version of onnx-conformance that generated the corpus.",
         )
     rules = list(_profile_lines(corpus, found, profile)) if profile else []
-    evidence = list(_result_lines(case, from_results)) if from_results else []
+    evidence = list(_result_lines(case, run)) if run else []
     lines = _lines(case, corpus.place_of(found), document, _initializer_lines(load_case(corpus, found).model))
     for line in (*lines, *_accuracy_lines(corpus, found, backend), *rules, *evidence):
         echo(line)
@@ -118,43 +122,40 @@ def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequenc
     return answers
 
 
-def check_recorded_corpus(path: Path, corpus: Corpus) -> None:
+def check_recorded_corpus(run: Results, corpus: Corpus) -> None:
     """Check that a results file has results of a corpus.
 
     Raises:
-        ResultsError: the file is malformed, or belongs to another corpus.
+        ResultsError: the file belongs to another corpus.
     """
     from conformance.errors import ResultsError
-    from conformance.results.file import read_results
 
-    of = read_results(path).header.corpus
+    of = run.header.corpus
     if of.digest != corpus.digest:
         raise ResultsError(
             "other-corpus",
-            f"{path} has results of corpus {of.label} ({of.digest[:12]}), but {corpus.path} has corpus"
+            f"{run.path} has results of corpus {of.label} ({of.digest[:12]}), but {corpus.path} has corpus"
             f" {corpus.label} ({corpus.digest[:12]}).",
             f"Add --data DIR with corpus {of.label}, or make a report, which needs no corpus.",
         )
 
 
-def _result_lines(case: str, path: Path) -> Iterator[str]:
+def _result_lines(case: str, run: Results) -> Iterator[str]:
     """Yield lines with the results of a case, from a results file, for each subject.
 
     Raises:
-        ResultsError: the file is malformed, or has no result of the case.
+        ResultsError: the file has no result of the case.
     """
     from conformance.errors import ResultsError
     from conformance.results.environment import rerun_command, rerun_options
     from conformance.results.evidence import full_evidence
     from conformance.results.failure_groups import group_failures
-    from conformance.results.file import read_results
     from conformance.results.known_faults import known_faults_in
 
-    run = read_results(path)
     subjects = [subject for subject in run.header.subjects if (subject.id, case) in run.rows]
     if not subjects:
         raise ResultsError(
-            "case-missing", f"{path} has no result of {case}.", "Run the case, or name another results file."
+            "case-missing", f"{run.path} has no result of {case}.", "Run the case, or name another results file."
         )
     causes = {(cause.subject, id): cause for cause in group_failures(run) for id in cause.cases}
     for subject in subjects:

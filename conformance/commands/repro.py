@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.judging.outcome import Outcome
+    from conformance.results.file import Results
     from conformance.results.records import DiagnosisRecord, SubjectRecord
     from conformance.run.settings import Settings
 
@@ -61,13 +62,15 @@ def repro(
     from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
     from conformance.isolation.limits import Limits
+    from conformance.results.file import read_results
     from conformance.run.selection import Selection
     from conformance.run.settings import Settings
     from conformance.subjects.naming import SubjectKind, SubjectName
 
-    if from_results is not None and backend is None and optimizer is None:
-        subject, words = _failing_subject(from_results, case)
-        SubjectName.parse(subject.id, subject.kind).check_from_file(from_results)
+    run = read_results(from_results) if from_results is not None else None
+    if run is not None and backend is None and optimizer is None:
+        subject, words = _failing_subject(run, case)
+        SubjectName.parse(subject.id, subject.kind).check_from_file(Path(run.path))
         backend, optimizer = (subject.id if subject.kind == kind else None for kind in SubjectKind)
         implements = implements or words
     if (backend is None) == (optimizer is None):
@@ -85,49 +88,42 @@ def repro(
         limits=Limits(timeout),
     )
     corpus = open_corpus(data or bundled_corpus_path())
-    if from_results is not None and case not in corpus.cases:
-        check_recorded_corpus(from_results, corpus)
-    diagnoses = _diagnoses(from_results, settings.subjects[0].text, case) if from_results is not None else ()
+    if run is not None and case not in corpus.cases:
+        check_recorded_corpus(run, corpus)
+    diagnoses = _diagnoses(run, settings.subjects[0].text, case) if run is not None else ()
     files, verdict = failure_files(settings, corpus, find_case(corpus, case), diagnoses)
     write_folder(output, files)
     echo(f"Wrote {output}. The verdict of {case} on {settings.subjects[0].text} is {verdict}.")
     echo(f"Run {output / 'reproduce.py'}.")
 
 
-def _failing_subject(path: Path, case: str) -> tuple[SubjectRecord, list[str]]:
+def _failing_subject(run: Results, case: str) -> tuple[SubjectRecord, list[str]]:
     """Return the first subject of a results file that fails a case, and the passes of `--implements` in that run.
 
     Raises:
-        ResultsError: the file is malformed, or no subject in it fails the case.
+        ResultsError: no subject in the file fails the case.
     """
     from conformance.errors import ResultsError
     from conformance.results.environment import rerun_options
-    from conformance.results.file import read_results
 
-    run = read_results(path)
     for subject in run.header.subjects:
         row = run.rows.get((subject.id, case))
         if row is not None and row.verdict.is_defect:
             words = rerun_options(run.header, subject)
             return subject, [value for word, value in pairwise(words) if word == "--implements"]
     raise ResultsError(
-        "case-missing", f"{path} has no failure of {case}.", "Name another case or another results file."
+        "case-missing", f"{run.path} has no failure of {case}.", "Name another case or another results file."
     )
 
 
-def _diagnoses(path: Path, subject: str, case: str) -> Sequence[DiagnosisRecord]:
+def _diagnoses(run: Results, subject: str, case: str) -> Sequence[DiagnosisRecord]:
     """Return the diagnoses in a results file that explain a case: one mistake alone, or two of which both are needed.
 
     The result is empty if no mistake explains the case, or if another mistake can explain it as well.
     """
-    from conformance.results.file import read_results
-
-    found = [one for one in read_results(path).footer.diagnoses if one.subject == subject and case in one.cases]
-    needed = 2 if any(case in one.jointly_explained for one in found) else 1
-    is_jointly = all(case in one.jointly_explained for one in found)
-    is_certain = (
-        len(found) == needed and (needed == 1 or is_jointly) and not any(one.indistinguishable for one in found)
-    )
+    found = [one for one in run.footer.diagnoses if one.subject == subject and case in one.cases]
+    is_joint = [case in one.jointly_explained for one in found]
+    is_certain = is_joint in ([False], [True, True]) and not any(one.indistinguishable for one in found)
     return found if is_certain else ()
 
 

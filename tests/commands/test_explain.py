@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import numpy as np
@@ -59,6 +60,16 @@ class TestExplain:
     def test_explain_shows_values_of_initializers(self, command):
         ended = command("explain", "test_argmax_pass_types_and_shapes_initializer_string")
         assert "initializer W: string[2] = one, größer" in ended.out, ended
+
+    def test_explain_with_results_on_standard_input_prints_them(self, command, small_corpus, here):
+        command("run", "-b", "onnx-reference", "--case", INDEX, "--data", small_corpus, "--results", "r.jsonl")
+        before = os.dup(0)
+        with (here / "r.jsonl").open() as results:
+            os.dup2(results.fileno(), 0)
+            ended = command("explain", INDEX, "--data", small_corpus, "-r", "-")
+        os.dup2(before, 0)
+        os.close(before)
+        assert "run it again" in ended.out, ended
 
     def test_explain_of_case_with_unknown_clause_is_refused(self, command, corpus_copy):
         change(corpus_copy, ADAM, lambda document: document.update(clauses=["adam.future"]))
