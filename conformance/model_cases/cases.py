@@ -25,7 +25,7 @@ from conformance.model_cases.reduction import STEPS, reduced_part
 from conformance.model_cases.regions import PRODUCTS, Regions
 from conformance.model_cases.typed_values import TypedValue, typed_graphs
 from conformance.models.arrays import tensor_of, type_name
-from conformance.models.graphs import all_nodes, called_name, is_operator, subgraphs_of
+from conformance.models.graphs import all_nodes, called_name, copy_of, is_operator, subgraphs_of
 from conformance.models.inputs import DeclaredInput, required_inputs
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
@@ -179,7 +179,6 @@ class ModelCases:
         judged: the number of nodes that have a case.
         left_out: the number of nodes by operator and reason.
         reduced: the original and the new shapes of the operands, by id of the case.
-        has_values: whether the cases have values and names of the user.
     """
 
     cases: list[tuple[str, Case]] = field(default_factory=list)
@@ -187,7 +186,6 @@ class ModelCases:
     judged: int = 0
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     reduced: dict[str, str] = field(default_factory=dict)
-    has_values: bool = True
 
     @property
     def name(self) -> str:
@@ -214,8 +212,10 @@ class ModelCases:
         """Return the file of the corpus that lists the cases with smaller tensors, and the nodes without a case."""
         lines = [
             "The cases are made of the nodes of models by onnx-conformance generate --model.",
-            *("", *self.summary()),
-            *("", "Cases with smaller tensors than the models:"),
+            "",
+            *self.summary(),
+            "",
+            "Cases with smaller tensors than the models:",
             *([f"  {id}: {text}" for id, text in sorted(self.reduced.items())] or ["  none"]),
         ]
         return {"NOTICE": ("\n".join(lines) + "\n").encode()}
@@ -234,7 +234,7 @@ def define_model_cases(
     Raises:
         ModelError: no node can be a case.
     """
-    found = ModelCases(has_values=has_values)
+    found = ModelCases()
     cases: dict[str, _Uses] = {}
     smaller: dict[str, _Sized | Unsupported] = {}
     for given in models:
@@ -353,8 +353,7 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
     if not kept:
         raise failure or Unsupported("the specification leaves all elements open")
     fed, answers = kept[0]
-    model = onnx.ModelProto()
-    model.CopyFrom(part.model)
+    model = copy_of(part.model)
     model.producer_name = "onnx-conformance"
     graph = model.graph
     graph.name = "part"
@@ -387,9 +386,7 @@ def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:
     Raises:
         Unsupported: the reference has no answer.
     """
-    model = onnx.ModelProto()
-    model.CopyFrom(part.model)
-    scope = NodeScope.of(model)
+    scope = NodeScope.of(part.model)
     known: dict[str, Any] = dict(values)
     if part.is_region:
         foldable = {name for node in part.nodes if node.op_type in FOLDING_OPERATORS for name in node.input}

@@ -45,21 +45,21 @@ class Operands:
 
     @property
     def _fed(self) -> dict[str, Array]:
-        return {name: array for name, array in self._base.items() if name not in self.constants}
+        return {name: self._base[name] for name, value in self._part.operands.items() if not value.is_constant}
 
     def data_sets(self) -> Iterator[dict[str, Array]]:
         """Yield the elements of the other operands: those on the user's inputs, ordinary ones, and hard ones."""
         own = {name: value.array for name, value in self._part.operands.items() if value.is_given}
         if own:
             yield {name: own.get(name, array) for name, array in self._fed.items()}  # type: ignore[misc]
-        kinds = self.kinds
+        kinds = self._kinds
         if not kinds or self._part.is_region:
             yield self._fed
         for probes in self._probes(kinds):
             yield {name: self._hard(name, kinds, probes) for name in self._fed}
 
     @property
-    def kinds(self) -> dict[str, tuple[onnx.NodeProto, str | Rule]]:
+    def _kinds(self) -> dict[str, tuple[onnx.NodeProto, str | Rule]]:
         """The node that takes an operand, and the kind of its elements, for each operand that has hard elements."""
         fixed = {*self.constants, *self._part.kept}
         found: dict[str, tuple[onnx.NodeProto, str | Rule]] = {}
@@ -112,8 +112,6 @@ class Operands:
         kind = operand_rule(node, self._part.opset, place)
         if isinstance(kind, Rule):
             return self._from_rule(kind, node, place, value.dtype, value.shape)
-        if value.dtype.kind in "OUS":
-            return np.full(value.shape, "", object)
         is_float = value.dtype.kind not in "biu"
         return elements(f"{node.op_type}/X{place}", value.dtype, value.shape, kind, ORDINARY if is_float else 0, ())
 
@@ -129,10 +127,9 @@ class Operands:
             sizes = data[: shape[-1]] or (1,)
             places = np.unravel_index(np.arange(int(np.prod(shape[:-1]))) % int(np.prod(sizes)), sizes)
             return np.stack(places, -1).reshape(shape).astype(dtype)
-        limit = 1
         if node.op_type.startswith(("Gather", "Scatter")) and place == 1:
             axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
-            limit = self._part.operands[node.input[0]].shape[axis]
-            grid = np.indices(shape)[axis if len(shape) == len(self._part.operands[node.input[0]].shape) else -1]
-            return (grid % max(limit, 1)).astype(dtype) if shape else np.zeros(shape, dtype)
+            data = self._part.operands[node.input[0]].shape
+            grid = np.indices(shape)[axis if len(shape) == len(data) else -1]
+            return (grid % max(data[axis], 1)).astype(dtype) if shape else np.zeros(shape, dtype)
         return np.zeros(shape, dtype) if not rule.low.isdigit() else np.full(shape, int(rule.low)).astype(dtype)

@@ -134,8 +134,7 @@ def part_of_nodes(
     results = [name for name in made if name in outside] or list(filter(None, nodes[-1].output))
     names |= {name: f"{'y' if name in results else 'v'}{place}" for place, name in enumerate(made)}
     renamed = tuple(_renamed(node, names) for node in nodes)
-    imports = onnx.ModelProto(ir_version=model.prepared.ir_version, opset_import=model.prepared.opset_import)
-    imports = _only_used(imports, renamed)
+    imports = _only_used(model.prepared, renamed)
     given = {names[name]: values[name] for name in operands}
     shapes = {names[name]: values[name].shape for name in made}
     kept = frozenset(name for name in given if any(_is_kept(imports, node, given, name) for node in renamed))

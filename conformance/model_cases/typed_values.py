@@ -17,7 +17,7 @@ from onnx import helper
 
 from conformance.models.arrays import dtype_of, tensor_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
-from conformance.models.graphs import attribute_graphs, is_operator, names_taken_by
+from conformance.models.graphs import attribute_graphs, is_operator, names_taken_by, subgraphs_of
 from conformance.models.inputs import required_inputs
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, enclose
@@ -66,11 +66,6 @@ class TypedValue:
     def size(self) -> int:
         """Number of elements."""
         return prod(self.shape)
-
-    @property
-    def known(self) -> Array | None:
-        """The elements, if they are known without inputs of the user and few."""
-        return None if self.is_given or self.size > MAX_KNOWN_ELEMENTS else self.array
 
 
 @dataclass(frozen=True)
@@ -130,7 +125,7 @@ class _Walk:
             return [
                 replace(each, is_constant=True, is_given=False) for each in self._enclosed(node, values, is_given=True)
             ]
-        if any(True for _ in attribute_graphs(node)):
+        if subgraphs_of(node):
             return self._control_flow(node, values, depth) if depth < MAX_DEPTH else []
         taken = [values.get(name) for name in names_taken_by(node)]
         if any(value is None for value in taken):
@@ -236,36 +231,24 @@ def infer(
         values: the values of their operands. Known elements count, because shapes may depend on them.
     """
     names = [name for node in nodes for name in node.output]
-    return [typed_value(value) for value in inferred_types(model, nodes, values, names)]
-
-
-def inferred_types(
-    model: onnx.ModelProto, nodes: Sequence[onnx.NodeProto], values: Mapping[str, TypedValue], names: Sequence[str]
-) -> list[onnx.ValueInfoProto]:
-    """Return the declarations that shape inference gives to results of nodes; empty ones if it fails."""
     part = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
     part.graph.name = "part"
     part.graph.node.extend(nodes)
     for name in dict.fromkeys(name for node in nodes for name in node.input if name in values):
         value = values[name]
-        part.graph.input.append(declaration(name, value))
+        part.graph.input.append(helper.make_tensor_value_info(name, type_number(type_name(value.dtype)), value.shape))
         if value.array is not None and value.size <= MAX_KNOWN_ELEMENTS and value.dtype.kind != "O":
             part.graph.initializer.append(tensor_of(value.array, name))
     part.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name)
     try:
         inferred = onnx.shape_inference.infer_shapes(part, strict_mode=True, data_prop=True)
     except Exception:  # noqa: BLE001 - onnx raises errors of several kinds
-        return [onnx.ValueInfoProto(name=name) for name in names]
+        return [None for _ in names]
     known = {value.name: value for value in (*inferred.graph.value_info, *inferred.graph.output)}
-    return [known.get(name, onnx.ValueInfoProto(name=name)) for name in names]
+    return [_typed_value(known[name]) if name in known else None for name in names]
 
 
-def declaration(name: str, value: TypedValue) -> onnx.ValueInfoProto:
-    """Return the declaration of a graph input with the type and shape of a value."""
-    return helper.make_tensor_value_info(name, type_number(type_name(value.dtype)), value.shape)
-
-
-def typed_value(value: onnx.ValueInfoProto) -> TypedValue | None:
+def _typed_value(value: onnx.ValueInfoProto) -> TypedValue | None:
     """Return the type and shape of a declaration; None if a size is open."""
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.elem_type or not tensor.HasField("shape"):
