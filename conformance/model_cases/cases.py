@@ -145,11 +145,12 @@ def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> I
 
 @dataclass(frozen=True)
 class _Sized:
-    """A part with the sizes of its case, and with the elements of its operands."""
+    """A part with the sizes of its case, the elements of its operands, and the answers for the first data set."""
 
     part: Part
     constants: Mapping[str, Array]
     data_sets: Sequence[Mapping[str, Array]]
+    first: Sequence[Answer]
 
 
 @dataclass
@@ -304,13 +305,13 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
         if _elements(smaller, len(data_sets)) > limit:
             continue
         try:
-            _answers(smaller, {**operands.constants, **data_sets[0]})
+            first = _answers(smaller, {**operands.constants, **data_sets[0]})
         except Unsupported as problem:
             reason = problem
             if not step:
                 break  # smaller tensors have no answer either
             continue
-        return _Sized(smaller, operands.constants, data_sets)
+        return _Sized(smaller, operands.constants, data_sets, first)
     return reason
 
 
@@ -341,10 +342,10 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
     Raises:
         Unsupported: there is no such data set.
     """
-    part, constants = uses.sized.part, uses.sized.constants
-    answered = []
+    part, constants, data_sets = uses.sized.part, uses.sized.constants, uses.sized.data_sets
+    answered = [(data_sets[0], uses.sized.first)]
     failure: Unsupported | None = None
-    for fed in uses.sized.data_sets:
+    for fed in data_sets[1:]:
         try:
             answered.append((fed, _answers(part, {**constants, **fed})))
         except Unsupported as reason:
