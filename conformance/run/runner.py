@@ -192,15 +192,13 @@ class _Execution:
         if not is_local:
             session.stop_subjects()
         with ExitStack() as stack:
-            bar = progress_counter("running", len(session.pending_items)) if sys.stderr.isatty() else None
-            advance = bar and stack.enter_context(bar)
+            advance = stack.enter_context(progress_counter("running", len(session.pending_items)))
             for chunk in stack.enter_context(closing(run_job(job, workers))):  # type: ignore[type-var]
                 if request.dask is not None:
                     session.hosts.add(chunk.result.host)
                 for result in chunk.result.results:
                     self._record(result)
-                    if advance is not None:
-                        advance(result.case)
+                    advance(result.case)
                     if self.is_stopped:
                         return
 
