@@ -20,6 +20,7 @@ from conformance.commands.options import (
     report_option,
     run_option,
 )
+from conformance.serialization.terminal import progress_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,6 @@ def census(
     )
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
-    from conformance.serialization.terminal import progress_counter
 
     targets = [target for target in (results, html, markdown) if target is not None]
     check_distinct_targets([*targets, *([resume] if resume else [])])

@@ -9,6 +9,7 @@ import typer
 
 from conformance.commands.completion import generator_names
 from conformance.commands.options import Data, InputFiles, InputShapes, add_options, echo, output_option
+from conformance.serialization.terminal import print_progress, progress_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -131,7 +132,6 @@ def export(
     from conformance.errors import UsageError
     from conformance.generation.export import exported_files
     from conformance.run.selection import Selection
-    from conformance.serialization.terminal import progress_counter
 
     check_empty(directory)
     corpus = open_corpus(data or bundled_corpus_path())
@@ -205,7 +205,6 @@ def generate(
     from conformance.generation.generators import define_cases
     from conformance.generation.write_corpus import check_no_corpus, corpus_differences
     from conformance.generation.write_corpus import generate as write_corpus
-    from conformance.serialization.terminal import progress_counter
 
     directory = output or Path("onnx-cases" if onnx else "model-cases" if model else "data")
     if onnx:
@@ -244,7 +243,6 @@ def generate(
 
 def _onnx_cases() -> OnnxCases:
     from conformance.generation.onnx_cases import define_onnx_cases, node_cases
-    from conformance.serialization.terminal import progress_counter
 
     given = node_cases()
     with progress_counter("cases of onnx", len(given)) as progress:
@@ -256,7 +254,6 @@ def _model_cases(
 ) -> ModelCases:
     from conformance.graphs.reading import LoadedModel
     from conformance.model_cases.cases import define_model_cases, given_models
-    from conformance.serialization.terminal import print_progress
 
     given = given_models([LoadedModel.read(path) for path in models], inputs, shape or ())
     return define_model_cases(given, has_values=not no_values, progress=print_progress)
