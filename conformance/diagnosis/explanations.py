@@ -11,7 +11,7 @@ from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.diagnosis.mutant_runner import FailureComparison, can_compose
-from conformance.diagnosis.recorded_outputs import equivalent_outputs, observe, wrong_outputs
+from conformance.diagnosis.recorded_outputs import differing_outputs, observe, wrong_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -226,14 +226,18 @@ def _pairs_by_outputs(evidence: Evidence, id: str) -> Iterator[MutantCombination
     case, subject = evidence.cases[id], evidence.observations[id]
     observed = {one: observe(one.backend, case) for one in evidence.catalogue}
     made = {one: observation for one, observation in observed.items() if observation is not None}
-    wrong = wrong_outputs(subject, case)
-    changed = {one: wrong_outputs(observation, case) for one, observation in made.items() if not observation.error}
+    wrong = {number for _, number in wrong_outputs(subject, case)}
+    changed = {
+        one: {number for _, number in wrong_outputs(observation, case)}
+        for one, observation in made.items()
+        if not observation.error
+    }
     changed = {one: outputs for one, outputs in changed.items() if outputs and outputs <= wrong}
-    alike = {one: equivalent_outputs(made[one], subject, case) for one in changed}
+    differing = {one: {number for _, number in differing_outputs(made[one], subject, case)} for one in changed}
     for one, other in combinations(changed, 2):
         only_one, only_other = changed[one] - changed[other], changed[other] - changed[one]
-        is_covered = changed[one] | changed[other] == wrong
-        if one.operator == other.operator and is_covered and only_one <= alike[one] and only_other <= alike[other]:
+        is_alike = only_one.isdisjoint(differing[one]) and only_other.isdisjoint(differing[other])
+        if one.operator == other.operator and is_alike and changed[one] | changed[other] == wrong:
             yield one, other
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from conformance.diagnosis.recorded_outputs import are_equivalent, explained_parts, is_failure, observe, wrong_parts
+from conformance.diagnosis.recorded_outputs import are_equivalent, differing_parts, is_failure, observe, wrong_parts
 from conformance.mutants import op_types
 from conformance.mutants.mutant import IncompatibleMutantsError, compose
 
@@ -47,7 +47,7 @@ class MutantRunner:
         self._compare = cache(self._compare_relevant)
         self._reproduces = cache(self._reproduces_relevant)
         self._fails = cache(self._fails_relevant)
-        self._explained_parts = cache(self._explained_parts_relevant)
+        self._differing_parts = cache(self._differing_parts_relevant)
         self._wrong_parts = cache(lambda case: wrong_parts(self._observations[case], self._cases[case]))
 
     def compare(self, mutants: MutantCombination, id: str) -> FailureComparison:
@@ -72,14 +72,14 @@ class MutantRunner:
     def explains_parts(self, mutants: Iterable[Mutant], id: str) -> bool:
         """Return whether the subject has the outputs of one of the mutants in each wrong part of a failing case."""
         wrong = self._wrong_parts(id)
-        explained = [self._explained_parts(self._relevant_mutants((mutant,), id), id) for mutant in mutants]
-        return bool(wrong) and wrong == frozenset().union(*explained)
+        differing = [self._differing_parts(self._relevant_mutants((mutant,), id), id) for mutant in mutants]
+        return bool(wrong) and not wrong.intersection(*differing)
 
-    def _explained_parts_relevant(self, mutants: MutantCombination, id: str) -> frozenset[Part]:
+    def _differing_parts_relevant(self, mutants: MutantCombination, id: str) -> frozenset[Part]:
         observation = self._observe_mutants(mutants, id)
         if observation is None:
-            return frozenset()
-        return explained_parts(observation, self._observations[id], self._cases[id])
+            return self._wrong_parts(id)
+        return differing_parts(observation, self._observations[id], self._cases[id])
 
     def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
         observation = self._observe_mutants(mutants, id)

@@ -25,7 +25,7 @@ from conformance.subjects.failures import CaseEnded, call_subject
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import onnx
 
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
     from conformance.subjects.loading import Subject
 
 
-Part: TypeAlias = "tuple[int, ...]"
-"""The number of a run of a case, or the numbers of a run and of an output."""
+Output: TypeAlias = "tuple[int, int]"
+"""The number of a run of a case, and the number of an output of the run."""
+
+Part: TypeAlias = "int | Output"
+"""The number of a run of a case, or an output of a run."""
 
 EXTRA_ROUNDINGS = 16
 """Units of roundoff, in addition to the bound, by which two evaluations of one wrong formula may differ."""
@@ -91,104 +94,84 @@ def are_equivalent(one: Observation, other: Observation, case: CaseInMemory) -> 
     """Return whether two observations of a case differ by rounding at most."""
     if (one.error, one.changed_inputs, len(one.outputs)) != (other.error, other.changed_inputs, len(other.outputs)):
         return False
-    data_sets = zip(case.held, one.outputs, other.outputs, strict=False)
-    return all(_are_outputs_equivalent(data_set.outputs, a, b) for data_set, a, b in data_sets)
+    return not any(True for _ in differing_outputs(one, other, case))
+
+
+def wrong_outputs(observation: Observation, case: CaseInMemory) -> Iterator[Output]:
+    """Yield the outputs that are wrong; all outputs of a run if their number is wrong."""
+    return _outputs_without(is_acceptable, case, observation)
+
+
+def differing_outputs(one: Observation, other: Observation, case: CaseInMemory) -> Iterator[Output]:
+    """Yield the outputs that differ by more than rounding; all outputs of a run if their number is wrong."""
+    return _outputs_without(_is_output_equivalent, case, one, other)
+
+
+def _outputs_without(holds: Callable[..., bool], case: CaseInMemory, *observations: Observation) -> Iterator[Output]:
+    """Yield the outputs for which a relation between the expected and the observed values does not hold."""
+    runs = zip(case.held, *(one.outputs for one in observations), strict=False)
+    for run, (data_set, *values) in enumerate(runs):
+        for output in _numbers_without(holds, data_set, *values):
+            yield run, output
+
+
+def _numbers_without(holds: Callable[..., bool], data_set: DataSet, *values: Sequence[Any]) -> Iterator[int]:
+    """Yield the numbers of the outputs of one run for which a relation does not hold."""
+    is_complete = all(len(outputs) == len(data_set.outputs) for outputs in values)
+    for number, expected in enumerate(data_set.outputs):
+        if not is_complete or not holds(expected, *(outputs[number] for outputs in values)):
+            yield number
 
 
 def wrong_parts(subject: Observation, case: CaseInMemory) -> frozenset[Part]:
     """Return the parts of a case that a subject which fails it has wrong.
 
-    A part is a run, that is, the number of a data set. If the model has several nodes of one operator, a part is an
-    output of a run, because the subject may have a mistake in some of the nodes. If an error, a changed input or a
-    missing run is part of the failure, all parts count as wrong.
+    If an error, a changed input or a missing run is part of the failure, all parts count as wrong.
     """
-    is_whole = subject.error or any(subject.changed_inputs) or len(subject.outputs) != len(case.held)
-    return frozenset(
-        part
-        for number, data_set in enumerate(case.held)
-        for part, outputs in _parts_of_run(number, data_set, case)
-        if is_whole or not _is_part_acceptable(data_set, subject.outputs[number], outputs)
-    )
+    is_whole = _fails_as_a_whole(subject, case)
+    return _parts(case, _all_outputs(case) if is_whole else wrong_outputs(subject, case))
 
 
-def explained_parts(mutant: Observation, subject: Observation, case: CaseInMemory) -> frozenset[Part]:
-    """Return the wrong parts of a case in which a subject has a mutant's outputs, apart from rounding.
+def differing_parts(mutant: Observation, subject: Observation, case: CaseInMemory) -> frozenset[Part]:
+    """Return the parts of a case in which a mutant and a subject differ by more than rounding.
 
     If an error, a changed input or a missing run is part of a failure, the result is all or none of the parts.
     """
-    wrong = wrong_parts(subject, case)
-    is_whole = any(
-        one.error or any(one.changed_inputs) or len(one.outputs) != len(case.held) for one in (mutant, subject)
-    )
-    if is_whole:
-        return wrong if are_equivalent(mutant, subject, case) else frozenset()
-    return frozenset(
-        part
-        for number, data_set in enumerate(case.held)
-        for part, outputs in _parts_of_run(number, data_set, case)
-        if part in wrong
-        and len(mutant.outputs[number]) == len(subject.outputs[number]) == len(data_set.outputs)
-        and all(
-            _is_output_equivalent(data_set.outputs[one], mutant.outputs[number][one], subject.outputs[number][one])
-            for one in outputs
-        )
-    )
+    if _fails_as_a_whole(mutant, case) or _fails_as_a_whole(subject, case):
+        return frozenset() if are_equivalent(mutant, subject, case) else _parts(case, _all_outputs(case))
+    return _parts(case, differing_outputs(mutant, subject, case))
 
 
-def _parts_of_run(number: int, data_set: DataSet, case: CaseInMemory) -> list[tuple[Part, Sequence[int]]]:
-    """Return the parts of a run, with the numbers of the outputs of each."""
-    outputs = range(len(data_set.outputs))
-    if max(Counter(node.op_type for node in case.model.graph.node).values(), default=0) > 1:
-        return [((number, output), (output,)) for output in outputs]
-    return [((number,), outputs)]
+def _parts(case: CaseInMemory, outputs: Iterable[Output]) -> frozenset[Part]:
+    """Return the parts of a case that contain the outputs.
+
+    A part is a run. If the main graph has several nodes of one operator, a part is an output of a run, because the
+    subject may have a mistake in some of the nodes. Nodes in a function do not count: they compute its operator.
+    """
+    is_repeated = max(Counter(node.op_type for node in case.model.graph.node).values(), default=0) > 1
+    return frozenset(outputs) if is_repeated else frozenset(run for run, _ in outputs)
 
 
-def _is_part_acceptable(data_set: DataSet, came: Sequence[Any], outputs: Sequence[int]) -> bool:
-    return len(came) == len(data_set.outputs) and all(
-        is_acceptable(data_set.outputs[one], came[one]) for one in outputs
-    )
-
-
-def wrong_outputs(observation: Observation, case: CaseInMemory) -> frozenset[int]:
-    """Return the numbers of the outputs that are wrong for a data set; all of them if their number is wrong."""
-    found: set[int] = set()
-    for data_set, came in zip(case.held, observation.outputs, strict=False):
-        if len(came) != len(data_set.outputs):
-            return frozenset(range(len(data_set.outputs)))
-        pairs = enumerate(zip(data_set.outputs, came, strict=True))
-        found |= {number for number, (expected, actual) in pairs if not is_acceptable(expected, actual)}
-    return frozenset(found)
-
-
-def equivalent_outputs(one: Observation, other: Observation, case: CaseInMemory) -> frozenset[int]:
-    """Return the numbers of the outputs in which two observations differ by rounding at most, for all data sets."""
-    found = set(range(len(case.held[0].outputs)))
-    for data_set, *came in zip(case.held, one.outputs, other.outputs, strict=False):
-        threes = zip(data_set.outputs, *came, strict=False)
-        found &= {number for number, three in enumerate(threes) if _is_output_equivalent(*three)}
-    return frozenset(found)
+def _all_outputs(case: CaseInMemory) -> Iterator[Output]:
+    return ((run, output) for run, data_set in enumerate(case.held) for output in range(len(data_set.outputs)))
 
 
 def _is_alike(observation: Observation, number: int, data_set: DataSet, outputs: Sequence[Any]) -> bool:
     """Return whether the outputs of one data set differ from those of an observation by rounding at most."""
-    recorded = observation.outputs
-    return number < len(recorded) and _are_outputs_equivalent(data_set.outputs, outputs, recorded[number])
+    if number >= len(observation.outputs):
+        return False
+    differing = _numbers_without(_is_output_equivalent, data_set, outputs, observation.outputs[number])
+    return not any(True for _ in differing)
 
 
 def is_failure(observation: Observation, case: CaseInMemory) -> bool:
     """Return whether a backend with this behaviour fails the case."""
-    if observation.error or any(observation.changed_inputs) or len(observation.outputs) != len(case.held):
-        return True
-    return any(
-        len(came) != len(data_set.outputs) or not all(map(is_acceptable, data_set.outputs, came))
-        for data_set, came in zip(case.held, observation.outputs, strict=True)
-    )
+    return _fails_as_a_whole(observation, case) or any(True for _ in wrong_outputs(observation, case))
 
 
-def _are_outputs_equivalent(expected: Sequence[ExpectedTensor], one: Sequence[Any], other: Sequence[Any]) -> bool:
-    if len(one) != len(other) or len(one) != len(expected):
-        return False
-    return all(_is_output_equivalent(*three) for three in zip(expected, one, other, strict=True))
+def _fails_as_a_whole(observation: Observation, case: CaseInMemory) -> bool:
+    """Return whether an error, a changed input or a missing run is part of a failure."""
+    return bool(observation.error) or any(observation.changed_inputs) or len(observation.outputs) != len(case.held)
 
 
 def _is_output_equivalent(expected: ExpectedTensor, one: Any, other: Any) -> bool:
