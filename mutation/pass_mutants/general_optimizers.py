@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.models.graphs import Scope, is_operator
+from conformance.models.graphs import Scope, copy_of, is_operator
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.verdicts import Level
 from mutation.pass_mutants.pass_mutant import PassMutant
@@ -27,17 +27,11 @@ SATURATING = ("Sigmoid", "Tanh", "Softsign")
 """Operators whose removal changes the index because of rounding."""
 
 
-def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
-    copy = type(model)()
-    copy.CopyFrom(model)
-    return copy
-
-
 def _bypass_only_use(op_type: str) -> Callable[..., onnx.ModelProto]:
     """Return an optimizer that bypasses an operator of the main graph whose only use is an ArgMax."""
 
     def optimize(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:  # noqa: ARG001
-        after = _copy(model)
+        after = copy_of(model)
         scope = Scope(after, after.graph)
         for node in [node for node in after.graph.node if is_operator(node, "ArgMax")]:
             before = scope.producer(node.input[0])
@@ -53,7 +47,7 @@ def _bypass_all_uses(reader: str) -> Callable[..., onnx.ModelProto]:
     """Return an optimizer that bypasses normalizations before an ArgMax for all nodes of a type in the main graph."""
 
     def optimize(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:  # noqa: ARG001
-        after = _copy(model)
+        after = copy_of(model)
         before = {node.output[0]: node for node in after.graph.node if node.op_type in ALONG_AXIS}
         searched = {node.input[0] for node in after.graph.node if is_operator(node, "ArgMax")}
         for node in after.graph.node:
