@@ -177,8 +177,8 @@ def _families(
     failing = {id for findings in by_subject.values() for id, one in findings.items() if one.verdict.is_defect}
     concerned = {id for ids in relevant.values() if failing & ids for id in ids}
     judged = (corpus.cases[id] for id in concerned if id in corpus.cases)
-    models = {case.id: load_case(corpus, case).model for case in judged if _is_evidence(case)}
-    return {id: (model_family(model), evidence_family(model) is not None) for id, model in models.items()}
+    models = ((case.id, load_case(corpus, case).model) for case in judged if _is_evidence(case))
+    return {id: (model_family(model), evidence_family(model) is not None) for id, model in models}
 
 
 def _is_evidence(case: CorpusCase) -> bool:
