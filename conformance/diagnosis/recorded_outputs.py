@@ -19,7 +19,7 @@ from conformance.corpus.loading import load_case_in_memory
 from conformance.isolation.tensors import decode_tensor, encode_tensor
 from conformance.judging.compare import is_acceptable, overwritten_inputs
 from conformance.models import arrays
-from conformance.mutants import family_of_operators, op_types
+from conformance.mutants import family_of_operators, model_family, op_types
 from conformance.results.records import RecordedOutputs, RecordedTensor
 from conformance.subjects.failures import CaseEnded, call_subject
 from conformance.verdicts import Level, Verdict
@@ -234,7 +234,7 @@ def record_outputs(subject: Subject, corpus: Corpus, entry: CorpusCase) -> Recor
     if entry.is_invalid or entry.level is Level.SILENT:
         return None
     case = load_case_in_memory(corpus, entry)
-    if family_of_operators(op_types(case.model)) is None:
+    if model_family(case.model) is None:
         return None
     observation = observe(subject.target, case)
     return None if observation is None else observation_to_record(observation)
