@@ -90,7 +90,7 @@ class Diagnosis:
                 for other in self.explanations
                 if other is not explanation and other.jointly_explained & explanation.jointly_explained
             ],
-            condition=explanation.condition or "",
+            condition=explanation.condition,
         )
 
     @property
