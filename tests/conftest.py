@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from mutation.operators import MutationScore
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell starts in the background
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell ignores it for programs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)

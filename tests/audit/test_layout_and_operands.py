@@ -1,4 +1,4 @@
-"""Layouts of memory, and operands of the nodes of an audit."""
+"""The layout of a model's graph, and the operands that a report of an audit shows."""
 
 from __future__ import annotations
 
