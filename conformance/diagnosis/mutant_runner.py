@@ -78,7 +78,7 @@ class MutantRunner:
     def _differing_parts_relevant(self, mutants: MutantCombination, id: str) -> frozenset[Part]:
         observation = self._observe_mutants(mutants, id)
         if observation is None:
-            return self._wrong_parts(id)
+            return self._wrong_parts(id)  # a mutant that does not run a case explains no part of it
         return differing_parts(observation, self._observations[id], self._cases[id])
 
     def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
