@@ -205,13 +205,11 @@ def _explain_with_hidden_pair(evidence: Evidence) -> list[Explanation]:
     for id in sample[: HIDDEN_PAIR_SAMPLE_SIZE - 1]:
         orders = [order for order in orders if evidence.runner.explains(order, id)]
     found = {order: evidence.explained_cases(order) for order in orders if not evidence.is_refuted(order)}
-    most = max(found.values(), key=len, default=frozenset())
-    differing = [
-        id
-        for order in list(found)[:1]
-        for id in evidence.failing - most
-        if evidence.runner.compare(order, id) is FailureComparison.FAILS_DIFFERENTLY
-    ]
+    if not found:
+        return []
+    best, most = max(found.items(), key=lambda item: len(item[1]))
+    left = evidence.failing - most
+    differing = [id for id in left if evidence.runner.compare(best, id) is FailureComparison.FAILS_DIFFERENTLY]
     if len(most) < max(MIN_SUPPORT, MIN_SUPPORT_RATIO * len(differing)):
         return []
     (one, other), *others = evidence.without_failures_below([order for order in found if found[order] == most])
