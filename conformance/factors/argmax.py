@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.connections import (
-    Fragment,
-)
+from conformance.factors.connections import Fragment
+from conformance.generation.models import argmax_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,13 +27,13 @@ def argmax_fragment(
         nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **own))
         taken = f"Y{place}"
     last = [_argmax(taken, each) for each in (attributes, _opposite_tie_attributes(attributes))]
-    axis, shape = attributes.get("axis", 0), [*X.shape]
-    shape[axis] = 1
-    index = np.zeros(shape, dtype=np.int64)
-    if not attributes.get("keepdims", 1):
-        index = index.reshape([size for place, size in enumerate(shape) if place != axis % X.ndim])
     again = (*nodes, last[1])
-    return Fragment((*nodes, last[0]), {"X": X}, {"index": index}, {"": opset}, {}, again)
+    return Fragment((*nodes, last[0]), {"X": X}, {"index": index_like(X.shape, attributes)}, {"": opset}, {}, again)
+
+
+def index_like(shape: Sequence[int], attributes: Mapping[str, Any]) -> Array:
+    """Return an array of the type and shape of ArgMax's result for an input of this shape."""
+    return np.zeros(argmax_shape(shape, attributes.get("axis", 0), attributes.get("keepdims", 1)), np.int64)
 
 
 def _argmax(taken: str, attributes: Mapping[str, Any]) -> onnx.NodeProto:

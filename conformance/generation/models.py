@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import onnx
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DimensionSize: TypeAlias = "int | str | None"
 """Size of a dimension: a number, a symbolic name, or None if unknown."""
+Size = TypeVar("Size", int, DimensionSize)
 IR_VERSION = 8
 """Default IR version of generated models."""
 FLOAT_TYPE_NAMES: Mapping[Any, str] = {
@@ -51,10 +52,12 @@ def make_value_info(name: str, type: str, shape: Sequence[DimensionSize]) -> onn
     return helper.make_tensor_value_info(name, type_number(type), shape)
 
 
-def argmax_shape(shape: Sequence[DimensionSize], axis: int, keepdims: int) -> list[DimensionSize]:
+def argmax_shape(shape: Sequence[Size], axis: int, keepdims: int) -> list[Size]:
     """Return the shape of ArgMax's output for an input of this shape."""
     axis %= len(shape)
-    return [*shape[:axis], *([1] if keepdims else []), *shape[axis + 1 :]]
+    sizes: list[Size] = list(shape)
+    sizes[axis : axis + 1] = [1] if keepdims else []
+    return sizes
 
 
 def build_model(

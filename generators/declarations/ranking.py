@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.argmax import argmax_fragment
+from conformance.factors.argmax import argmax_fragment, index_like
 from conformance.factors.connections import Fragment
 from conformance.factors.covering_array import Declaration, LevelCombination, Omission
 from conformance.factors.names import rename_values_of
@@ -258,16 +258,9 @@ def _build_tied(
     }
     if row["type"].startswith("u"):
         tied = {operand: np.maximum(array, 0).astype(array.dtype) for operand, array in tied.items()}
-    results = {node.output[0]: _index_like(shapes[node.input[0]], given) for node, given in nodes}
+    results = {node.output[0]: index_like(shapes[node.input[0]], given) for node, given in nodes}
     fragment = Fragment(tuple(node for node, _ in nodes), operands, results, {"": OPSET})
     return build_in_context(name, fragment, Context(), [tied])
-
-
-def _index_like(shape: Sequence[int], attributes: Mapping[str, int]) -> Array:
-    """Return an array of the type and shape of ArgMax's result."""
-    axis = attributes.get("axis", 0) % len(shape)
-    size = (1,) if attributes.get("keepdims", 1) else ()
-    return np.zeros((*shape[:axis], *size, *shape[axis + 1 :]), dtype=np.int64)
 
 
 def _dtype(row: Row) -> Any:
