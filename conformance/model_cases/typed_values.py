@@ -6,7 +6,6 @@ operands and few elements, because shapes depend on them. With inputs of the use
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.nodes import attribute_values
 from conformance.reference.numbers.enclosure import Enclosure
-from conformance.reference.oracle import EVALUATION_ERRORS
+from conformance.reference.oracle import quiet_evaluation
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -152,10 +151,9 @@ class _Walk:
         """Return the results of a node by the reference; an empty list if it has none."""
         arrays: dict[str, Any] = {name: values[name].array for name in names_taken_by(node)}
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with quiet_evaluation():
                 results = enclose(self.scope, node, arrays)
-        except (Unsupported, *EVALUATION_ERRORS):
+        except Unsupported:
             return []
         centres = []
         for each in results:

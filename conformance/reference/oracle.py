@@ -8,8 +8,9 @@ declared types. The suite uses it to compare two models with each other.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, getcontext
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,21 @@ EVALUATION_ERRORS = (
     *(ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, StopIteration, MemoryError),
 )
 """Errors of a formula for operands that the reference does not expect."""
+
+
+@contextmanager
+def quiet_evaluation() -> Iterator[None]:
+    """Evaluate formulas without warnings.
+
+    Raises:
+        Unsupported: a formula fails.
+    """
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except EVALUATION_ERRORS as error:
+        raise Unsupported(f"the reference fails with {type(error).__name__}") from None
 
 
 def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]:
