@@ -259,11 +259,11 @@ def add_operands(operands: Sequence[Enclosure]) -> Enclosure:
     first, *others = operands
     if not others:
         return first
+    if any(each.terms for each in operands):
+        return reduce(add, operands)
     shape = np.broadcast_shapes(*(each.shape for each in operands))
-    parts = [_broadcast(each, shape) for each in operands]
-    values, errors = (np.stack([getattr(part, name) for part in parts]) for name in ("value", "error"))
-    stacked = Enclosure(values, errors, first.dtype).sum([0])
-    return reduce(add, operands) if any(each.terms for each in operands) else stacked
+    first, *others = (_broadcast(each, shape) for each in operands)
+    return first.stack(others, 0).sum([0])
 
 
 def _sum(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
