@@ -12,7 +12,7 @@ from conformance.reference.enclosures.decisions import find_largest
 from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh
 from conformance.reference.formulas.linear import FLOAT, integers, matmul, tensor
 from conformance.reference.formulas.normalization import softmax
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, move
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -59,7 +59,7 @@ def _array_feature_extractor(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     def select(x: Array) -> Array:
         return np.take(x, places, axis=-1).reshape(*(x.shape[:-1] or (1,)), len(places))
 
-    return [X.moved(select) if isinstance(X, Enclosure) else select(X)]
+    return [move(X, select)]
 
 
 def _binarizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -45,7 +45,7 @@ from conformance.reference.formulas.linear import (
 from conformance.reference.formulas.normalization import Statistics, rms_normalized, softmax
 from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.reference.formulas.recurrent import in_eight_bits
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, multiply
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, move, multiply
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported
 
@@ -102,24 +102,15 @@ def _fused_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [_activate(Y, node.attributes.get("activation", ""), node.attributes.get("activation_params", []))]
 
 
-def _channels_first(given: Tensor) -> Tensor:
-    if isinstance(given, Enclosure):
-        return given.moved(lambda x: np.moveaxis(x, -1, 1))
-    return None if given is None else np.moveaxis(given, -1, 1)
-
-
-def _channels_last(given: Tensor) -> Tensor:
-    if isinstance(given, Enclosure):
-        return given.moved(lambda x: np.moveaxis(x, 1, -1))
-    return None if given is None else np.moveaxis(given, 1, -1)
-
-
 def _with_channels_last(function: NodeEnclosure, places: Sequence[int]) -> NodeEnclosure:
     """Return an operator whose tensors at some places, and whose output, have the channels as the last axis."""
 
     def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-        moved = [_channels_first(each) if place in places else each for place, each in enumerate(inputs)]
-        return [_channels_last(function(node, moved)[0])]
+        moved = [
+            move(each, lambda x: np.moveaxis(x, -1, 1)) if place in places else each
+            for place, each in enumerate(inputs)
+        ]
+        return [move(function(node, moved)[0], lambda y: np.moveaxis(y, 1, -1))]
 
     return enclose
 

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from conformance.reference.formulas.linear import integers
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, move
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ def modernize(node: Node, inputs: Sequence[Tensor]) -> Operands:
     return change[1](node, inputs)
 
 
-def _with_shape(X: Tensor, shape: Sequence[int]) -> Tensor:
-    return X.moved(lambda x: x.reshape(shape)) if isinstance(X, Enclosure) else np.asarray(X).reshape(shape)
-
-
 def _binary(node: Node, inputs: Sequence[Tensor]) -> Operands:
     """Give the second operand axes of size 1 behind its own, which begin at `axis`, by default the last ones."""
     A, B = inputs
@@ -50,14 +46,14 @@ def _binary(node: Node, inputs: Sequence[Tensor]) -> Operands:
         return node, inputs
     behind = len(A.shape) - node.attributes.get("axis", len(A.shape) - len(B.shape)) - len(B.shape)
     kept = {name: value for name, value in node.attributes.items() if name not in ("axis", "broadcast")}
-    return replace(node, attributes=kept), [A, _with_shape(B, (*B.shape, *[1] * behind))]
+    return replace(node, attributes=kept), [A, move(B, lambda b: b.reshape(*b.shape, *[1] * behind))]
 
 
 def _prelu(node: Node, inputs: Sequence[Tensor]) -> Operands:
     """Give the slopes, one for all channels or one for each, the axes of the tensor."""
     X, slope = inputs
     assert X is not None
-    return node, [X, _with_shape(slope, (-1, *[1] * (len(X.shape) - 2)))]
+    return node, [X, move(slope, lambda s: s.reshape(-1, *[1] * (len(X.shape) - 2)))]
 
 
 def _cast(node: Node, inputs: Sequence[Tensor]) -> Operands:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from conformance.reference.formulas.linear import integers
-from conformance.reference.numbers.enclosure import Enclosure, Tensor
+from conformance.reference.numbers.enclosure import Enclosure, Tensor, move
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def take(X: Tensor, index: int | slice, axis: int) -> Tensor:
     """Return the slice of a tensor at an index along an axis."""
     assert X is not None
     place = (slice(None),) * (axis % len(X.shape)) + (index,)
-    return X.moved(lambda x: x[place]) if isinstance(X, Enclosure) else np.asarray(X[place])
+    return move(X, lambda x: x[place])
 
 
 def _items(value: TensorOrSequence) -> list[Tensor]:

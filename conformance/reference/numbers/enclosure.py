@@ -686,6 +686,13 @@ _EXPONENT_BITS = np.int64(0x7FF0_0000_0000_0000)
 """The exponent bits of a double. Alone they are the largest power of two up to the number."""
 
 
+def move(tensor: Tensor, movement: Callable[[Array], Array]) -> Tensor:
+    """Return the elements of an input in other positions; None if the node leaves it out."""
+    if isinstance(tensor, Enclosure):
+        return tensor.moved(movement)
+    return None if tensor is None else np.asarray(movement(tensor))
+
+
 def hull(first: T, *others: T) -> T:
     """Return an enclosure of several forms of one formula, all of which are admissible."""
     return first.hull([partial(_unchanged, other) for other in others])
