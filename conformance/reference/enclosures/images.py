@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.reference.enclosures.quantization import enclose_values
-from conformance.reference.formulas.elementwise import raise_to, sqrt
-from conformance.reference.formulas.linear import (
-    dilations,
-    explicit_pads,
-    extents,
-    integers,
-    mean,
-    strides,
-    tensor,
-    windows,
-)
+from conformance.reference.formulas.elementwise import raise_to, sqrt, tensor
+from conformance.reference.formulas.linear import dilations, explicit_pads, extents, integers, mean, strides, windows
 from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admit, dot
 from conformance.reference.numbers.precision import format_of, is_computed

@@ -9,8 +9,8 @@ import numpy as np
 
 from conformance.models.arrays import object_array
 from conformance.reference.enclosures.decisions import find_largest
-from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh
-from conformance.reference.formulas.linear import FLOAT, integers, matmul, tensor
+from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh, tensor
+from conformance.reference.formulas.linear import FLOAT, integers, matmul
 from conformance.reference.formulas.normalization import softmax
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, move
 from conformance.reference.numbers.precision import is_computed

@@ -31,6 +31,7 @@ from conformance.reference.formulas.elementwise import (
     sigmoid,
     softplus,
     tanh,
+    tensor,
 )
 from conformance.reference.formulas.linear import (
     FLOAT,
@@ -40,7 +41,6 @@ from conformance.reference.formulas.linear import (
     mean,
     optional_tensor,
     reduced_axes,
-    tensor,
 )
 from conformance.reference.formulas.normalization import Statistics, rms_normalized, softmax
 from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.reference.enclosures.movement import SCATTERS, scatter_counts, scatter_places
-from conformance.reference.formulas.linear import accumulate, integers, reduced_axes, tensor
+from conformance.reference.formulas.elementwise import tensor
+from conformance.reference.formulas.linear import accumulate, integers, reduced_axes
 from conformance.reference.numbers.enclosure import ROUNDOFF, Enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Level

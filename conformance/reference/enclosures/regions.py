@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.reference.formulas.linear import (
-    dilations,
-    explicit_pads,
-    integers,
-    optional_tensor,
-    strides,
-    tensor,
-)
+from conformance.reference.formulas.elementwise import tensor
+from conformance.reference.formulas.linear import dilations, explicit_pads, integers, optional_tensor, strides
 from conformance.reference.numbers.enclosure import Enclosure, add, dot, hull
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported

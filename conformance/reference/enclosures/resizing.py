@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.reference.enclosures.regions import cubic_weights
-from conformance.reference.formulas.linear import tensor
+from conformance.reference.formulas.elementwise import tensor
 from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.models.arrays import dtype_of
-from conformance.reference.formulas.linear import integers, tensor
+from conformance.reference.formulas.elementwise import tensor
+from conformance.reference.formulas.linear import integers
 from conformance.reference.numbers.enclosure import Enclosure, is_strict
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.verdicts import Unsupported

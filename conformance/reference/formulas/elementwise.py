@@ -40,6 +40,17 @@ def erf(X: Array) -> Array:
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(X), dtype=np.float64)
 
 
+def tensor(given: T | Array | None) -> T:
+    """Return an input as a tensor of floating-point numbers.
+
+    Raises:
+        Unsupported: the input is missing or has another type.
+    """
+    if given is None or isinstance(given, np.ndarray):
+        raise Unsupported("an operand is not a tensor of floating-point numbers")
+    return given
+
+
 # Functions of one tensor, which nodes and gates of recurrent networks apply
 
 
@@ -153,7 +164,7 @@ def _shrink(X: Enclosure, lambd: float, bias: float) -> Enclosure:
 
 
 def _unary(function: Formula) -> NodeEnclosure:
-    return lambda _, inputs: [function(_tensor(inputs[0]))]
+    return lambda _, inputs: [function(tensor(inputs[0]))]
 
 
 def _with_numbers(function: Callable[..., Enclosure], **defaults: float) -> NodeEnclosure:
@@ -161,27 +172,21 @@ def _with_numbers(function: Callable[..., Enclosure], **defaults: float) -> Node
 
     def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         numbers = {name: float(node.attributes.get(name, np.float32(value))) for name, value in defaults.items()}
-        return [function(_tensor(inputs[0]), **numbers)]
+        return [function(tensor(inputs[0]), **numbers)]
 
     return enclose
 
 
 def _binary(function: Callable[[Enclosure, Enclosure], Enclosure]) -> NodeEnclosure:
-    return lambda _, inputs: [function(_tensor(inputs[0]), _tensor(inputs[1]))]
-
-
-def _tensor(tensor: T | Array | None) -> T:
-    if tensor is None or isinstance(tensor, np.ndarray):
-        raise Unsupported("an operand is not a tensor of floating-point numbers")
-    return tensor
+    return lambda _, inputs: [function(tensor(inputs[0]), tensor(inputs[1]))]
 
 
 def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose Pow. An exponent that is a positive integer may be computed by multiplications."""
     base, given = inputs[0], inputs[1]
     if isinstance(base, np.ndarray):
-        return [_integer_power(base, _tensor(given))]
-    X = _tensor(base)
+        return [_integer_power(base, tensor(given))]
+    X = tensor(base)
     if isinstance(given, Enclosure):
         if not given.is_exact:
             raise Unsupported("the exponent of Pow is not exact")
@@ -267,11 +272,11 @@ def add_operands(operands: Sequence[Enclosure]) -> Enclosure:
 
 
 def _sum(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    return [add_operands([_tensor(given) for given in inputs])]
+    return [add_operands([tensor(given) for given in inputs])]
 
 
 def _mean(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    operands = [_tensor(given) for given in inputs]
+    operands = [tensor(given) for given in inputs]
     if len(operands) == 1:
         return list(operands)
     count = operands[0].constant(len(operands))
@@ -306,7 +311,7 @@ def leaky_relu(X: T, alpha: float) -> T:
 
 
 def _prelu(_: Node, inputs: Sequence[T | Array | None]) -> list[T]:
-    X, slope = _tensor(inputs[0]), _tensor(inputs[1])
+    X, slope = tensor(inputs[0]), tensor(inputs[1])
     product = slope * X
     X = _broadcast(X, product.shape)
     return [product.where(X.value < 0, X)]
@@ -317,14 +322,14 @@ def _swish(X: Enclosure, alpha: float) -> Enclosure:
 
 
 def _gelu(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    return [gelu(_tensor(inputs[0]), approximate=node.attributes.get("approximate", "none"))]
+    return [gelu(tensor(inputs[0]), approximate=node.attributes.get("approximate", "none"))]
 
 
 def _periodic(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
     """Enclose Sin or Cos, which change by at most the error of their operand."""
 
     def enclose(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-        X = _tensor(inputs[0])
+        X = tensor(inputs[0])
         exact = Enclosure(X.value, np.zeros_like(X.value), X.dtype)
         result = exact.named(name, function)
         absolute = 0.0 if is_strict() else FUNCTIONS[name].absolute * float(format_of(X.dtype).unit_roundoff)
@@ -334,7 +339,7 @@ def _periodic(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
 
 
 def _tan(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X = _tensor(inputs[0])
+    X = tensor(inputs[0])
     if not X.is_exact:
         raise Unsupported("the operand of Tan is not exact, and may be near a pole")
     return [X.named("tan", np.tan)]
@@ -345,7 +350,7 @@ def _mod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     At level `must`, a kernel may compute the formula A - Floor(A / B) * B of the page with three roundings.
     """
-    A, B = _tensor(inputs[0]), _tensor(inputs[1])
+    A, B = tensor(inputs[0]), tensor(inputs[1])
     if not (A.is_exact and B.is_exact):
         raise Unsupported("rounding of an input decides the result of Mod")
     shape = np.broadcast_shapes(A.shape, B.shape)

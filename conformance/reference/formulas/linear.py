@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.models.arrays import type_name
-from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt
+from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
 from conformance.reference.numbers.enclosure import (
     Enclosure,
     SumOfProducts,
@@ -52,19 +52,8 @@ def stack(parts: Sequence[T], axis: int) -> T:
     return parts[0].stack(parts[1:], axis)
 
 
-def tensor(given: T | Array | None) -> T:
-    """Return an input as an enclosure.
-
-    Raises:
-        Unsupported: the input is missing or has another type.
-    """
-    if given is None or isinstance(given, np.ndarray):
-        raise Unsupported("an operand is not a tensor of floating-point numbers")
-    return given
-
-
 def optional_tensor(inputs: Sequence[T | Array | None], position: int) -> T | None:
-    """Return an optional input as an enclosure; None if the node leaves it out."""
+    """Return an optional input as a tensor of floating-point numbers; None if the node leaves it out."""
     return tensor(inputs[position]) if len(inputs) > position and inputs[position] is not None else None
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from conformance.models.arrays import dtype_of
 from conformance.models.types import softmax_default_axis
-from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt
-from conformance.reference.formulas.linear import mean, optional_tensor, tensor
+from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
+from conformance.reference.formulas.linear import mean, optional_tensor
 from conformance.reference.numbers.enclosure import add, admit, hull, is_strict, multiply, subtract
 from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported

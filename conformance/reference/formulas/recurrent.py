@@ -17,8 +17,9 @@ from conformance.reference.formulas.elementwise import (
     softplus_of_page,
     softsign,
     tanh,
+    tensor,
 )
-from conformance.reference.formulas.linear import integers, matmul, optional_tensor, stack, tensor
+from conformance.reference.formulas.linear import integers, matmul, optional_tensor, stack
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, multiply
 from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported
