@@ -128,10 +128,11 @@ def _erf(X: Enclosure) -> Enclosure:
 def elu(X: T, alpha: float) -> T:
     """Return X, and alpha (Exp(X) - 1) for X < 0."""
     negative = X.apply(lambda x: np.minimum(x, 0))
-    below = alpha * admit(
-        "Elu", expm1=lambda: negative.named("expm1", elementary.expm1), written=lambda: exp(negative) - 1.0
-    )
-    return below.where(X.value < 0, X)
+    return (alpha * _exp_minus_1(negative)).where(X.value < 0, X)
+
+
+def _exp_minus_1(X: T) -> T:
+    return admit("Elu", expm1=lambda: X.named("expm1", elementary.expm1), written=lambda: exp(X) - 1.0)
 
 
 def _selu(X: T, alpha: float, gamma: float) -> T:
@@ -147,10 +148,7 @@ def _selu(X: T, alpha: float, gamma: float) -> T:
 
 def _celu(X: T, alpha: float) -> T:
     negative = X.apply(lambda x: np.minimum(x, 0)) / alpha
-    below = alpha * admit(
-        "Elu", expm1=lambda: negative.named("expm1", elementary.expm1), written=lambda: exp(negative) - 1.0
-    )
-    return below.where(X.value < 0, X)
+    return (alpha * _exp_minus_1(negative)).where(X.value < 0, X)
 
 
 def _shrink(X: Enclosure, lambd: float, bias: float) -> Enclosure:
