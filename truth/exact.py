@@ -41,6 +41,10 @@ class Node:
         value = self.attributes.get(name, default)
         return value.decode() if isinstance(value, bytes) else value
 
+    def number(self, name: str, default: float) -> Any:
+        """Return an attribute that is a number in float."""
+        return mpmath.mpf(float(np.float32(self.get(name, default))))
+
     def input(self, place: int) -> Any:
         """Return an operand; None if it is left out."""
         return self.inputs[place] if place < len(self.inputs) else None
@@ -102,7 +106,7 @@ def _with(function: Callable[..., Any], **defaults: float) -> Callable[[Node], A
     """Return an elementwise formula whose function takes attributes, with their defaults."""
 
     def formula(node: Node) -> Any:
-        given = [mpmath.mpf(float(np.float32(node.get(name, value)))) for name, value in defaults.items()]
+        given = [node.number(name, value) for name, value in defaults.items()]
         return _each(lambda x: function(x, *given))(node)
 
     return formula
@@ -132,7 +136,7 @@ def _gemm(node: Node) -> Any:
     A, B = (
         each.T if node.get(name, 0) else each for each, name in zip(node.inputs, ("transA", "transB"), strict=False)
     )
-    alpha, beta = (mpmath.mpf(float(np.float32(node.get(name, 1.0)))) for name in ("alpha", "beta"))
+    alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
     total = alpha * np.dot(A, B)
     return total if node.input(2) is None else total + beta * node.input(2)
 
@@ -167,28 +171,25 @@ def _mean(terms: Sequence[Any]) -> Any:
     return mpmath.fsum(terms) / len(terms)
 
 
-def _normalized(x: Any, axes: tuple[int, ...], epsilon: float) -> list[Any]:
+def _normalized(x: Any, axes: tuple[int, ...], epsilon: Any) -> list[Any]:
     size = int(np.prod([x.shape[axis] for axis in axes]))
     mean = x.sum(axis=axes, keepdims=True) / size
     variance = ((x - mean) ** 2).sum(axis=axes, keepdims=True) / size
-    inverse = _map(lambda v: 1 / mpmath.sqrt(v + mpmath.mpf(float(np.float32(epsilon)))), variance)
+    inverse = _map(lambda v: 1 / mpmath.sqrt(v + epsilon), variance)
     return [(x - mean) * inverse, mean, inverse]
 
 
 def _layer_normalization(node: Node) -> Any:
     x = node.inputs[0]
     axes = tuple(range(node.get("axis", -1) % x.ndim, x.ndim))
-    y, mean, inverse = _normalized(x, axes, node.get("epsilon", 1e-5))
+    y, mean, inverse = _normalized(x, axes, node.number("epsilon", 1e-5))
     y = y * node.inputs[1]
     return [y if node.input(2) is None else y + node.input(2), mean, inverse]
 
 
 def _lrn(node: Node) -> Any:
     x, size = node.inputs[0], node.get("size", 1)
-    alpha, beta, bias = (
-        mpmath.mpf(float(np.float32(node.get(name, value))))
-        for name, value in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
-    )
+    alpha, beta, bias = node.number("alpha", 1e-4), node.number("beta", 0.75), node.number("bias", 1.0)
     channels = x.shape[1]
     rows = []
     for c in range(channels):
@@ -356,7 +357,7 @@ FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "ReduceLogSumExp": _reduced(lambda terms: mpmath.log(mpmath.fsum(map(mpmath.exp, terms)))),
     "LayerNormalization": _layer_normalization,
     "InstanceNormalization": lambda node: (
-        _normalized(node.inputs[0], tuple(range(2, node.inputs[0].ndim)), node.get("epsilon", 1e-5))[0]
+        _normalized(node.inputs[0], tuple(range(2, node.inputs[0].ndim)), node.number("epsilon", 1e-5))[0]
         * _by_channel(node.inputs[1], node.inputs[0])
         + _by_channel(node.inputs[2], node.inputs[0])
     ),
