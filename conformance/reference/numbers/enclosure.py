@@ -325,10 +325,16 @@ class Enclosure:
             value, magnitudes, error = (summation(part) for part in (self.value, self.magnitude, self.error))
         return self.from_terms(value, magnitudes, error, count, finite=finite)
 
-    def in_any_order(self, terms: SumOfProducts, *, is_fused: bool) -> Enclosure:
-        """Return the tensor with its terms, and if it is computed in one kernel with the bound for every order."""
+    def in_any_order(self, terms: SumOfProducts, *operands: Enclosure, is_fused: bool = False) -> Enclosure:
+        """Return the tensor with its terms, and if it is computed in one kernel with the bound for every order.
+
+        Args:
+            terms: the terms.
+            operands: the operands, which the kernel also computes if they have terms.
+            is_fused: whether one kernel always computes the tensor and the operands.
+        """
         error = self.error
-        if is_fused:
+        if is_fused or any(each.terms is not None for each in operands):
             whole = self.from_terms(self.value, terms.magnitudes, terms.error, terms.roundings)
             error = np.where(np.isinf(self.value) & (error == 0), 0.0, np.maximum(error, whole.error))
         return replace(self, error=error, terms=terms)
@@ -389,16 +395,15 @@ class Enclosure:
         return Enclosure(np.zeros(shape), np.zeros(shape), self.dtype)
 
     def plus(self, other: Enclosure, *, is_fused: bool = False) -> Enclosure:
-        return _in_any_order(
-            self + other, SumOfProducts.of(self).plus(SumOfProducts.of(other)), self, other, is_fused=is_fused
-        )
+        terms = SumOfProducts.of(self).plus(SumOfProducts.of(other))
+        return (self + other).in_any_order(terms, self, other, is_fused=is_fused)
 
     def minus(self, other: Enclosure) -> Enclosure:
-        return _in_any_order(self - other, SumOfProducts.of(self).plus(SumOfProducts.of(other)), self, other)
+        return (self - other).in_any_order(SumOfProducts.of(self).plus(SumOfProducts.of(other)), self, other)
 
     def times(self, other: Enclosure, *, is_fused: bool = False) -> Enclosure:
         first, second = (SumOfProducts.of(each, is_factor=True) for each in (self, other))
-        return _in_any_order(self * other, first.times(second), self, other, is_fused=is_fused)
+        return (self * other).in_any_order(first.times(second), self, other, is_fused=is_fused)
 
     def over(self, other: Enclosure) -> Enclosure:
         with np.errstate(all="ignore"):
@@ -409,7 +414,7 @@ class Enclosure:
             )
             roundings = int(2 * accuracy_of(self.dtype).quotient) + 1
             terms = SumOfProducts.of(self, is_factor=True).times(factor, roundings=roundings)
-        return _in_any_order(self / other, terms, self, other)
+        return (self / other).in_any_order(terms, self, other)
 
     def add_up(self, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
         axes = tuple(axes)
@@ -417,7 +422,7 @@ class Enclosure:
         terms = SumOfProducts.of(self)
         magnitudes, error = (part.sum(axis=axes, keepdims=keepdims) for part in (terms.magnitudes, terms.error))
         terms = SumOfProducts(magnitudes, error, terms.roundings + count)
-        return _in_any_order(self.sum(axes, keepdims=keepdims), terms, self)
+        return self.sum(axes, keepdims=keepdims).in_any_order(terms, self)
 
     def dot(self, other: Enclosure, product: Callable[[Array, Array], Array], count: int) -> Enclosure:
         first, second = SumOfProducts.of(self), SumOfProducts.of(other)
@@ -760,7 +765,3 @@ def dot(A: T, B: T, product: Callable[[Array, Array], Array], count: int) -> T:
         count: the number of products in each sum.
     """
     return A.dot(B, product, count)
-
-
-def _in_any_order(result: Enclosure, terms: SumOfProducts, *operands: Enclosure, is_fused: bool = False) -> Enclosure:
-    return result.in_any_order(terms, is_fused=is_fused or any(each.terms is not None for each in operands))
