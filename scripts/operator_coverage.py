@@ -46,10 +46,13 @@ operators of com.microsoft.nchwc are not judged: the size of their blocks depend
 
 def is_defined(domain: str, op_type: str, version: int) -> bool:
     """Return whether the reference has a definition of an operator."""
-    is_one = (not domain and op_type in {*CONTROL_FLOW, *SEQUENCE_OPERATORS}) or (domain, op_type) in FUNCTION_OPERATORS
-    is_one = is_one or find_training_optimizer(domain, op_type) is not None
-    is_one = is_one or (domain == "ai.onnx.ml" and op_type in MAP_OPERATORS)
-    return is_one or is_supported(Node(op_type, (), (), {}, version, domain))
+    return (
+        (not domain and op_type in {*CONTROL_FLOW, *SEQUENCE_OPERATORS})
+        or (domain == "ai.onnx.ml" and op_type in MAP_OPERATORS)
+        or (domain, op_type) in FUNCTION_OPERATORS
+        or find_training_optimizer(domain, op_type) is not None
+        or is_supported(Node(op_type, (), (), {}, version, domain))
+    )
 
 
 def operators() -> dict[tuple[str, str], list[int]]:
