@@ -6,15 +6,17 @@ Exact values come from rational numbers, from mpmath, or from numbers that the o
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
 import pytest
 from batches import for_each
+from one_node_models import enclose_operator
 
 from conformance.graphs.distances import find_distances
-from conformance.reference.enclosures import enclose_node, has_signed_zeros
+from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import answer_of
 from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
@@ -28,9 +30,7 @@ F, D, H = np.float32, np.float64, np.float16
 INF, NAN = np.inf, np.nan
 
 
-def enclose(op_type: str, *arrays: Any, opset: int = 20, outputs: int = 1, **attributes: Any) -> list[Any]:
-    names = tuple(f"i{number}" for number in range(len(arrays))), tuple(f"o{number}" for number in range(outputs))
-    return enclose_node(Node(op_type, *names, attributes, opset), list(arrays))
+enclose = partial(enclose_operator, opset=20)
 
 
 def passes(actual: Any, tensor: Any, level: Level = Level.MUST) -> bool:

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from onnx import helper
 from reference_models import build_model, reference_outputs
 
+from conformance.reference.enclosures import enclose_node
+from conformance.reference.nodes import Node
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 
@@ -30,6 +32,12 @@ def reference_output(op_type, *inputs, **options):
     """Return the output of the reference backend."""
     inputs = [np.asarray(array) for array in inputs]
     return reference_outputs(one_node_model(op_type, inputs, **options), inputs)[0]
+
+
+def enclose_operator(op_type, *inputs, opset, outputs=1, **attributes):
+    """Return enclosures of the outputs of one operator of the main domain."""
+    names = tuple(f"i{k}" for k in range(len(inputs))), tuple(f"o{k}" for k in range(outputs))
+    return enclose_node(Node(op_type, *names, attributes, opset), list(inputs))
 
 
 def f32(*values):

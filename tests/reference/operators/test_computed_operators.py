@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -12,12 +13,10 @@ import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_node_models import TYPES, X, f32, numbers, oracle_answers, reference_output
+from one_node_models import TYPES, X, enclose_operator, f32, numbers, oracle_answers, reference_output
 from onnx import TensorProto, helper
 from reference_models import both_levels, build_model, error_in_bounds, nearest
 
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
@@ -300,9 +299,7 @@ class TestNormalizations:
 # Quantized tensors contain the results of fractions of integers, and no other step.
 
 
-def enclose(op_type: str, *inputs: Any, opset: int = 25, outputs: int = 1, **attributes: Any) -> list[Any]:
-    names = tuple(f"i{k}" for k in range(len(inputs))), tuple(f"o{k}" for k in range(outputs))
-    return enclose_node(Node(op_type, *names, attributes, opset), list(inputs))
+enclose = partial(enclose_operator, opset=25)
 
 
 def should(tensor: Any) -> Any:

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_node_models import X, f32, oracle_answers, reference_output
+from one_node_models import X, enclose_operator, f32, oracle_answers, reference_output
 from onnx import helper, numpy_helper
 from reference_models import (
     both_levels,
@@ -340,8 +340,7 @@ def test_recurrent_operator_leaves_open_what_follows_nan(op_type):
 
 
 def enclose(op_type: str, *inputs: Any, opset: int = 20, **attributes: Any) -> Any:
-    node = Node(op_type, tuple(f"i{k}" for k in range(len(inputs))), ("o0",), attributes, opset)
-    return enclose_node(node, list(inputs))[0]
+    return enclose_operator(op_type, *inputs, opset=opset, **attributes)[0]
 
 
 def assert_close(tensor: Any, wanted: Any) -> None:

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_node_models import enclose_operator
 
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import admissible_mask
 
 
 def enclose(op_type: str, *inputs: Any, opset: int = 22, **attributes: Any) -> Any:
-    (tensor,) = enclose_node(
-        Node(op_type, tuple(f"i{k}" for k in range(len(inputs))), ("o0",), attributes, opset), list(inputs)
-    )
+    (tensor,) = enclose_operator(op_type, *inputs, opset=opset, **attributes)
     return tensor
 
 

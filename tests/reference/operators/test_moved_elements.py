@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from one_node_models import enclose_operator
 
 from conformance.models.arrays import type_number
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
 
@@ -25,9 +25,7 @@ SMALL_TYPES = {
 }
 
 
-def enclose(op_type: str, *inputs: Any, opset: int = 28, outputs: int = 1, **attributes: Any) -> list[Any]:
-    names = tuple(f"i{k}" for k in range(len(inputs))), tuple(f"o{k}" for k in range(outputs))
-    return enclose_node(Node(op_type, *names, attributes, opset), list(inputs))
+enclose = partial(enclose_operator, opset=28)
 
 
 def elements(tensor: Any) -> Any:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_node_models import enclose_operator
 
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
 
@@ -64,8 +63,7 @@ CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
 
 
 def enclose(op_type: str, opset: int, inputs: list[Any], attributes: dict[str, Any]) -> Any:
-    names = tuple(f"i{place}" for place in range(len(inputs)))
-    return enclose_node(Node(op_type, names, ("o0",), attributes, opset), inputs)[0]
+    return enclose_operator(op_type, *inputs, opset=opset, **attributes)[0]
 
 
 @pytest.mark.parametrize(("op_type", "opset", "inputs", "attributes", "wanted"), CASES, ids=[case[0] for case in CASES])

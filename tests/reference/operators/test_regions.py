@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_node_models import enclose_operator
 from onnxruntime_nodes import run
 
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import admissible_mask
 from conformance.verdicts import Unsupported
 
 
 def enclose(op_type: str, *inputs: Any, opset: int = 22, **attributes: Any) -> Any:
-    node = Node(op_type, tuple(f"i{k}" for k in range(len(inputs))), ("o0",), attributes, opset)
-    return enclose_node(node, list(inputs))[0]
+    return enclose_operator(op_type, *inputs, opset=opset, **attributes)[0]
 
 
 def assert_close(tensor: Any, wanted: Any) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from one_node_models import enclose_operator
 from onnx import parser
 
-from conformance.reference.enclosures import enclose_node
 from conformance.reference.node_enclosures import NodeScope, enclose
-from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
 
@@ -20,9 +20,7 @@ def strings(*texts: Any) -> Any:
     return np.array(texts, dtype=object)
 
 
-def of_known(op_type: str, *inputs: Any, outputs: int = 1, opset: int = 22, **attributes: Any) -> Any:
-    names = tuple(f"i{k}" for k in range(len(inputs))), tuple(f"o{k}" for k in range(outputs))
-    return enclose_node(Node(op_type, *names, attributes, opset), list(inputs))
+of_known = partial(enclose_operator, opset=22)
 
 
 def run(body: str, opset: int = 22, **values: Any) -> Any:
