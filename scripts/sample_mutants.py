@@ -5,13 +5,13 @@ python scripts/sample_mutants.py run --mutants 300      run the tests of each mu
 
 A mutant differs from the source in one expression or statement. `run` executes the tests that execute the line of
 the mutant, quickest first, and then those that import its module, those of its package and those of the commands. It
-takes `--seconds-each` of their recorded time, and stops at the first failure. A mutant inside
-a function runs in a forked child of one pytest, and others run in a pytest of their own. `run` with the same results
-file runs only mutants that the file does not have, and survivors of which more tests are left. It changes the file of
-the mutant in the working tree, and restores it.
+executes tests whose recorded time is `--seconds-each` together, and stops at the first failure. A mutant inside a
+function runs in a forked child of one pytest, and others run in a pytest of their own. `run` with the same results file
+runs only mutants that the file does not have, and survivors of which more tests are left. It changes the file of the
+mutant in the working tree, and restores it.
 `record` runs the test files that have changed since they were recorded. Lines that only child processes execute are
-not recorded. The outcomes are `detected`, `survived`, `timeout` (the tests did not end) and
-`untested` (no test was found).
+not recorded. The outcomes are `detected`, `survived`, `timeout` (the tests did not end) and `untested` (no test was
+found).
 """
 
 from __future__ import annotations

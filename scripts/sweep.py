@@ -360,7 +360,7 @@ def evaluated_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> A
 
 
 MAX_EVALUATED = 2000
-"""Number of elements of a node that `truth.exact` evaluates, at most."""
+"""Maximum number of elements of the operands of a node that `truth.exact` evaluates."""
 
 
 def _fraction(number: Fraction) -> Any:

@@ -1,4 +1,4 @@
-"""Elements of the operands of a probe: each kind of hard values in one of the first five probes.
+"""Elements of the operands of a probe: each kind of hard values in one of the first probes.
 
 A kind is a few elements or a row, so that a small tensor has several kinds, and sums of the other rows stay finite.
 """

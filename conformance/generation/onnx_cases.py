@@ -247,7 +247,7 @@ def _exact_doubles(model: onnx.ModelProto, inputs: Sequence[Array], expected: Se
 
 
 def _round_each_node(model: onnx.ModelProto, inputs: Sequence[Array]) -> list[Any]:
-    """Return the outputs of a model of which each step is correctly rounded.
+    """Return the outputs of a model, with the results of each node correctly rounded.
 
     Raises:
         Unsupported: a node has no exact value.

@@ -157,7 +157,7 @@ def _renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:
 
 
 def _only_used(model: onnx.ModelProto, nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
-    """Return the imports of the domains of some nodes; a model without the main domain is refused by some runtimes."""
+    """Return the imports of the domains of some nodes, and of the main domain, which some runtimes need."""
     used = {"", *(normal_domain(node.domain) for node in nodes)}
     versions = {normal_domain(entry.domain): entry.version for entry in model.opset_import}
     found = onnx.ModelProto(ir_version=max(model.ir_version, MIN_IR_VERSION))

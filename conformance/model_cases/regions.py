@@ -43,7 +43,7 @@ CHAINS: tuple[tuple[tuple[frozenset[str], bool], ...], ...] = (
     ((frozenset(("Add",)), True), (frozenset(("LayerNormalization", "RMSNormalization")), True)),
     ((frozenset(("Pad",)), True), (frozenset(("Conv", "AveragePool", "MaxPool")), True)),
 )
-"""Chains of operators; each is a set of operators, and whether the chain must have one of them."""
+"""Chains of nodes. A stage of a chain is a set of operators, and whether the chain must have one of them."""
 
 
 @dataclass(frozen=True)

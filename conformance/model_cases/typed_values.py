@@ -167,7 +167,10 @@ class _Walk:
     def _control_flow(
         self, node: onnx.NodeProto, values: Mapping[str, TypedValue], depth: int
     ) -> list[TypedValue | None]:
-        """Walk the subgraphs of a node, and return its results; a Loop and a Scan keep the shapes of their states."""
+        """Walk the subgraphs of a node, and return its results.
+
+        A Loop keeps the shapes of its states. Results of a Scan are not known.
+        """
         graphs = dict(attribute_graphs(node))
         if node.op_type == "If":
             condition = values.get(node.input[0])
