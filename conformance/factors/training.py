@@ -64,6 +64,9 @@ USUAL_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
 }
 """Attributes that all affect the result. They are exact in float32, which keeps the bounds in double small."""
 
+OTHER_ATTRIBUTES: Mapping[str, Mapping[str, float]] = {"Adagrad": {"decay_factor": 1.5}}
+"""Attributes of a second node for tensors of double, if half of `USUAL_ATTRIBUTES` would make such a difference."""
+
 OMISSIONS = (
     Omission(
         "an operand in external data",

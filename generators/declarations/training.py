@@ -9,6 +9,7 @@ from onnx import helper
 
 from conformance.factors.connections import Fragment
 from conformance.factors.training import (
+    OTHER_ATTRIBUTES,
     READ_BY_ANOTHER,
     TENSOR_SHAPES,
     TWO_NODES,
@@ -38,9 +39,6 @@ EXACT_COUNTS: Mapping[str, int] = {"Adam": 0}
 
 The bound of level `must` holds for both, so it would hide most bits of X_new. Adagrad's r is exact for `COUNT`.
 """
-
-OTHER_ATTRIBUTES: Mapping[str, Mapping[str, float]] = {"Adagrad": {"decay_factor": 1.5}}
-"""Attributes of a second node for tensors of double, if half of `USUAL_ATTRIBUTES` would make such a difference."""
 
 
 def usual_count(op_type: str, dtype: Any) -> int:
