@@ -400,13 +400,9 @@ def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:
 
 def _hidden(result: TensorOrSequence, name: str, part: Part) -> TensorOrSequence:
     """Return a value within a region as a fused kernel may have it: before it is rounded to its type."""
-    if not isinstance(result, Enclosure) or name in part.results:
-        return result
-    return result.unrounded()
+    return result.unrounded() if isinstance(result, Enclosure) and name not in part.results else result
 
 
 def _folded(array: Array) -> Tensor:
     """Return a constant of a narrow type, which a runtime may multiply by another one and round once more."""
-    if type_name(array.dtype) not in NARROW:
-        return array
-    return Enclosure.rounding_of(array)
+    return Enclosure.rounding_of(array) if type_name(array.dtype) in NARROW else array

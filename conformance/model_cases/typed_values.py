@@ -184,9 +184,7 @@ class _Walk:
             inner = dict(values)
             inner.update((each.name, value) for each, value in zip(body.input, given, strict=False) if value)
             states = self.walk(body, inner, depth + 1)
-        if node.op_type == "Loop":
-            return states[1 : len(node.input) - 1]
-        return []
+        return states[1 : len(node.input) - 1] if node.op_type == "Loop" else []
 
 
 def _common(values: Sequence[TypedValue | None]) -> TypedValue | None:
