@@ -680,9 +680,9 @@ def _matmul_bnb4(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if given["quant_type"] != 1:
         raise Unsupported("MatMulBnb4 with FP4, whose numbers the documentation does not state")
     halves = np.stack(np.divmod(np.asarray(inputs[1]).astype(np.int64), 16), -1).reshape(-1)[: rows * columns]
-    numbers = np.array(_NORMAL_FLOAT4)[halves]
     scales = largest.moved(lambda s: np.repeat(s.reshape(-1), block)[: rows * columns])
-    W = (Enclosure(numbers, np.zeros_like(numbers), X.dtype) * scales).moved(lambda w: w.reshape(rows, columns))
+    numbers = enclose_values(np.array(_NORMAL_FLOAT4)[halves], X.dtype)
+    W = (numbers * scales).moved(lambda w: w.reshape(rows, columns))
     return [matmul(X, W.moved(np.transpose) if given.get("transB", 1) else W)]
 
 
@@ -706,7 +706,7 @@ def _gather_block_quantized(node: Node, inputs: Sequence[Tensor]) -> list[Tensor
         return np.asarray(np.take(x, np.arange(numbers.shape[axis]) // block, axis))
 
     difference = numbers - spread(np.take(points, np.arange(S.shape[axis]), axis))
-    W = Enclosure(difference, np.zeros_like(difference), S.dtype) * S.moved(spread)
+    W = enclose_values(difference, S.dtype) * S.moved(spread)
     place = given.get("gather_axis", 0) % numbers.ndim
     is_inside = (indices >= -numbers.shape[place]) & (indices < numbers.shape[place])
     if not is_inside.all():
@@ -718,20 +718,15 @@ def _dynamic_quantize_lstm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
     """Enclose DynamicQuantizeLSTM: LSTM with quantized weights, of an input and a state that kernels quantize too."""
     x, w, r, *others, w_scale, w_zero, r_scale, r_zero = [*inputs, None][:12]
     W, R = (
-        tensor(_dequantized_by_direction(*each)).moved(lambda v: np.swapaxes(v, 1, 2))
+        _dequantized(*each, _by_direction).moved(lambda v: np.swapaxes(v, 1, 2))
         for each in ((w, w_scale, w_zero), (r, r_scale, r_zero))
     )
     return list(RECURRENT_FORMULAS["LSTM"](node, [in_eight_bits(tensor(x)), W, R, *others]))
 
 
-def _dequantized_by_direction(w: Tensor, scale: Tensor, zero: Tensor) -> Enclosure:
-    """Return weights (directions, inputs, gates), with a scale for each direction or for each gate of it."""
-
-    def spread(s: Array) -> Array:
-        return s.reshape(len(s), 1, -1)
-
-    W = centred(w, zero, spread)
-    return Enclosure(W, np.zeros_like(W), FLOAT) * tensor(scale).moved(spread)
+def _by_direction(s: Array) -> Array:
+    """Return scales of each direction, or of each gate of it, for weights (directions, inputs, gates)."""
+    return s.reshape(len(s), 1, -1)
 
 
 MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
