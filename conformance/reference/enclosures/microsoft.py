@@ -115,10 +115,14 @@ def _with_channels_last(function: NodeEnclosure, places: Sequence[int]) -> NodeE
     return enclose
 
 
-def _qlinear_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    function = QUANTIZATION_ENCLOSURES["QLinearConv"]
-    is_last = bool(node.attributes.get("channels_last", 0))
-    return list((_with_channels_last(function, (0,)) if is_last else function)(node, inputs))
+def _by_channels_last(function: NodeEnclosure) -> NodeEnclosure:
+    """Return an operator whose first tensor and output have the channels as the last axis with `channels_last`."""
+    with_channels_last = _with_channels_last(function, (0,))
+
+    def enclose(node: Node, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+        return (with_channels_last if node.attributes.get("channels_last", 0) else function)(node, inputs)
+
+    return enclose
 
 
 def _bias_softmax(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -513,13 +517,10 @@ def _qlinear(function: Callable[[Node, Enclosure], Enclosure]) -> NodeEnclosure:
     def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         x, x_scale, x_zero, y_scale, y_zero = [*inputs, None][:5]
         assert x is not None
-        X, is_last = _dequantized(x, x_scale, x_zero), bool(node.attributes.get("channels_last", 0))
-        X = X.moved(lambda v: np.moveaxis(v, -1, 1)) if is_last else X
-        Y = function(node, X)
-        Y = Y.moved(lambda v: np.moveaxis(v, 1, -1)) if is_last else Y
+        Y = function(node, _dequantized(x, x_scale, x_zero))
         return [_requantized(Y, y_scale, y_zero, x.dtype, node)]
 
-    return enclose
+    return _by_channels_last(enclose)
 
 
 def _softmax_of(node: Node, X: Enclosure) -> Enclosure:
@@ -763,7 +764,7 @@ MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "QGemm": _qgemm,
     "QAttention": _qattention,
     "MatMulNBits": _matmul_nbits,
-    "QLinearConv": _qlinear_conv,
+    "QLinearConv": _by_channels_last(QUANTIZATION_ENCLOSURES["QLinearConv"]),
     "QLinearReduceMean": _qlinear(_mean_of),
     "QEmbedLayerNormalization": _qembed_layer_normalization,
     "DynamicQuantizeLSTM": _dynamic_quantize_lstm,
