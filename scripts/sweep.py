@@ -336,11 +336,9 @@ def exact_value(node: DrawnNode, place: tuple[int, ...]) -> Any:
         return _sum_of_products(row, column)
     if node.operator == "Normalizer" and attributes_of(node).get("norm", "MAX") in NORMS:
         row = [float(each) for each in arrays[0][place[:-1]].astype(np.float32)]
-        norm = (
-            NORMS[attributes_of(node).get("norm", "MAX")]([Fraction(each) for each in row])
-            if np.isfinite(row).all()
-            else 0
-        )
+        if not np.isfinite(row).all():
+            return None
+        norm = NORMS[attributes_of(node).get("norm", "MAX")]([Fraction(each) for each in row])
         return _fraction(Fraction(row[place[-1]])) / norm if norm else None
     if node.operator in SUMS and (terms := _reduced(node, place)) is not None:
         return SUMS[node.operator](terms)
@@ -511,10 +509,9 @@ class Sweep:
             self.accuse(node, seed, name, f"must: output {number}: {shapes}", "another type or shape", is_settled=False)
             return
         bounds = {"must": tensor}
+        # NumPy accumulates float16 in float16, which level `should` does not admit
         if name.startswith("onnxruntime") and isinstance(tensor, Enclosure) and tensor.should is not None:
-            bounds["should"] = (
-                tensor.should
-            )  # NumPy accumulates float16 in float16, which level `should` does not admit
+            bounds["should"] = tensor.should
         for level, bound in bounds.items():
             outside = ~admissible_mask(actual, bound)
             if outside.any():
