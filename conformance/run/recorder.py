@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from conformance.results.node_shares import NodeShare
     from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
-    from conformance.verdicts import Level
+    from conformance.verdicts import Level, Verdict
 
 
 MAX_ARCHIVE_BYTES = 64 * 1024
@@ -186,7 +186,7 @@ class Recorder:
         )
         self.criterion = criterion
         self.results = self.repeated = 0
-        self._judged: set[tuple[str, str]] = set()
+        self._judged: dict[tuple[str, str], Verdict] = {}
         self.has_begun = False
         self.diagnosed = Diagnosed([], [])
 
@@ -290,7 +290,7 @@ class Recorder:
         )
         expected = self.criterion.judge(record, lambda: self._facts_of(case))
         self.results += 1
-        self._judged.add((subject, case))
+        self._judged[subject, case] = result.verdict
         if not self._is_failure_of_base(record):  # mutants do not depend on the profile
             needed = {"checks": result.checks, "recorded_outputs": result.recorded_outputs}
             self._for_diagnosis.append((replace(result, **_EVIDENCE | needed), own))
@@ -309,9 +309,8 @@ class Recorder:
         """Return the share of the nodes of a user's models that each subject computes correctly."""
         if self._corpus.name != MODELS_CORPUS:
             return []
-        results = [result for result, _ in self._for_diagnosis]
-        cases = {id: case_record(self._corpus, self._corpus.cases[id]) for id in {each.case for each in results}}
-        return count_node_shares((each.subject, cases[each.case], each.verdict) for each in results)
+        rows = {id: case_record(self._corpus, self._corpus.cases[id]) for id in {case for _, case in self._judged}}
+        return count_node_shares((subject, rows[case], verdict) for (subject, case), verdict in self._judged.items())
 
     @property
     def failure_groups(self) -> list[FailureGroup]:

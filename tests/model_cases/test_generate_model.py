@@ -94,6 +94,19 @@ def test_corpus_of_model_detects_fault_in_one_configuration_only(command, genera
     assert {*verdicts.values()} == {"pass", "fail"}
 
 
+def test_share_of_right_nodes_counts_failures_of_the_compared_subject(command, generated):
+    subject = "fake_subject:wrong_on_dilated_groups"
+    alone = command("run", "--data", generated, "-b", subject, "--results", "one.jsonl", "--no-diagnosis")
+    other = command(
+        *("run", "--data", generated, "-b", subject, "--relative-to", "fake_subject:always_wrong"),
+        *("--results", "two.jsonl", "--no-diagnosis"),
+    )
+    shares = [
+        [line for line in ended.out.splitlines() if line.endswith(f"right on {subject}")] for ended in (alone, other)
+    ]
+    assert shares[0] == shares[1] != [], other
+
+
 def test_generate_model_without_values_writes_same_bytes_for_other_weights_and_names(command, here):
     corpora = []
     for place, (name, given) in enumerate((("first", "X"), ("second", "image"))):
