@@ -192,13 +192,15 @@ class _Execution:
         if not is_local:
             session.stop_subjects()
         with ExitStack() as stack:
-            advance = stack.enter_context(progress_counter("running", len(session.pending_items)))
+            bar = progress_counter("running", len(session.pending_items))
+            advance = stack.enter_context(bar) if sys.stderr.isatty() else None
             for chunk in stack.enter_context(closing(run_job(job, workers))):  # type: ignore[type-var]
                 if request.dask is not None:
                     session.hosts.add(chunk.result.host)
                 for result in chunk.result.results:
                     self._record(result)
-                    advance(result.case)
+                    if advance is not None:
+                        advance(result.case)
                     if self.is_stopped:
                         return
 
