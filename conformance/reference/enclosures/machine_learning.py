@@ -10,9 +10,9 @@ import numpy as np
 from conformance.models.arrays import object_array
 from conformance.reference.enclosures.decisions import find_largest
 from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh, tensor
-from conformance.reference.formulas.linear import FLOAT, integers, matmul
+from conformance.reference.formulas.linear import FLOAT, integers, matmul, squared_distances
 from conformance.reference.formulas.normalization import softmax
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, move
+from conformance.reference.numbers.enclosure import Enclosure, add, divide, move
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -256,14 +256,7 @@ def _kernel(node: Node, X: Enclosure) -> Enclosure:
     if kind == "LINEAR":
         return products
     if kind == "RBF":
-        squares, others = ((each * each).sum([1]) for each in (X, vectors))
-        difference = X.moved(lambda x: x[:, np.newaxis]) - vectors
-        distances = admit(
-            "SquaredDistance",
-            written=lambda: (difference * difference).sum([2]),
-            expanded=lambda: squares.moved(lambda s: s[:, np.newaxis]) + others - 2.0 * products,
-        )
-        return exp(-gamma * distances)
+        return exp(-gamma * squared_distances(X, vectors))
     scaled = gamma * products + offset
     if kind == "SIGMOID":
         return tanh(scaled)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.reference.enclosures.exact import evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.quantization import (
     QUANTIZATION_ENCLOSURES,
@@ -21,6 +22,7 @@ from conformance.reference.enclosures.quantization import (
     quantize,
     quotient_by_scale,
 )
+from conformance.reference.enclosures.regions import REGION_ENCLOSURES
 from conformance.reference.enclosures.sequences import stack
 from conformance.reference.formulas.elementwise import (
     add_operands,
@@ -30,6 +32,7 @@ from conformance.reference.formulas.elementwise import (
     relu,
     sigmoid,
     softplus,
+    sqrt,
     tanh,
     tensor,
 )
@@ -41,6 +44,7 @@ from conformance.reference.formulas.linear import (
     mean,
     optional_tensor,
     reduced_axes,
+    squared_distances,
 )
 from conformance.reference.formulas.normalization import Statistics, rms_normalized, softmax
 from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
@@ -715,6 +719,15 @@ def _gather_block_quantized(node: Node, inputs: Sequence[Tensor]) -> list[Tensor
     return [W.moved(lambda w: np.take(w, indices, place))]
 
 
+def _cdist(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose CDist: the distance of each row of A and each row of B. The metrics have the names of SciPy."""
+    metric = node.attributes.get("metric", "sqeuclidean")
+    if metric not in ("euclidean", "sqeuclidean"):
+        raise Unsupported(f"CDist with the metric {metric}")
+    distances = relu(squared_distances(tensor(inputs[0]), tensor(inputs[1])))
+    return [sqrt(distances) if metric == "euclidean" else distances]
+
+
 def _dynamic_quantize_lstm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose DynamicQuantizeLSTM: LSTM with quantized weights, of an input and a state that kernels quantize too."""
     x, w, r, *others, w_scale, w_zero, r_scale, r_zero = [*inputs, None][:12]
@@ -728,6 +741,58 @@ def _dynamic_quantize_lstm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
 def _by_direction(s: Array) -> Array:
     """Return scales of each direction, or of each gate of it, for weights (directions, inputs, gates)."""
     return s.reshape(len(s), 1, -1)
+
+
+# Operators that move elements
+
+
+def _as_in_onnx(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose an operator of which ONNX has one with the same documentation and the same name."""
+    return evaluate_exactly(replace(node, domain="", opset=17), inputs)
+
+
+def _pad(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Pad, whose pads may have a leading axis of size 1."""
+    data, pads, *value = inputs
+    return _as_in_onnx(node, [data, move(pads, np.ravel), *value])
+
+
+def _unique(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Unique: the elements in the order in which they occur, the place of each among them, and counts."""
+    Y, _, places, counts = _as_in_onnx(replace(node, attributes={"sorted": 0}), inputs)
+    return [Y, places, counts]
+
+
+def _expand_dims(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    axis = integers(inputs[1])[0]
+    if axis < 0:
+        raise Unsupported("ExpandDims with a negative axis")
+    return [move(inputs[0], lambda x: np.expand_dims(x, axis))]
+
+
+def _unfold_tensor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose UnfoldTensor: the slices of one axis, along a new last axis."""
+    size, step, axis = (node.attributes.get(name, default) for name, default in (("size", 0), ("step", 1), ("dim", -1)))
+
+    def slices(x: Array) -> Array:
+        windows = np.lib.stride_tricks.sliding_window_view(x, size, axis)
+        return np.take(windows, np.arange(0, windows.shape[axis % x.ndim], step), axis % x.ndim)
+
+    return [move(inputs[0], slices)]
+
+
+def _ngram_repeat_block(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose NGramRepeatBlock: scores, and -inf for each token that would repeat an n-gram of its sequence."""
+    ids, scores, size = np.asarray(inputs[0]), tensor(inputs[1]), node.attributes["ngram_size"]
+    is_open = np.ones(scores.shape, dtype=bool)
+    if ids.shape[1] >= size:
+        grams = np.lib.stride_tricks.sliding_window_view(ids, size, 1)
+        sequences, places = np.nonzero((grams[..., :-1] == grams[:, -1:, 1:]).all(axis=-1))
+        tokens = grams[sequences, places, -1]
+        if ((tokens < 0) | (tokens >= scores.shape[1])).any():
+            raise Unsupported("NGramRepeatBlock with a token outside of the vocabulary")
+        is_open[sequences, tokens] = False
+    return [scores.where(is_open, Enclosure.exact(np.full(scores.shape, -np.inf, scores.dtype)))]
 
 
 MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
@@ -768,6 +833,15 @@ MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "QLinearReduceMean": _qlinear(_mean_of),
     "QEmbedLayerNormalization": _qembed_layer_normalization,
     "DynamicQuantizeLSTM": _dynamic_quantize_lstm,
+    "CDist": _cdist,
+    "ExpandDims": _expand_dims,
+    "GatherND": _as_in_onnx,
+    "GridSample": REGION_ENCLOSURES["GridSample"],
+    "NGramRepeatBlock": _ngram_repeat_block,
+    "Pad": _pad,
+    "Trilu": _as_in_onnx,
+    "UnfoldTensor": _unfold_tensor,
+    "Unique": _unique,
     "GatherBlockQuantized": _gather_block_quantized,
     "MatMulBnb4": _matmul_bnb4,
     "BiasSoftmax": _bias_softmax,

@@ -72,6 +72,18 @@ def matmul(A: T, B: T) -> T:
     return dot(A, B, np.matmul, A.shape[-1])
 
 
+def squared_distances(A: T, B: T) -> T:
+    """Return the squared Euclidean distance of each row of A and each row of B."""
+    squares, others = ((X * X).sum([1]) for X in (A, B))
+    difference = A.moved(lambda a: a[:, np.newaxis]) - B
+    products = matmul(A, B.moved(np.transpose))
+    return admit(
+        "SquaredDistance",
+        written=lambda: (difference * difference).sum([2]),
+        expanded=lambda: squares.moved(lambda s: s[:, np.newaxis]) + others - 2.0 * products,
+    )
+
+
 def _matmul(_: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     return [matmul(tensor(inputs[0]), tensor(inputs[1]))]
 

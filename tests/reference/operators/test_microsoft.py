@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,11 @@ CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
         1,
         {"channels_last": 1},
     ),
+    ("ExpandDims", [X, np.int32(1)], 1, {}),
+    ("GatherND", [X, np.array([[1, 2], [0, -1]])], 1, {}),
+    ("GridSample", [numbers(1, 2, 3, 4), numbers(1, 2, 2, 2)], 1, {"align_corners": 1, "padding_mode": "border"}),
+    ("Pad", [X, np.array([[0, 1, 2, 0, -1, 0]]), np.float32(0.5)], 1, {}),
+    ("Trilu", [X, np.array(1)], 1, {"upper": 0}),
     ("NhwcMaxPool", [steps(1, 5, 5, 2)], 1, {"kernel_shape": [2, 2]}),
 ]
 
@@ -203,3 +209,38 @@ def test_qlinear_reduce_mean_quantizes_the_mean() -> None:
     x = np.array([[10, 12, 20]], np.uint8)
     (Y,) = enclose(DOMAIN, "QLinearReduceMean", [np.asarray(each) for each in (x, S, Z, S, Z)], axes=[1], keepdims=0)
     assert np.asarray(Y).tolist() == [14]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+def test_cdist_contains_the_distances_of_exact_arithmetic(metric: str) -> None:
+    A, B = numbers(4, 7), numbers(3, 7)
+    (Y,) = enclose(DOMAIN, "CDist", [A, B], metric=metric)
+    rows, columns = ([[Fraction(float(x)) for x in row] for row in X] for X in (A, B))
+    squares = [[sum((p - q) ** 2 for p, q in zip(a, b, strict=True)) for b in columns] for a in rows]
+    exact = np.array(squares, dtype=float)
+    exact = np.sqrt(exact) if metric == "euclidean" else exact
+    for array in (exact.astype(np.float32), *run(DOMAIN, "CDist", [A, B], metric=metric)):
+        assert admissible_mask(array, Y).all()
+    assert not admissible_mask((exact * 1.0001).astype(np.float32), Y).any()
+
+
+def test_unique_returns_elements_in_the_order_in_which_they_occur() -> None:
+    given = np.array([2, 1, 1, 3, 4, 3], np.float32)
+    for outputs in (enclose(DOMAIN, "Unique", [given], 3), run(DOMAIN, "Unique", [given], 3)):
+        assert [np.asarray(Y).tolist() for Y in outputs] == [[2, 1, 3, 4], [0, 1, 1, 2, 3, 2], [1, 2, 2, 1]]
+
+
+def test_unfold_tensor_returns_slices_along_a_new_last_axis() -> None:
+    given, wanted = np.arange(7, dtype=np.float32), [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
+    (Y,) = enclose(DOMAIN, "UnfoldTensor", [given], size=3, step=2)
+    assert Y.value.tolist() == wanted == run(DOMAIN, "UnfoldTensor", [given], size=3, step=2)[0].tolist()
+
+
+@pytest.mark.parametrize(("size", "forbidden"), [(1, {0, 1, 2}), (2, {1}), (3, {1}), (4, set()), (8, set())])
+def test_ngram_repeat_block_forbids_tokens_that_repeat_an_ngram(size: int, forbidden: set[int]) -> None:
+    ids, scores = np.array([[1, 0, 1, 2, 0, 1, 0]]), numbers(1, 4)
+    for Y in (
+        enclose(DOMAIN, "NGramRepeatBlock", [ids, scores], ngram_size=size)[0].value,
+        *run(DOMAIN, "NGramRepeatBlock", [ids, scores], ngram_size=size),
+    ):
+        assert set(np.flatnonzero(np.isneginf(Y[0])).tolist()) == forbidden
