@@ -307,6 +307,7 @@ class FailureGroup:
         message: the message of the subject, shortened in the middle, if it is the same in all cases; otherwise empty.
         also_explained: number of failing cases outside the group that the diagnosis explains, and that the pass
             criterion does not count: known failures, and cases of a weaker level.
+        operator: the operator whose outputs are wrong, or those of a region (`Conv-Relu`), if the cases have no clause.
     """
 
     subject: str
@@ -319,10 +320,11 @@ class FailureGroup:
     smallest: tuple[CaseResult, ...]
     message: str = ""
     also_explained: int = 0
+    operator: str | None = None
 
     @property
     def sentence(self) -> str:
-        """A sentence for reports: the clause and the check, or the verdict, followed by the message or the signature.
+        """A sentence for reports: operator, clause and check, or the verdict, then the message or the signature.
 
         The sentence of a diagnosis names the operator and the mutant.
         """
@@ -333,7 +335,7 @@ class FailureGroup:
                 if others
                 else ""
             )
-        prefix = ", ".join(part for part in (self.clause, self.check) if part)
+        prefix = ", ".join(part for part in (self.operator, self.clause, self.check) if part)
         return f"{prefix or self.verdict}: {self.message or self.text}"
 
 
@@ -428,10 +430,17 @@ class FailureGrouper:
 
     def add(self, case: CaseRecord, result: Result) -> None:
         """Add an unexpected result."""
-        key = _GroupKey(result.subject, result.verdict, find_cause(case.kind, result))
-        is_wrong_value = key.cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_RETURN}
-        clauses = violated_clauses(case, result.outputs) if is_wrong_value else ()
-        self._groups[key, clauses].add(_case_size(case), result.case, _shown_message(result))
+        cause = find_cause(case.kind, result)
+        topics: tuple[str, ...] = ()
+        is_by_operator = not case.clauses and cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_TYPE_OR_SHAPE}
+        if is_by_operator:
+            topics = _tested_operators(case)
+            if cause.kind is CauseKind.WRONG_VALUES:
+                cause = Cause(cause.kind, ("an output", *cause.details[1:]))
+        elif cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_RETURN}:
+            topics = violated_clauses(case, result.outputs)
+        key = _GroupKey(result.subject, result.verdict, cause, is_by_operator)
+        self._groups[key, topics].add(_case_size(case), result.case, _shown_message(result))
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
@@ -442,7 +451,7 @@ class FailureGrouper:
         known = tuple(diagnoses)
         diagnosed: dict[tuple[int, _GroupKey], _CaseGroup] = defaultdict(_CaseGroup)
         rest: dict[_GroupKey, dict[tuple[str, ...], _CaseGroup]] = defaultdict(lambda: defaultdict(_CaseGroup))
-        for (key, clauses), cases in self._groups.items():
+        for (key, topics), cases in self._groups.items():
             remaining = cases
             for number, diagnosis in enumerate(known):
                 if diagnosis.subject == key.subject:
@@ -452,20 +461,25 @@ class FailureGrouper:
                         explained_key = _GroupKey(key.subject, key.verdict, mutant)
                         diagnosed[number, explained_key].join(part)
             if remaining.sizes:
-                rest[key][clauses].join(remaining)
+                rest[key][topics].join(remaining)
         groups = [
             *(self._diagnosed_group(key, cases, known[number]) for (number, key), cases in diagnosed.items()),
-            *(
-                self._group(key, cases, clause)
-                for key, by in rest.items()
-                for clause, cases in _merge_under_output(key.cause, list(_merge_by_clause(by)))
-            ),
+            *(group for key, by in rest.items() for group in self._unexplained_groups(key, by)),
         ]
         subjects = list(dict.fromkeys(key.subject for key, _ in self._groups))
         return sorted(
             groups,
             key=lambda each: (subjects.index(each.subject), each.diagnosis is None, -len(each.cases), each.cases[0]),
         )
+
+    def _unexplained_groups(self, key: _GroupKey, by: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[FailureGroup]:
+        """Yield the groups of the results with one key, divided by operator or by clause."""
+        if key.is_by_operator:
+            for operator, cases in _merge_by_clause(_by_single_operator(by)):
+                yield replace(self._group(key, cases), operator=operator)
+        else:
+            for clause, cases in _merge_under_output(key.cause, list(_merge_by_clause(by))):
+                yield self._group(key, cases, clause)
 
     def _diagnosed_group(self, key: _GroupKey, cases: _CaseGroup, diagnosis: DiagnosisRecord) -> FailureGroup:
         unexpected = {id for (of, _), group in self._groups.items() if of.subject == key.subject for id in group.sizes}
@@ -493,11 +507,16 @@ class FailureGrouper:
 
 @dataclass(frozen=True)
 class _GroupKey:
-    """The values that all results of a group have in common, before diagnoses and clauses divide the group."""
+    """The values that all results of a group have in common, before diagnoses, operators or clauses divide the group.
+
+    Attributes:
+        is_by_operator: whether operators divide the group, because its cases have no clause.
+    """
 
     subject: str
     verdict: Verdict
     cause: Cause
+    is_by_operator: bool = False
 
 
 @dataclass
@@ -553,6 +572,21 @@ def _case_size(case: CaseRecord) -> tuple[int, int]:
     """Return the size of a case: the number of nodes, and the number of elements of all inputs."""
     elements = [prod(tensor.shape) for data_set in case.data_sets for tensor in data_set.inputs]
     return len(case.model.nodes), sum(elements) if all(elements) else _NO_ELEMENTS_SIZE
+
+
+def _tested_operators(case: CaseRecord) -> tuple[str, ...]:
+    """Return the operators of a case without clauses: its first tag, then its further tags that are operators."""
+    used = {node.op_type for node in case.model.nodes}
+    return tuple(tag for number, tag in enumerate(case.tags) if not number or tag in used)
+
+
+def _by_single_operator(groups: Mapping[tuple[str, ...], _CaseGroup]) -> dict[tuple[str, ...], _CaseGroup]:
+    """Return the groups with regions by the operators that also fail alone, or by the whole region if none does."""
+    alone = {operators[0] for operators in groups if len(operators) == 1}
+    found: dict[tuple[str, ...], _CaseGroup] = defaultdict(_CaseGroup)
+    for operators, group in groups.items():
+        found[tuple(filter(alone.__contains__, operators)) or ("-".join(operators),)].join(group)
+    return found
 
 
 def _merge_by_clause(groups: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[tuple[str | None, _CaseGroup]]:

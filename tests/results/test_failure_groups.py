@@ -104,6 +104,27 @@ class TestGroups:
         (group,) = found(failure("test_a", outputs=[bad[0]]), failure("test_b", outputs=[bad[1]]))
         assert group.text == "X_new has wrong elements"
 
+    def test_nodes_of_models_form_one_group_per_operator(self):
+        gelu, relu, region = ("Gelu", "model", "float"), ("Relu", "model", "float"), ("Add", "Gelu", "model", "region")
+        tags = {"test_a": gelu, "test_b": relu, "test_c": gelu, "test_d": region, "test_e": ("Add", "Relu", "Exp")}
+        cases = [
+            make_case(
+                case=id,
+                clauses=[],
+                tags=list(own),
+                model={"nodes": [{"op_type": tag} for tag in own if tag[0].isupper()]},
+            )
+            for id, own in tags.items()
+        ]
+        wrong = {id: output(f"y{n}", f"has {n} wrong of 9 elements", first_bad=BAD) for n, id in enumerate(tags)}
+        results = [failure(id, outputs=[wrong[id]]) for id in tags]
+        assert [(group.sentence, group.cases) for group in found(*results, cases=cases)] == [
+            ("Gelu: an output has wrong elements", ("test_a", "test_c", "test_d")),
+            ("Relu: an output has wrong elements", ("test_b", "test_e")),
+        ]
+        (group,) = found(results[3], cases=cases)
+        assert group.sentence == "Add-Gelu: an output has wrong elements"
+
     def test_wrong_type_forms_one_group_over_all_clauses(self):
         wrong = [output("X_new", "has type double instead of float", actual=PREVIEW)]
         other = case("test_b", clauses=("adam.elementwise",))
