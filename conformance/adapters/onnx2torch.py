@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
@@ -14,10 +15,10 @@ import numpy as np
 import onnx
 import torch
 
-from .server import Adapter, raise_unsupported
+from .server import Adapter, DeviceLost, raise_unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from .server import Array
 
@@ -66,6 +67,21 @@ def _to_array(tensor: torch.Tensor) -> Array:
     return np.array(tensor.numpy())
 
 
+@contextmanager
+def _detect_lost_device() -> Iterator[None]:
+    """Convert errors of CUDA, after which each later call of CUDA in this process fails with the same error.
+
+    Raises:
+        DeviceLost: a kernel of the block failed.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if "CUDA error" in str(error):
+            raise DeviceLost(str(error)) from None
+        raise
+
+
 class PreparedModule:
     """A torch.fx module on a device.
 
@@ -94,7 +110,12 @@ class PreparedModule:
 
         Raises:
             Unsupported: PyTorch has no kernel for an operator with the type, or onnx2torch mixes devices.
+            DeviceLost: a kernel failed, for example because an index is out of range.
         """
+        with _detect_lost_device():
+            return self._run(feeds)
+
+    def _run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
         self._seen.clear()
         with torch.inference_mode(), raise_unsupported(_UNSUPPORTED_TEXTS, RuntimeError, TypeError):
             found = self._module(*(_to_tensor(array, self._device) for array in feeds.values()))

@@ -10,13 +10,27 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Adapter", "Array", "Prepared", "Unsupported", "ml_dtype", "packed", "raise_unsupported", "unpacked"]
+__all__ = [
+    "Adapter",
+    "Array",
+    "DeviceLost",
+    "Prepared",
+    "Unsupported",
+    "ml_dtype",
+    "packed",
+    "raise_unsupported",
+    "unpacked",
+]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class Unsupported(Exception):
     """The runtime does not support an operator, type or opset of the model."""
+
+
+class DeviceLost(BaseException):
+    """The runtime cannot use its device again in this process, so the suite starts a new process for the next case."""
 
 
 class Prepared(Protocol):
@@ -30,6 +44,7 @@ class Prepared(Protocol):
 
         Raises:
             Unsupported: the runtime reports only now that it does not support the model.
+            DeviceLost: each later model would fail too.
         """
 
 

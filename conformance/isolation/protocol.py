@@ -43,7 +43,7 @@ class Raised(SubjectFailure):
 
 
 class Panicked(SubjectFailure):
-    """The subject raised an exception that is not an `Exception`: SystemExit, or a panic of a runtime in Rust."""
+    """The subject failed, and its process is not used again: a panic of a runtime in Rust, an exit, a lost device."""
 
 
 class UnsupportedAnswer(SubjectFailure, Unsupported):

@@ -230,10 +230,13 @@ class SubjectClient:
         is_followed = sent.next is not None
         try:
             line = process.receive(sent.unsent, sent.name, seconds, self.idle_work, is_followed=is_followed)
-            return parse_answer(line, sent.name, sent.seq)
+            answer = parse_answer(line, sent.name, sent.seq)
         except BaseException:
             self.end()
             raise
+        if answer.get("fatal"):
+            self.end()
+        return answer
 
     def _is_carried(self, command: str, fields: Mapping[str, Any]) -> bool:
         """Return whether the previous command contained this command in its field `next`."""

@@ -150,6 +150,16 @@ def test_mixed_devices_are_unsupported(load):
         load(Mixing(None)).prepare(b"", "cuda").run(X)
 
 
+def test_failed_kernel_loses_the_device(load):
+    class Failing(OnnxAdd):
+        def __call__(self, _):
+            raise RuntimeError("CUDA error: device-side assert triggered")
+
+    with pytest.raises(BaseException, match="device-side assert") as caught:
+        load(Failing(None)).prepare(b"", "cuda").run(X)
+    assert (type(caught.value).__name__, isinstance(caught.value, Exception)) == ("DeviceLost", False)
+
+
 def test_cpu_has_no_placement(load):
     prepared = load(OnnxAdd(None)).prepare(b"", "CPU")
     assert ([output.tolist() for output in prepared.run(X)], prepared.placement) == ([[1, 1]], None)

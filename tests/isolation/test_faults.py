@@ -151,6 +151,13 @@ def test_isolated_process_dying_between_cases_is_replaced(start, case_of):
     assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED] * 3
 
 
+@pytest.mark.parametrize(("fake", "is_kept"), [("raises_on_run", True), ("panics_on_run", False)])
+def test_process_is_used_again_only_after_an_ordinary_error(start, case_of, fake, is_kept):
+    subject = start(f"fake_subject:{fake}")
+    assert judge_backend(subject, case_of(ADAM)).verdict is Verdict.ERROR
+    assert subject.client.has_process is is_kept
+
+
 class TestStandardError:
     def test_stderr_tail_has_limited_length(self, start, case_of):
         subject = start("fake_subject:floods_stderr")
