@@ -276,3 +276,24 @@ def test_conv_leaves_open_where_padding_meets_a_weight_that_is_not_finite(groups
     assert isinstance(Y, Enclosure)
     assert Y.unspecified is not None
     np.testing.assert_array_equal(np.argwhere(Y.unspecified), [[0, 1, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("masked", [0, 5])
+def test_mean_weighted_by_shares_admits_numerators_that_differ_and_little_else(dtype: Any, masked: int) -> None:
+    random = np.random.default_rng(masked)
+    numerators, relative = np.exp(random.normal(size=(4, 12))), float(np.finfo(dtype).eps) * 20
+    numerators[:, :masked] = 0
+    matrix = random.uniform(1, 2, size=(12, 6)).astype(dtype)
+    E = Enclosure(numerators, numerators * relative, np.dtype(dtype))
+    shares = E.divided_by_sum([-1])
+    mean = shares.dot(Enclosure.exact(matrix), np.matmul, 12)
+    exact = matrix.astype(np.float64)
+    for sign in (-1, 1):
+        farthest = numerators[..., np.newaxis] * (1 + sign * relative * np.sign(exact - mean.value[:, np.newaxis]))
+        changed = (farthest * exact).sum(1) / farthest.sum(1)
+        assert (np.abs(changed - mean.value) <= mean.error).all()
+    one_by_one = np.add.accumulate((shares.value.astype(dtype)[..., np.newaxis] * matrix), axis=1, dtype=dtype)[:, -1]
+    assert is_within(one_by_one, mean)
+    alone = Enclosure(shares.value, shares.error, shares.dtype).dot(Enclosure.exact(matrix), np.matmul, 12)
+    assert (mean.error < alone.error * 0.6).all()

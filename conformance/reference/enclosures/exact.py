@@ -99,6 +99,8 @@ def evaluate(node: Node, arrays: Sequence[Array | None]) -> list[Array]:
 def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Apply an operator that moves elements to the values and to the bounds."""
     moved = next(tensor for tensor in inputs if isinstance(tensor, Enclosure))
+    if node.op_type == "Identity":
+        return [moved]
     if moved.terms is not None and node.op_type in _MOVEMENTS_OF_ALL_ELEMENTS:
         others = [_known(tensor) for tensor in inputs[1:]]
         return [moved.moved(lambda part: evaluate(node, [part, *others])[0])]
@@ -179,6 +181,9 @@ def _where(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if not isinstance(condition, np.ndarray):
         raise Unsupported("rounding of an input decides the condition of Where")
     A, B = _enclosures(inputs[1:])
+    for chosen, mask in ((A, condition), (B, ~condition)):
+        if mask.all() and chosen.shape == np.broadcast_shapes(condition.shape, A.shape, B.shape):
+            return [chosen]
     return [Enclosure(np.where(condition, A.value, B.value), np.where(condition, A.error, B.error), A.dtype)]
 
 

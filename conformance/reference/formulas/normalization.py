@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 def softmax(X: T, axes: Sequence[int]) -> T:
     """Return Exp(X) / ReduceSum(Exp(X)) along some axes, with the largest element subtracted first."""
-    E = exp(X.below_largest(axes))
-    return _beside_infinity(X, E / E.sum(axes, keepdims=True), axes)
+    return _beside_infinity(X, exp(X.below_largest(axes)).divided_by_sum(axes), axes)
 
 
 def _beside_infinity(X: T, Y: T, axes: Sequence[int]) -> T:

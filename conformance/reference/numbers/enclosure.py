@@ -134,6 +134,54 @@ class SumOfProducts:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """A tensor whose elements are numbers divided by their sum along the last axis, such as the result of Softmax.
+
+    An error of a numerator changes the sum too, and the exact shares have the sum 1. In a weighted mean of the columns
+    of a matrix, an error of a numerator therefore counts only with the distance of the elements from their mean.
+
+    Attributes:
+        numerators: the numbers.
+        error: the bound of the tensor. A tensor with another bound was changed since, and is judged by its bound alone.
+    """
+
+    numerators: Enclosure
+    error: Array
+
+    def error_of_mean(self, mean: Array, matrix: Array) -> Array:
+        """Return a bound on the error that the shares contribute to their matrix product with a matrix.
+
+        With numerators e (1 + d), the weighted mean Y of v changes by Sum(e d (v - Y)) / Sum(e (1 + d)).
+
+        Args:
+            mean: the exact product.
+            matrix: the matrix, whose own errors are not part of the bound.
+        """
+        E = self.numerators
+        total = E.value.sum(axis=-1, keepdims=True)
+        spread, whole = E.error / total, 1 - E.error.sum(axis=-1, keepdims=True) / total
+        whole = np.where(whole > MIN_WHOLE, whole, 0.0)
+        known = replace(E, error=np.zeros(E.shape))
+        count = np.maximum(self.nonzero_counts() - 1, 0)
+        quotient = known / known.from_terms(total, total, np.zeros(total.shape), count)
+        own = quotient.error * (1 + np.where(E.value > 0, E.error / E.value, 0.0)) / whole
+        smallest = float(format_of(E.dtype).smallest_normal)
+        own = own + np.where(quotient.value < 4 * smallest, smallest, 0.0)  # it may be flushed to 0
+        middle = matrix.sum(axis=-2, keepdims=True) / matrix.shape[-2]
+        distances = np.matmul(spread, np.abs(matrix - middle))
+        distances = distances + spread.sum(axis=-1, keepdims=True) * np.abs(mean - middle)
+        return np.asarray(distances / whole + np.matmul(own, np.abs(matrix)))
+
+    def nonzero_counts(self) -> Array:
+        """Return the number of terms of each sum that are not exactly 0, such as those that a mask keeps."""
+        return np.asarray(np.sum(self.numerators.magnitude > 0, axis=-1, keepdims=True))
+
+
+MIN_WHOLE = 0.5
+"""The smallest sum of numerators, as a part of its exact value, for which `Shares` have a bound."""
+
+
+@dataclass(frozen=True)
 class Enclosure:
     """A tensor of floating-point numbers with error bounds.
 
@@ -148,6 +196,7 @@ class Enclosure:
         unspecified: where the specification leaves the element open; None for nowhere. The bound is infinite there, or
             contains all elements that have a meaning, such as all indices of an axis. NaN is admissible too.
         compute_should: computes the same tensor with the bounds of level `should`; None if they are those of `must`.
+        shares: the numerators, if the elements are divided by their sum along the last axis.
     """
 
     value: Array
@@ -157,6 +206,7 @@ class Enclosure:
     overflows: Array | None = None
     unspecified: Array | None = None
     compute_should: Callable[[], Enclosure | None] | None = None
+    shares: Shares | None = None
 
     @classmethod
     def exact(cls, array: Array) -> Enclosure:
@@ -340,7 +390,7 @@ class Enclosure:
         return replace(self, error=error, terms=terms)
 
     def from_terms(
-        self, value: Array, magnitudes: Array, error: Array, count: int, *, finite: Array | None = None
+        self, value: Array, magnitudes: Array, error: Array, count: int | Array, *, finite: Array | None = None
     ) -> Enclosure:
         """Return sums or dot products as a tensor of this type.
 
@@ -359,7 +409,7 @@ class Enclosure:
             if is_strict():
                 # a partial sum is at most half of the magnitudes plus half of the sum; products round once before
                 partial = (magnitudes + np.abs(value)) / 2
-                likely = (min(count, DEVIATIONS * count**0.5) * partial + magnitudes) * (u + ROUNDOFF)
+                likely = (np.minimum(count, DEVIATIONS * np.sqrt(count)) * partial + magnitudes) * (u + ROUNDOFF)
                 accumulated = np.minimum(likely, accumulated)
             accumulated = accumulated + np.where(
                 (magnitudes > 0) & (magnitudes < count * smallest / u), count * smallest, 0.0
@@ -430,8 +480,13 @@ class Enclosure:
             value = product(self.value, other.value)
             magnitudes = product(first.magnitudes, second.magnitudes)
             error = np.zeros_like(value)
+            terms: int | Array = count
             if not self.is_exact:
                 error = error + product(first.error, second.magnitudes)
+                shares = self.shares
+                if shares is not None and shares.error is self.error and product is np.matmul and other.value.ndim > 1:
+                    error = np.fmin(error, shares.error_of_mean(value, other.value))
+                    terms = shares.nonzero_counts()
             if not other.is_exact:
                 error = error + product(first.magnitudes, second.error)
             finite = magnitudes
@@ -442,7 +497,7 @@ class Enclosure:
         roundings = count + first.roundings + second.roundings
         if self.terms or other.terms:  # the factors may be multiplied first, and the sums of constants folded
             roundings += 2
-        result = self.from_terms(value, magnitudes, error, roundings, finite=finite)
+        result = self.from_terms(value, magnitudes, error, roundings - count + terms, finite=finite)
         return replace(result, terms=SumOfProducts(magnitudes, error, roundings))
 
     def hull(self, others: Sequence[Callable[[], Enclosure]]) -> Enclosure:
@@ -501,6 +556,11 @@ class Enclosure:
         largest = self.extreme(axes, largest=True, keepdims=True)
         is_finite = np.isfinite(largest.value) & np.isfinite(largest.error)
         return self - replace(largest, error=np.where(is_finite, 0.0, largest.error))
+
+    def divided_by_sum(self, axes: Sequence[int]) -> Enclosure:
+        result = self / self.sum(axes, keepdims=True)
+        is_last = [axis % len(self.shape) for axis in axes] == [len(self.shape) - 1]
+        return replace(result, shares=Shares(self, result.error)) if is_last else result
 
     def folded(self, average: Enclosure, factor: Enclosure, bias: Enclosure) -> Enclosure:
         with np.errstate(all="ignore"):

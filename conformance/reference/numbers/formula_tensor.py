@@ -142,6 +142,9 @@ class FormulaTensor(Protocol):
     def below_largest(self, axes: Sequence[int]) -> Self:
         """Return the tensor minus its largest elements along some axes, whose errors cancel in the formula."""
 
+    def divided_by_sum(self, axes: Sequence[int]) -> Self:
+        """Return the elements divided by their sums along some axes; the sums of the exact results are 1."""
+
     def centred_variance(self, average: Self, deviation: Self, axes: Sequence[int]) -> Self:
         """Return the mean of the squares of the deviations from the mean, whose sum is 0."""
 
@@ -323,6 +326,9 @@ class NumberTensor:
 
     def below_largest(self, axes: Sequence[int]) -> NumberTensor:
         return self - self.extreme(axes, largest=True, keepdims=True)
+
+    def divided_by_sum(self, axes: Sequence[int]) -> NumberTensor:
+        return self / self.sum(axes, keepdims=True)
 
     def centred_variance(self, average: NumberTensor, deviation: NumberTensor, axes: Sequence[int]) -> NumberTensor:  # noqa: ARG002
         return (deviation * deviation).mean(axes)
