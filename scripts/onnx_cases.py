@@ -6,6 +6,7 @@ changed outputs are still admissible at each level, by cause. A change that leve
 `ADMITTED`; without one the exit status is 1.
 
 In bfloat16, 1 % is 1 to 3 ULP, and a function body of a few nodes rounds as much. Its outputs are counted apart.
+`docs/contributing/check-the-bounds.md` has the counts and reasons.
 """
 
 from __future__ import annotations

@@ -382,14 +382,23 @@ class Session:
         """
         whole = self._inlined_case(comparison)
         wanted, answers = observe(comparison, whole)
-        of_whole = judge(comparison, whole, wanted, answers).outcome
+        kept = judge(comparison, whole, wanted, answers).outcome
 
         def has_difference(case: FedModel) -> bool:
-            """Return whether a smaller model has the same difference; a rounding is another one than a fault."""
+            """Return whether a smaller model has the same difference; a rounding is another one than a fault.
+
+            A model that is judged is not reduced to one that is not.
+            """
+            nonlocal kept
             found, answers = observe(comparison, case)
-            if not wanted.is_same(found) or of_whole is BlameOutcome.NOT_JUDGED or any(wanted.failures):
+            if not wanted.is_same(found) or any(wanted.failures):
                 return wanted.is_same(found)
-            return judge(comparison, case, found, answers).outcome.is_open == of_whole.is_open
+            outcome = judge(comparison, case, found, answers).outcome
+            is_kept = kept is BlameOutcome.NOT_JUDGED or (
+                outcome is not BlameOutcome.NOT_JUDGED and outcome.is_open == kept.is_open
+            )
+            kept = outcome if is_kept else kept
+            return is_kept
 
         first = start if start is not None and has_difference(start) else whole
         case = self._reduce_while(comparison, first, has_difference)
@@ -399,7 +408,9 @@ class Session:
             if found is not None:
                 case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case, wanted))
             elif outcome is BlameOutcome.BOTH_ADMISSIBLE:
-                case = self._reduce_while(comparison, case, lambda case: is_alike_and_open(comparison, case, wanted))
+                case = self._reduce_while(
+                    comparison, case, lambda case: is_alike_and_admissible(comparison, case, wanted)
+                )
         self.reduced = case
         return self._reduction_data(case, is_complete=not self._ended_early)
 
@@ -540,10 +551,12 @@ def quantization_step(model: onnx.ModelProto, output: str) -> float:
 _QUANTIZED = {f"{sign}INT{bits}" for sign in ("", "U") for bits in (2, 4, 8)}
 
 
-def is_alike_and_open(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
-    """Return whether the outputs of a case have a difference of the same kind, and nobody is wrong."""
+def is_alike_and_admissible(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a case have a difference of the same kind, are judged, and nobody is wrong."""
     difference, answers = observe(comparison, case)
-    return wanted.is_alike(difference) and judge(comparison, case, difference, answers).outcome.is_open
+    if not wanted.is_alike(difference):
+        return False
+    return judge(comparison, case, difference, answers).outcome is BlameOutcome.BOTH_ADMISSIBLE
 
 
 def is_wrong(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:

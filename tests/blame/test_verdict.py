@@ -139,6 +139,18 @@ def test_part_with_nan_is_no_fault_of_a_finite_difference(value: float, monkeypa
     assert session.is_wrong(unused, unused, wanted) == (value == 1.5)
 
 
+@pytest.mark.parametrize("outcome", [BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.NOT_JUDGED])
+def test_part_that_is_not_judged_takes_no_place_of_an_admissible_one(
+    outcome: BlameOutcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = np.ones(3, np.float32)
+    rounding = difference_of(one, np.nextafter(one, one * 2))
+    monkeypatch.setattr(session, "observe", lambda *_: (rounding, ()))
+    monkeypatch.setattr(session, "judge", lambda *_: BlameVerdict(outcome))
+    unused: Any = None
+    assert session.is_alike_and_admissible(unused, unused, rounding) == (outcome is BlameOutcome.BOTH_ADMISSIBLE)
+
+
 def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:
     one = np.ones(3, np.float32)
     large, small = difference_of(one, one * 2), difference_of(one, np.nextafter(one, one * 2))
