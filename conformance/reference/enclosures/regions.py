@@ -140,6 +140,8 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
     if count == 4:  # a polynomial of the distance, whose terms cancel
         reached = _interpolate(X.magnitude, x, _with_weights(taps, np.ones_like))
         error = error + ROUNDINGS_OF_CUBIC * _roundoff(X) * reached
+        # a sum along one axis may overflow before the other axis has a negative weight
+        error = np.where(reached > float(format_of(X.dtype).largest), np.inf, error)
     result = Enclosure(value, error, X.dtype)
     if count > 1:
         result = X.from_terms(value, magnitudes, np.nan_to_num(error, nan=np.inf), count ** len(x) + 4 * len(x))

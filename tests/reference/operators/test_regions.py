@@ -217,3 +217,12 @@ def test_max_roi_pool_returns_the_largest_pixel_of_each_cell(grid: tuple[int, in
 def test_max_roi_pool_of_a_corner_between_two_pixels_is_open() -> None:
     region = np.float32([[0, 1.5, 0, 3, 3]])
     assert enclose("MaxRoiPool", np.ones((1, 1, 5, 5), np.float32), region, pooled_shape=[1, 1]).unspecified.all()
+
+
+def test_grid_sample_whose_sum_along_one_axis_overflows_is_undetermined() -> None:
+    X = np.ones((1, 1, 2, 2), np.float32)
+    X[0, 0, 0, 0] = -np.finfo(np.float32).max
+    grid = np.float32([[[[-3, 0]]]])
+    given = {"mode": "cubic", "padding_mode": "border"}
+    assert np.isinf(enclose("GridSample", X, grid, **given).error).all()
+    assert np.isfinite(enclose("GridSample", X / 100, grid, **given).error).all()
