@@ -159,7 +159,10 @@ def _scaler(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _normalizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Enclose Normalizer. Runtimes take magnitudes in L1 and keep signs in L2; a row with a negative number is open."""
+    """Enclose Normalizer. Runtimes take magnitudes in L1 and keep signs in L2; a row with a negative number is open.
+
+    The largest element of a row with NaN is unspecified, so that all other elements of the row are open for MAX.
+    """
     X, norm = _in_float(inputs[0]), node.attributes.get("norm", "MAX")
     if norm == "MAX":
         divisor = X.extreme([-1], largest=True, keepdims=True)
@@ -168,7 +171,11 @@ def _normalizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     is_zero = divisor.value == 0
     divisor = Enclosure(np.where(is_zero, 1.0, divisor.value), np.where(is_zero, 0.0, divisor.error), FLOAT)
     Y = X / (sqrt(divisor) if norm == "L2" else divisor)
-    return [Y.leave_open(np.broadcast_to((X.value < 0).any(axis=-1, keepdims=True), Y.shape))]
+    is_open = np.broadcast_to((X.value < 0).any(axis=-1, keepdims=True), Y.shape)
+    if norm == "MAX":
+        is_nan = np.isnan(X.value)
+        is_open = is_open | (is_nan.any(axis=-1, keepdims=True) & ~is_nan)
+    return [Y.leave_open(is_open)]
 
 
 # Scores

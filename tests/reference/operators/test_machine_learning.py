@@ -125,6 +125,13 @@ def test_tree_ensemble_adds_the_votes_of_reached_leaves() -> None:
     assert np.allclose(Y.value, wanted, rtol=1e-12)
 
 
+def test_normalizer_by_the_largest_element_is_open_beside_nan() -> None:
+    rows = np.float32([[np.inf, 1, np.nan], [4, 2, 1]])
+    (Y,) = enclose(ML, "Normalizer", [rows], norm="MAX")
+    assert Y.unspecified.tolist() == [[True, True, False], [False] * 3]
+    assert admissible_mask(run(ML, "Normalizer", [rows], norm="MAX")[0], Y).all()
+
+
 def test_labels_of_equal_scores_are_open() -> None:
     model = {"coefficients": [1.0, 1.0], "classlabels_ints": [3, 5]}
     labels = enclose(ML, "LinearClassifier", [np.float32([[2]])], 2, **model)[0]
