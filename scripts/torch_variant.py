@@ -2,7 +2,8 @@
 
     uv pip install torch
 
-Each function computes the outputs of a node in the types of its operands, and returns None for a form it lacks.
+Each function computes the outputs of a node in the types of its operands, and returns None for a form it lacks. They run
+on a GPU with CUDA if there is one, without TensorFloat-32, which rounds operands in float to 10 bits of significand.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 NOT_INSTALLED = "PyTorch is not installed: the variant of PyTorch is left out (uv pip install torch)"
 
 is_installed = torch is not None
+DEVICE = "cuda" if torch is not None and torch.cuda.is_available() else "cpu"
+if torch is not None:
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
 
 
 def run_torch(node: DrawnNode, attributes: Mapping[str, Any]) -> list[Any] | None:
@@ -39,7 +43,9 @@ def run_torch(node: DrawnNode, attributes: Mapping[str, Any]) -> list[Any] | Non
     try:
         with torch.no_grad():
             results = function([_tensor(array) for array in node.operands.values()], attributes)
-    except (RuntimeError, TypeError, ValueError, IndexError):
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        if "CUDA error" in str(error):  # the process cannot use the GPU again
+            raise
         return None
     if results is None:
         return None
@@ -48,12 +54,12 @@ def run_torch(node: DrawnNode, attributes: Mapping[str, Any]) -> list[Any] | Non
 
 def _tensor(array: Any) -> Any:
     if type_name(array.dtype) == "bfloat16":
-        return torch.from_numpy(np.array(array.view(np.int16))).view(torch.bfloat16)
-    return torch.from_numpy(np.array(array))
+        return torch.from_numpy(np.array(array.view(np.int16))).view(torch.bfloat16).to(DEVICE)
+    return torch.from_numpy(np.array(array)).to(DEVICE)
 
 
 def _array(tensor: Any) -> Any:
-    tensor = tensor.contiguous()
+    tensor = tensor.contiguous().cpu()
     if tensor.dtype == torch.bfloat16:
         import ml_dtypes
 
