@@ -2,8 +2,8 @@
 
     uv pip install torch
 
-Each function computes the outputs of a node in the types of its operands, and returns None for a form it lacks. They run
-on a GPU with CUDA if there is one, without TensorFloat-32, which rounds operands in float to 10 bits of significand.
+Each function computes the outputs of a node in the types of its operands, and returns None for a form it lacks.
+The functions run on a GPU with CUDA if there is one, without TensorFloat-32, which rounds operands to 10 bits.
 """
 
 from __future__ import annotations

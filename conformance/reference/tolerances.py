@@ -134,6 +134,7 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("written", "normalized * scale + bias"),
         Form("folded", "X * a + (bias - mean * a), with a = scale / Sqrt(variance + epsilon)"),
         Form("centred", "(X - mean) * a + bias"),
+        Form("multiplied", "(X - mean) * scale / Sqrt(variance + epsilon) + bias, whose product may overflow"),
     ),
     "MeanVarianceNormalization": (
         Form("page", "(X - EX) / Sqrt(E((X - EX)^2)), the formula of the page"),

@@ -54,6 +54,14 @@ RANDOM = np.random.default_rng(7)
 # Formulas and attributes
 
 
+def test_batch_normalization_may_multiply_the_deviation_by_the_scale_first() -> None:
+    X, scale, zero, variance = (np.full((1, 1) if each == 1e30 else 1, each, F) for each in (1e30, 1e10, 0, 1e20))
+    (tensor,) = enclose("BatchNormalization", X, scale, zero, zero, variance)
+    assert passes(np.full((1, 1), INF, F), tensor)
+    (tensor,) = enclose("BatchNormalization", X, np.ones(1, F), zero, zero, np.ones(1, F))
+    assert not passes(np.full((1, 1), INF, F), tensor)
+
+
 def test_mean_variance_normalization_adds_epsilon_to_the_deviation() -> None:
     X = (RANDOM.normal(0, 1, (2, 3, 4, 5)) * 1e-3).astype(F)
     (tensor,) = enclose("MeanVarianceNormalization", X)

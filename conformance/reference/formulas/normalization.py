@@ -114,6 +114,7 @@ class Statistics(Generic[T]):
             written=lambda: self.normalized() * scale + bias,
             folded=lambda: self.X.folded(self.mean, factor, bias),
             centred=lambda: self.deviation * factor + bias,
+            multiplied=lambda: self.deviation * scale / self.root + bias,
         )
 
 
@@ -217,6 +218,7 @@ def _batch_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
         written=lambda: (X - average) / root * scale + bias,
         folded=lambda: X.folded(average, factor, bias),
         centred=lambda: written,
+        multiplied=lambda: (X - average) * scale / root + bias,
     )
     return [result.with_terms(written)]
 
