@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.audit.judgement import JudgedNode, Judgement
+from conformance.audit.judgement import JudgedNode, Judgement, JudgementOptions
 from conformance.errors import JobError
 from conformance.files.atomic_write import write_bytes_atomically
 from conformance.files.journal import (
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from conformance.jobs.job import ChunkResult, Workers
     from conformance.models.arrays import Array
 
-RECORD_FORMAT = 3
+RECORD_FORMAT = 4
 """Version of a folder with recorded values."""
 
 MAX_RECORD_BYTES = 2**28
@@ -217,7 +217,7 @@ class JudgementJob:
     def open(self) -> Iterator[Callable[[int], JudgedChunk]]:
         """See `conformance.jobs.job.Job`."""
         recording = read_recording(self.folder, self.key, self.data_folder, self.digest)
-        judgement = Judgement(recording.model, recording.values, all_elements=self.all_elements)
+        judgement = Judgement(recording.model, recording.values, JudgementOptions(self.all_elements))
         yield lambda number: JudgedChunk(list(judgement.judge(range(*self.ranges[number]))))
 
 
@@ -284,7 +284,7 @@ class AuditWorkers:
             for chunk in run_job(job, self.workers, state):
                 judged += chunk.result.nodes
                 progress(len(judged), len(recording.model.graph.node))
-        return Judgement(recording.model, recording.values, all_elements=all_elements).complete(judged)
+        return Judgement(recording.model, recording.values).complete(judged)
 
 
 def chunk_ranges(recording: Recording) -> tuple[tuple[int, int], ...]:

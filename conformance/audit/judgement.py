@@ -11,8 +11,8 @@ import numpy as np
 
 from conformance.audit.operands import operand_texts
 from conformance.audit.sampling import Sample, take_sample
-from conformance.audit.sequences import element_count, is_admissible_sequence
 from conformance.graphs.arithmetic import operation_count
+from conformance.graphs.cutting import part_of
 from conformance.graphs.distances import are_comparable, find_distances, relative_error
 from conformance.graphs.intermediate_values import Exposure
 from conformance.models.arrays import type_name
@@ -24,10 +24,11 @@ from conformance.reference.node_enclosures import WITH_STATES, NodeScope, enclos
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW
+from conformance.subjects.harness import value_digest
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
     import onnx
 
@@ -36,6 +37,23 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.reference.enclosures.sequences import TensorOrSequence
     from conformance.reference.numbers.enclosure import Tensor
+
+
+@dataclass(frozen=True)
+class JudgementOptions:
+    """The operands that a runtime may have passed to nodes, and how much of their outputs is compared.
+
+    Attributes:
+        all_elements: whether every element of a large output is judged, and not a sample.
+        rounded: the names of values that a node may have received before they were rounded to their type.
+        keeps_float: whether nodes of float16 and bfloat16 are computed in float, and only their outputs are rounded.
+        folded: the names of constants that may be folded: a product of constants is rounded to their type once more.
+    """
+
+    all_elements: bool = False
+    rounded: Container[str] = ()
+    keeps_float: bool = False
+    folded: Container[str] = ()
 
 
 class NodeVerdict(StrEnum):
@@ -135,6 +153,11 @@ class JudgedNode:
         """The number of compared elements that a wrong value would make wrong."""
         return self.elements - self.undetermined - self.loose - self.unspecified
 
+    @property
+    def fault_rank(self) -> int:
+        """2 for a wrong node, 1 for a node outside of its bounds of level `should` only, and otherwise 0."""
+        return 2 if self.verdict is NodeVerdict.WRONG else int(self.should_worst is not None)
+
 
 @dataclass
 class _Hidden:
@@ -144,31 +167,23 @@ class _Hidden:
     nodes: frozenset[int] = field(default_factory=frozenset)
 
 
+_DEFAULT_OPTIONS = JudgementOptions()
+
+
 class Judgement:
     """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
 
     Args:
         model: the model, without calls of model-local functions.
         recorded: the values; those of the operator Constant are added.
-        all_elements: whether every element of a large output is judged, and not a sample.
-        rounded: the names of values that a node may have received before they were rounded to their type.
-        keeps_float: whether nodes of float16 and bfloat16 are computed in float, and only their outputs are rounded.
-        folded: the names of constants that may be folded: a product of constants is rounded to their type once more.
+        options: the operands that a runtime may have passed to nodes.
     """
 
     def __init__(
-        self,
-        model: onnx.ModelProto,
-        recorded: RecordedValues,
-        *,
-        all_elements: bool = False,
-        rounded: Container[str] = (),
-        keeps_float: bool = False,
-        folded: Container[str] = (),
+        self, model: onnx.ModelProto, recorded: RecordedValues, options: JudgementOptions = _DEFAULT_OPTIONS
     ) -> None:
         self.nodes = list(model.graph.node)
-        self._rounded, self._keeps_float, self._folded = rounded, keeps_float, folded
-        self._recorded, self._all_elements = recorded, all_elements
+        self._recorded, self._options = recorded, options
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
         for node in self.nodes:
@@ -225,7 +240,7 @@ class Judgement:
             elif (hidden := self._hidden_value(name)) is not None:
                 known[name] = hidden.tensor
                 before |= hidden.nodes
-        if self._keeps_float:
+        if self._options.keeps_float:
             known = {name: each if isinstance(each, list) else _in_float(each) for name, each in known.items()}
         return known, before
 
@@ -252,7 +267,7 @@ class Judgement:
             )
             return result
         try:
-            is_whole = self._all_elements or len(tensors) < len(known)
+            is_whole = self._options.all_elements or len(tensors) < len(known)
             sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
             part = Sample(node, tensors, outputs) if sample is None else sample
             with np.errstate(all="ignore"):
@@ -274,7 +289,7 @@ class Judgement:
             if name in outputs:
                 if isinstance(tensor, list):
                     continue
-                if self._keeps_float:
+                if self._options.keeps_float:
                     tensor = _rounded_to(outputs[name].dtype, tensor)  # noqa: PLW2901
                 _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
             else:
@@ -284,8 +299,7 @@ class Judgement:
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
                 if tensor is not None and not isinstance(tensor, list) and not result.type:
                     result.type = type_name(tensor.dtype)
-        if before:
-            result.together = tuple(map(str, sorted(before)))
+        result.segment = tuple(sorted(before))
         _settle(result)
         if result.verdict is not NodeVerdict.WRONG and (contradiction := self._contradiction(outputs)):
             result.verdict, result.reason = NodeVerdict.NOT_JUDGED, contradiction
@@ -293,9 +307,9 @@ class Judgement:
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return a recorded value as a node may have received it."""
-        if name in self._rounded:
+        if name in self._options.rounded:
             return Enclosure.rounding_of(array)
-        if name in self._folded:
+        if name in self._options.folded:
             constant = Enclosure.exact(array)
             error = np.abs(constant.value) * float(format_of(array.dtype).unit_roundoff)
             return replace(constant, error=np.where(np.isfinite(constant.value), error, 0.0))
@@ -330,7 +344,7 @@ def judge_nodes(
     model: onnx.ModelProto,
     recorded: RecordedValues,
     progress: Callable[[int, int], None] = lambda *_: None,
-    **options: Any,
+    options: JudgementOptions = _DEFAULT_OPTIONS,
 ) -> list[JudgedNode]:
     """Judge all nodes of the main graph on the recorded values.
 
@@ -338,14 +352,34 @@ def judge_nodes(
         model: the model, without calls of model-local functions.
         recorded: the values.
         progress: is called with the number of judged nodes and the number of all nodes.
-        options: the options of `Judgement`.
+        options: the operands that a runtime may have passed to nodes.
     """
-    judgement = Judgement(model, recorded, **options)
+    judgement = Judgement(model, recorded, options)
     judged = []
     for node in judgement.judge(range(len(judgement.nodes))):
         judged.append(node)
         progress(node.number + 1, len(judgement.nodes))
     return judgement.complete(judged)
+
+
+def judge_last(
+    model: onnx.ModelProto,
+    numbers: Sequence[int],
+    recorded: RecordedValues,
+    values: MutableMapping[str, Array],
+    options: JudgementOptions = _DEFAULT_OPTIONS,
+) -> JudgedNode:
+    """Judge the last of some nodes of a model on other values, together with the nodes before it that it needs.
+
+    Args:
+        model: the model.
+        numbers: the numbers of the nodes, in order.
+        recorded: the recorded values of the model.
+        values: the values that are used instead, by name.
+        options: the operands that a runtime may have passed to nodes.
+    """
+    judged = judge_nodes(part_of(model, "part", numbers), replace(recorded, values=values), options=options)[-1]
+    return replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
 
 
 def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
@@ -362,15 +396,50 @@ def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
 
 def _compare_sequence(name: str, expected: list[Any], actual: Any, result: JudgedNode) -> None:
     """Compare an output that is a sequence, and record the result."""
-    count = element_count(expected)
+    count = _element_count(expected)
     result.elements += count
     result.all_elements += count
-    is_admissible = is_admissible_sequence(actual, expected)
+    is_admissible = _is_admissible_sequence(actual, expected)
     if is_admissible is None:
         result.undetermined += count
     elif not is_admissible:
         result.verdict, result.share = NodeVerdict.WRONG, math.inf
         result.reason = f"{name} has other elements than {len(expected)} tensors or maps that the page states"
+
+
+def _element_count(expected: Sequence[Any]) -> int:
+    """Return the number of elements of all tensors and maps of a sequence."""
+    return sum(len(each) if isinstance(each, dict) else int(np.prod(each.shape, dtype=np.int64)) for each in expected)
+
+
+def _is_admissible_sequence(actual: Any, expected: Sequence[Any]) -> bool | None:
+    """Return whether an output may be a sequence; None if a digest does not show it.
+
+    Args:
+        actual: the output: a list, or an object with the digest of a list.
+        expected: the expected elements: maps, tensors, or enclosures of tensors.
+    """
+    if isinstance(actual, (list, tuple)):
+        pairs = zip(actual, expected, strict=False)
+        return len(actual) == len(expected) and all(_is_admissible(*pair) for pair in pairs)
+    digest = getattr(actual, "digest", "")
+    if not digest or any(isinstance(each, Enclosure) and not each.is_exact for each in expected):
+        return None
+    exact = [each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for each in expected]
+    narrow = [{key: np.float32(x) for key, x in each.items()} if isinstance(each, dict) else each for each in exact]
+    return digest in {value_digest(exact), value_digest(narrow)}
+
+
+def _is_admissible(actual: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and value_digest(_as_floats(actual)) == value_digest(_as_floats(expected))
+    if not isinstance(actual, np.ndarray) or not are_comparable(actual, expected):
+        return False
+    return bool((find_distances(actual, expected).shares <= 1).all())
+
+
+def _as_floats(scores: Mapping[Any, Any]) -> dict[Any, float]:
+    return {key: float(each) for key, each in scores.items()}
 
 
 def _compare(
@@ -478,10 +547,8 @@ def _mark_hidden(judged: list[JudgedNode], nodes: Sequence[onnx.NodeProto], reco
     names = {result.number: result.name for result in judged}
     covering: dict[int, list[JudgedNode]] = {}
     for result in judged:
-        members = [int(number) for number in result.together]
-        result.together = tuple(names[number] for number in members)
-        result.segment = tuple(members)
-        for number in members:
+        result.together = tuple(names[number] for number in result.segment)
+        for number in result.segment:
             covering.setdefault(number, []).append(result)
     obtained = {*recorded.values, *recorded.others}
     known = {result.number: not obtained.isdisjoint(nodes[result.number].output) for result in judged}

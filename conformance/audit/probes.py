@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
+from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_last
 from conformance.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
-from conformance.graphs.cutting import cut, part_of
+from conformance.graphs.cutting import cut
 from conformance.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 from conformance.models.arrays import dtype_of
 from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of
@@ -56,12 +56,14 @@ class ProbedNode:
         nodes: the number of nodes of the model that are equal to it.
         probes: the number of probes that were judged.
         values: the values of the worst probe by name, if the node is wrong.
+        model_runs: the number of models that were run.
     """
 
     node: JudgedNode
     nodes: int
     probes: int
     values: Mapping[str, Array] = field(default_factory=dict)
+    model_runs: int = 0
 
 
 def probe_nodes(
@@ -103,7 +105,6 @@ def probe_nodes(
         probed = _probe(model, recorded, subject, numbers, count)
         if probed is not None:
             found.append(probed)
-    shown.runs = recorded.runs
     return sorted(found, key=lambda each: each.node.number)
 
 
@@ -191,12 +192,11 @@ def _probe(
         for probe in range(count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs]))
     ]
     names = required_input_names(single.model.graph)
-    recorded.runs += 1
     try:
         results = run_each(subject.target, single.model, [[given[name] for name in names] for given in probes])
     except SubjectRefused as refusal:
         reason = f"the subject does not run the node alone on hard values: {refusal}"
-        return ProbedNode(_unjudged(number, node, reason), len(numbers), 0)
+        return ProbedNode(_unjudged(number, node, reason), len(numbers), 0, model_runs=1)
     judged = [
         (_judge(model, recorded, number, {**given, **_named(single.model, outputs)}), given)
         for given, outputs in zip(probes, results, strict=True)
@@ -204,7 +204,7 @@ def _probe(
     worst, given = max(judged, key=lambda each: _rank(each[0]))
     known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
-    return ProbedNode(replace(worst, number=number), len(numbers), done, known)
+    return ProbedNode(worst, len(numbers), done, known, 1)
 
 
 def _repetitions(operands: Sequence[Array]) -> int:
@@ -219,10 +219,8 @@ def _named(model: onnx.ModelProto, outputs: Sequence[Array]) -> dict[str, Array]
 
 def _judge(model: onnx.ModelProto, recorded: RecordedValues, number: int, values: Mapping[str, Array]) -> JudgedNode:
     """Judge a node on other values of its operands and results."""
-    own = {name: array for name, array in recorded.values.items() if name in model.graph.node[number].input}
-    alone = replace(recorded, values={**own, **values})
-    (judged,) = judge_nodes(part_of(model, "probe", [number]), alone)
-    return judged
+    own = {name: recorded.values[name] for name in model.graph.node[number].input if name in recorded.values}
+    return judge_last(model, [number], recorded, {**own, **values})
 
 
 def _unjudged(number: int, node: onnx.NodeProto, reason: str) -> JudgedNode:

@@ -10,6 +10,7 @@ Both are the largest difference of an output from an exact value, as a share of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,8 +41,10 @@ INTRODUCED_SHARE = 0.5
 """Share of the accumulated error from which on it is introduced at the node itself."""
 
 
-def trace_errors(model: onnx.ModelProto, recorded: RecordedValues, judged: Sequence[JudgedNode]) -> bool:
-    """Set the accumulated errors and the origins of judged nodes; return whether the model is small enough.
+def trace_errors(
+    model: onnx.ModelProto, recorded: RecordedValues, judged: Sequence[JudgedNode]
+) -> list[JudgedNode] | None:
+    """Return judged nodes with their accumulated errors and origins; None if the model is too large.
 
     Args:
         model: the model whose nodes were judged.
@@ -50,23 +53,16 @@ def trace_errors(model: onnx.ModelProto, recorded: RecordedValues, judged: Seque
     """
     sizes = (recorded.values[name].size for name in recorded.values)
     if sum(node.operations for node in judged) > MAX_OPERATIONS or any(size > SAMPLED_ABOVE for size in sizes):
-        return False
-    by_number = {node.number: node for node in judged}
+        return None
+    introduced = {node.number: node.introduced for node in judged}
     producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
-    for number, error in _accumulated_errors(model, recorded).items():
-        node = by_number.get(number)
-        if node is None:
-            continue
-        node.accumulated = error
-        before = [
-            by_number[producers[name]]
-            for name in names_taken_by(model.graph.node[number])
-            if producers.get(name) in by_number
-        ]
-        worst = max(before, key=lambda each: each.accumulated or 0.0, default=node)
-        is_own = node.introduced >= INTRODUCED_SHARE * error or not worst.accumulated
-        node.origin = number if is_own or worst.origin is None else worst.origin
-    return True
+    errors, origins = _accumulated_errors(model, recorded), dict[int, int]()
+    for number in errors:
+        before = [producers[name] for name in names_taken_by(model.graph.node[number]) if name in producers]
+        worst = max((each for each in before if each in origins), key=errors.__getitem__, default=number)
+        is_own = introduced.get(number, 0.0) >= INTRODUCED_SHARE * errors[number] or not errors[worst]
+        origins[number] = number if is_own else origins.get(worst, number)
+    return [replace(node, accumulated=errors.get(node.number), origin=origins.get(node.number)) for node in judged]
 
 
 def _accumulated_errors(model: onnx.ModelProto, recorded: RecordedValues) -> dict[int, float]:

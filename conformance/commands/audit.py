@@ -28,12 +28,14 @@ from conformance.commands.options import (
 from conformance.serialization.terminal import print_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from conformance.audit.job import AuditWorkers
-    from conformance.audit.session import SubjectAudit
+    from conformance.audit.session import AuditOptions, SubjectAudit
+    from conformance.graphs.inputs import InputSet
     from conformance.graphs.reading import LoadedModel
     from conformance.jobs.job import Workers as TeamOfWorkers
+    from conformance.subjects.loading import Subject
     from conformance.verdicts import Level
 
 MAX_VALUES_BYTES = 2**33
@@ -108,12 +110,10 @@ def audit(
     Exit status: 0 if no node is wrong, 1 if a node is wrong, too little was judged, or the subject fails or is not
     deterministic, 2 for a wrong command line or file.
     """
-    from contextlib import ExitStack
     from functools import partial
 
     from conformance.audit.probes import DEFAULT_PROBES
-    from conformance.audit.report import text_lines
-    from conformance.audit.session import audit_nodes_alone, audit_subject
+    from conformance.audit.session import AuditOptions
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output
     from conformance.graphs.inputs import choose_inputs, input_text, save_inputs_to
@@ -130,52 +130,62 @@ def audit(
     if node and resume:
         raise UsageError("options-conflict", "--node and --resume exclude each other.", "Leave one of them out.")
     _check_targets(json, html, output)
+    is_shared = resume is not None or dask is not None or (workers or 1) > 1
     team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
     audited = LoadedModel.read(model)
-    graph = audited.original.graph
-    names, data_sets = required_input_names(graph), choose_inputs(graph, inputs, shape or (), seed)
-    takes_output = any(target is not None and is_standard_output(target) for target in (json, html))
-    for data_set in data_sets:
-        echo(f"inputs ({data_set.name}): {input_text(names, data_set) or 'none'}", err=takes_output)
+    names = required_input_names(audited.original.graph)
+    data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
+    texts = [input_text(names, data_set) for data_set in data_sets]
+    show = partial(echo, err=any(target is not None and is_standard_output(target) for target in (json, html)))
+    for data_set, text in zip(data_sets, texts, strict=True):
+        show(f"inputs ({data_set.name}): {text or 'none'}")
+    subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
     limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
+    count = DEFAULT_PROBES if probes is None else probes
     audits = []
-    with ExitStack() as stack:
-        subjects = stack.enter_context(
-            started_subjects(
-                [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend], limits, no_isolation=no_isolation
-            )
-        )
-        is_shared = resume is not None or dask is not None or (workers or 1) > 1
-        pool = stack.enter_context(_audit_workers(team, resume, audited.digest)) if is_shared else None
+    with (
+        started_subjects(subjects, limits, no_isolation=no_isolation) as started,
+        _audit_workers(team if is_shared else None, resume, audited.digest) as pool,
+    ):
         if save_inputs is not None:
             save_inputs_to(save_inputs, data_sets, names)
-        for subject in subjects:
+        for subject in started:
             for data_set in data_sets:
-                run = partial(audit_nodes_alone, numbers=node) if node else audit_subject
-                result = run(
-                    audited,
-                    subject,
-                    data_set,
-                    progress=print_progress,
-                    all_elements=all_elements,
-                    makes_cases=output is not None,
-                    workers=pool,
-                    probes=DEFAULT_PROBES if probes is None else probes,
-                )
                 given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
-                if not node:
-                    result.command = _command(model, subject.id, given, probes, no_isolation=no_isolation)
-                audits.append(result)
-                print_progress("")
-                for line in text_lines(result):
-                    echo(line, err=takes_output)
-    texts = [input_text(names, data_set) for data_set in data_sets]
+                command = "" if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
+                options = AuditOptions(all_elements, output is not None, pool, count, command)
+                audits.append(_audit_one(audited, subject, data_set, node, options, show))
     passes = _passes(audits, Level(fail_level), require_judged)
     _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
-    _announce_files([json, html, output if _write_cases(output, audits) else None], err=takes_output)
-    echo(f"{'PASSED' if passes else 'FAILED'}: {_summary(audits)}", err=takes_output)
+    written = [json, html, output if _write_cases(output, audits) else None]
+    for target in written:
+        if target is not None and not is_standard_output(target):
+            show(f"Wrote {target}.")
+    show(f"{'PASSED' if passes else 'FAILED'}: {_summary(audits)}")
     if not passes:
         raise typer.Exit(ExitStatus.FAILS)
+
+
+def _audit_one(
+    model: LoadedModel,
+    subject: Subject,
+    data_set: InputSet,
+    nodes: Sequence[int] | None,
+    options: AuditOptions,
+    show: Callable[[str], None],
+) -> SubjectAudit:
+    """Audit a model, or some of its nodes, on one subject with one data set, and show the result."""
+    from conformance.audit.report import text_lines
+    from conformance.audit.session import audit_nodes_alone, audit_subject
+
+    if nodes:
+        audit = audit_nodes_alone(model, subject, data_set, nodes, print_progress, options)
+    else:
+        audit = audit_subject(model, subject, data_set, print_progress, options)
+    print_progress("")
+    for line in text_lines(audit):
+        show(line)
+    return audit
 
 
 def _summary(audits: Sequence[SubjectAudit]) -> str:
@@ -240,8 +250,11 @@ def _check_targets(json: Path | None, html: Path | None, output: Path | None) ->
 
 
 @contextmanager
-def _audit_workers(team: TeamOfWorkers, directory: Path | None, model: str) -> Iterator[AuditWorkers]:
+def _audit_workers(team: TeamOfWorkers | None, directory: Path | None, model: str) -> Iterator[AuditWorkers | None]:
     """Yield the workers with the folder of `--resume`, or with a folder that is removed at the end."""
+    if team is None:
+        yield None
+        return
     from tempfile import gettempdir
 
     from conformance.audit.job import AuditWorkers
@@ -258,12 +271,3 @@ def _write_cases(output: Path | None, audits: Sequence[SubjectAudit]) -> int:
     from conformance.audit.cases import write_cases
 
     return 0 if output is None else write_cases(output, (case for each in audits for case in each.cases))
-
-
-def _announce_files(targets: Sequence[Path | None], *, err: bool) -> None:
-    """Show the names of written files; standard output is not named."""
-    from conformance.files.atomic_write import is_standard_output
-
-    for target in targets:
-        if target is not None and not is_standard_output(target):
-            echo(f"Wrote {target}.", err=err)

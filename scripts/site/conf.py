@@ -58,6 +58,7 @@ CONTENTS = {
         "docs/contributing/add-a-training-optimizer",
         "docs/contributing/package-layout",
         "docs/contributing/the-way-of-a-case",
+        "docs/contributing/the-way-of-an-audit",
         "docs/contributing/how-search-draws",
         "docs/contributing/check-the-bounds",
         "docs/contributing/terms",

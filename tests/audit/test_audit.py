@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from conformance.audit.job import AuditWorkers
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
 from conformance.audit.report import as_json, text_lines
-from conformance.audit.session import SubjectAudit, audit_subject
+from conformance.audit.session import AuditOptions, SubjectAudit, audit_subject
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
 from conformance.errors import ModelError
@@ -91,7 +92,9 @@ def audit(
     model: LoadedModel, backend: Any, shape: tuple[int, ...] = (2, 3, 4), *, makes_cases: bool = False
 ) -> SubjectAudit:
     X = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    return audit_subject(model, Subject("fake", "1", backend), InputSet("given", (X,)), makes_cases=makes_cases)
+    return audit_subject(
+        model, Subject("fake", "1", backend), InputSet("given", (X,)), options=AuditOptions(makes_cases=makes_cases)
+    )
 
 
 @pytest.fixture
@@ -285,7 +288,7 @@ def test_large_tensor_is_sampled_with_its_special_values(tmp_path: Path) -> None
     assert node.elements < node.all_elements == 3 * 2**20
     assert node.worst is not None
     assert node.worst.index == (2, 77)
-    (node,) = audit_subject(model, subject, data_set, all_elements=True).nodes
+    (node,) = audit_subject(model, subject, data_set, options=AuditOptions(all_elements=True)).nodes
     assert node.elements == node.all_elements
 
 
@@ -395,8 +398,7 @@ def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
 
 def test_reports_have_every_node(chain: LoadedModel) -> None:
     evil = EvaluatorBackend(lambda values, *_: {name: value + np.float32(1) for name, value in values.items()})
-    result = audit(chain, evil)
-    result.version = "<script>alert(1)</script>"
+    result = replace(audit(chain, evil), version="<script>alert(1)</script>")
     document = as_json(chain, [result], ["X float 2x3x4"], 0)
     assert [node["verdict"] for node in document["audits"][0]["nodes"]] == [str(node.verdict) for node in result.nodes]
     page = render_page(chain, [result], ["X float 2x3x4"])
@@ -537,7 +539,9 @@ def test_external_data_is_mapped_and_found_by_the_subject(tmp_path: Path, monkey
         (subject,) = starting.subjects()
         result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
         kept = AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")
-        again = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0), workers=kept)
+        again = audit_subject(
+            model, subject, make_inputs(model.original.graph, {}, 0), options=AuditOptions(workers=kept)
+        )
     finally:
         starting.end()
     assert not result.failure

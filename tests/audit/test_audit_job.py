@@ -19,7 +19,7 @@ from refusals import assert_raises
 from conformance.audit.job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
 from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
 from conformance.audit.report import as_json
-from conformance.audit.session import audit_subject
+from conformance.audit.session import AuditOptions, audit_subject
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
 from conformance.jobs.dask import DaskWorkers
@@ -73,14 +73,16 @@ DATA = InputSet("given", (np.array([0.5, -1.5, 2.0], np.float32),))
 
 
 def test_probes_run_nodes_whose_values_are_hidden(model: LoadedModel) -> None:
-    found = audit_subject(model, Subject("test", "1", FusingBackend()), DATA, probes=1)
+    found = audit_subject(model, Subject("test", "1", FusingBackend()), DATA, options=AuditOptions(probes=1))
     (tanh,) = [each for each in found.probes if each.node.op_type == "Tanh"]
     assert found.ways["hidden"] == 16
     assert (tanh.nodes, tanh.probes > 0) == (15, True)
 
 
 def audit_json(model: LoadedModel, workers: AuditWorkers | None, backend: Any = None) -> dict[str, Any]:
-    result = audit_subject(model, Subject("fake", "1", backend or FusingBackend()), DATA, workers=workers)
+    result = audit_subject(
+        model, Subject("fake", "1", backend or FusingBackend()), DATA, options=AuditOptions(workers=workers)
+    )
     return as_json(model, [result], [], None)
 
 

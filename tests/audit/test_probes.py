@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
-from conformance.audit.session import SubjectAudit, audit_subject
+from conformance.audit.session import AuditOptions, SubjectAudit, audit_subject
 from conformance.corpus.corpus import read_manifest
 from conformance.declarations.probe_values import PROBE_MODES, probe_indices, probe_values
 from conformance.graphs.inputs import make_inputs, parse_shapes
@@ -80,7 +80,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def audit(path: Path, backend: Any, probes: int = 5, **options: Any) -> SubjectAudit:
     model = LoadedModel.read(path)
     data = make_inputs(model.original.graph, parse_shapes(()), 0)
-    return audit_subject(model, Subject("test", "1", backend), data, probes=probes, **options)
+    return audit_subject(model, Subject("test", "1", backend), data, options=AuditOptions(probes=probes, **options))
 
 
 def test_probes_find_a_fault_that_the_users_data_do_not_show(path: Path) -> None:

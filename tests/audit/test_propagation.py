@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from conformance.audit.page import render_page
 from conformance.audit.report import text_lines
-from conformance.audit.session import SubjectAudit, audit_nodes_alone, audit_subject
+from conformance.audit.session import AuditOptions, SubjectAudit, audit_nodes_alone, audit_subject
 from conformance.cli import main
 from conformance.errors import UsageError
 from conformance.graphs.inputs import InputSet
@@ -135,8 +135,7 @@ def test_node_below_should_on_hard_data_is_named_in_text_and_page(tmp_path: Path
     """A kernel that subtracts from 0 loses the sign of zero, which the given values do not show."""
     model = write_chain(tmp_path / "m.onnx", "Neg")
     subject = Subject("kernels", "1", Kernels(Neg=lambda x: np.float32(0) - x))
-    result = audit_subject(model, subject, X, probes=8)
-    result.command = "audit m.onnx"
+    result = audit_subject(model, subject, X, options=AuditOptions(probes=8, command="audit m.onnx"))
     assert (result.nodes_below_should, len(result.probes_below_should)) == ([], 1)
     (line,) = [place for place, text in enumerate(text_lines(result)) if "SHOULD ON HARD DATA node 0 Neg" in text]
     assert [*text_lines(result)][line + 1].endswith("audit m.onnx --node 0")

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from conformance.audit import sampling
-from conformance.audit.judgement import NodeVerdict, judge_nodes
+from conformance.audit.judgement import JudgementOptions, NodeVerdict, judge_nodes
 from conformance.audit.sampling import special_places
 from conformance.graphs.intermediate_values import RecordedValues
 from conformance.reference.node_enclosures import NodeScope, enclose
@@ -90,7 +90,7 @@ def test_sampled_rows_find_a_wrong_extreme_and_accept_correct_elements(
         if op_type != "ArgMax" or place == 0:
             assert found.worst is not None
             assert found.worst.index == np.unravel_index(place, wrong.shape)
-    (whole,) = judge_nodes(model, RecordedValues(dict(values), {}, []), all_elements=True)
+    (whole,) = judge_nodes(model, RecordedValues(dict(values), {}, []), options=JudgementOptions(all_elements=True))
     assert whole.elements == whole.all_elements
 
 

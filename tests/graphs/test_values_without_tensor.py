@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 from conformance.audit.job import AuditWorkers
 from conformance.audit.judgement import NodeVerdict
-from conformance.audit.session import audit_subject
+from conformance.audit.session import AuditOptions, audit_subject
 from conformance.blame.comparison import Computation
 from conformance.blame.difference import find_difference
 from conformance.graphs.inputs import make_inputs
@@ -175,5 +175,5 @@ def test_recording_keeps_the_digest_of_a_sequence(tmp_path: Path) -> None:
     subject, inputs = Subject("computes", "1", Computes(change_last)), make_inputs(model.original.graph, {}, 0)
     workers = AuditWorkers(create_workers(1, None, lambda _: None), tmp_path / "state")
     for _ in range(2):  # the second audit reads the recording
-        result = audit_subject(model, subject, inputs, workers=workers)
+        result = audit_subject(model, subject, inputs, options=AuditOptions(workers=workers))
         assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.WRONG]
