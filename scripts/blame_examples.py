@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
 from conformance.blame.comparison import Failure, OpenSubjects
+from conformance.blame.difference import observe
+from conformance.blame.document import as_json
 from conformance.blame.reduction import node_count
-from conformance.blame.session import Request, Session, observe
+from conformance.blame.session import Request, Session
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import write_text_atomically
 from conformance.graphs.fed_model import FedModel
@@ -204,7 +206,7 @@ def _explain(
             session = Session(request, chosen[0] if raises else chosen[1])
             on_start()
             session.run()
-            return {"result": "differs", "document": session.document}
+            return {"result": "differs", "document": as_json(session.document)}
     return {"result": "same"}
 
 

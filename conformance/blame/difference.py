@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from conformance.blame.comparison import Failure
 from conformance.graphs.intermediate_values import are_identical
 from conformance.reference.numbers.precision import format_of
+from conformance.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.blame.comparison import Computation
+    from conformance.blame.comparison import Comparison, Computation
+    from conformance.graphs.fed_model import FedModel
     from conformance.models.arrays import Array
 
 MAX_LISTED_ELEMENTS = 10
@@ -25,23 +27,19 @@ KEPT_SHARE = 1 / 64
 """Share of the original size that the difference of a smaller model must have to count as the same difference."""
 
 
-@dataclass(frozen=True)
-class DifferingElement:
+class DifferingElement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An element in which two outputs differ.
 
     Attributes:
         index: its position.
-        first: the value of the first way.
-        second: the value of the second way.
+        values: the values of both ways; text if they are no numbers.
     """
 
-    index: tuple[int, ...]
-    first: Any
-    second: Any
+    index: tuple[Count, ...]
+    values: tuple[bool | int | float | str, bool | int | float | str]
 
 
-@dataclass(frozen=True)
-class OutputDifference:
+class OutputDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The difference of one output.
 
     Attributes:
@@ -53,16 +51,18 @@ class OutputDifference:
         mean: the mean absolute difference of all elements with two finite values.
         ulps: the largest difference in units in the last place of the larger value; None for integers.
         worst: differing elements, the largest difference first.
+        steps: the largest difference in quantization steps, for a quantized output.
     """
 
     name: str
     kind: str
-    elements: int
-    differing: int
+    elements: Count
+    differing: Count
     largest: float = 0.0
     mean: float = 0.0
     ulps: float | None = None
     worst: tuple[DifferingElement, ...] = ()
+    steps: float | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def size(self) -> float:
@@ -70,22 +70,23 @@ class OutputDifference:
         return math.inf if self.kind != "values" or self.ulps is None else self.ulps
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The difference of two answers; it is false if there is none.
 
     Attributes:
-        outputs: the outputs that differ.
+        differs: whether an output differs, or only one way fails.
         failures: the kinds of failure of both ways.
         messages: their messages.
+        outputs: the outputs that differ.
     """
 
-    outputs: tuple[OutputDifference, ...] = ()
+    differs: bool = False
     failures: tuple[Failure, Failure] = (Failure.NONE, Failure.NONE)
     messages: tuple[str, str] = ("", "")
+    outputs: tuple[OutputDifference, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.outputs) or self.failures[0] is not self.failures[1]
+        return self.differs
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -129,9 +130,17 @@ def find_difference(names: Sequence[str], first: Computation, second: Computatio
     """
     failures, messages = (first.failure, second.failure), (first.message, second.message)
     if any(failures):
-        return Difference((), failures, messages)
+        return Difference(failures[0] is not failures[1], failures, messages)
     pairs = zip(names, first.outputs, second.outputs, strict=True)
-    return Difference(tuple(_compare(*pair) for pair in pairs if not are_identical([pair[1]], [pair[2]])))
+    outputs = tuple(_compare(*pair) for pair in pairs if not are_identical([pair[1]], [pair[2]]))
+    return Difference(bool(outputs), outputs=outputs)
+
+
+def observe(comparison: Comparison, case: FedModel) -> tuple[Difference, tuple[Computation, Computation]]:
+    """Compute a case in both ways; return the difference and the answers."""
+    answers = comparison.answers(case)
+    names = [value.name for value in case.model.graph.output]
+    return find_difference(names, *answers), answers
 
 
 def _compare(name: str, first: Any, second: Any) -> OutputDifference:
@@ -183,6 +192,12 @@ def _ulps(a: Array, b: Array, distance: Array, dtype: np.dtype[Any]) -> float:
 
 def _elements(first: Array, second: Array, places: Any) -> tuple[DifferingElement, ...]:
     return tuple(
-        DifferingElement(tuple(map(int, place)), first[tuple(place)].item(), second[tuple(place)].item())
+        DifferingElement(tuple(map(int, place)), (_plain(first[tuple(place)]), _plain(second[tuple(place)])))
         for place in places
     )
+
+
+def _plain(element: Any) -> bool | int | float | str:
+    """Return an element as JSON has it."""
+    value = element.item() if isinstance(element, np.generic) else element
+    return value if isinstance(value, bool | int | float | str) else str(value)

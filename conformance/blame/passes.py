@@ -8,7 +8,7 @@ the difference only together stay together.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from conformance.blame.comparison import with_option
+from conformance.blame.document import FoundPasses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,6 +79,62 @@ def list_passes(subject: SubjectName, subjects: OpenSubjects) -> Passes | None:
         return None
     listed = next((entry.value for entry in answer.metadata_props if entry.key == "passes"), "")
     return Passes(subject, tuple(listed.split("+"))) if listed else None
+
+
+LEVELS = {"backend": ("optimization", ("disabled", "basic", "extended")), "optimizer": ("level", ("basic", "extended"))}
+"""The option of ONNX Runtime for its levels of graph optimization below `all`, and the levels, by kind of subject."""
+
+
+@dataclass
+class PassSearch:
+    """Search for the smallest set of passes that keeps a difference.
+
+    Attributes:
+        passes: the passes of the subject.
+        keeps_difference: whether the difference stays if a subject replaces the one with all passes.
+        progress: is called with a text for the user.
+        tried: the answers of `keeps_difference` by the name of the subject, also those of an interrupted search.
+        tested: the number of sets whose answer was needed.
+    """
+
+    passes: Passes
+    keeps_difference: Callable[[SubjectName], bool]
+    progress: Callable[[str], None]
+    tried: dict[str, bool]
+    tested: int = 0
+
+    def find(self) -> FoundPasses:
+        """Return the smallest set of passes; without names if the passes cannot be chosen."""
+        passes = self._lowest_level() if self.passes.takes_disabled else self.passes
+        if passes is None:
+            return self._none("the difference stays with all graph optimizations disabled")
+        if not self._keeps(passes.choose(passes.names)):
+            return self._none("the difference does not come if all passes are chosen by name")
+        if self._keeps(passes.choose([])):
+            return self._none("the difference stays if no pass is chosen")
+        names = minimize(passes.names, lambda chosen: self._keeps(passes.choose(chosen)))
+        return FoundPasses(names, "", self.tested, passes.choose(names).text)
+
+    def _none(self, reason: str) -> FoundPasses:
+        return FoundPasses(None, reason, self.tested)
+
+    def _lowest_level(self) -> Passes | None:
+        """Return the passes of ONNX Runtime at its lowest level with the difference; None for `disabled`."""
+        named = self.passes.subject
+        option, levels = LEVELS[named.kind]
+        given = named.options.get(option)
+        for level in levels[: levels.index(given)] if given in levels else levels:
+            subject = with_option(named, option, level)
+            if self._keeps(subject):
+                return None if level == "disabled" else replace(self.passes, subject=subject)
+        return self.passes
+
+    def _keeps(self, subject: SubjectName) -> bool:
+        self.tested += 1
+        self.progress(f"{self.tested} sets of passes tried")
+        if subject.text not in self.tried:
+            self.tried[subject.text] = self.keeps_difference(subject)
+        return self.tried[subject.text]
 
 
 def _small_model() -> onnx.ModelProto:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,9 @@ import numpy as np
 import onnx
 
 from conformance.blame.comparison import run_model
+from conformance.blame.difference import observe
 from conformance.blame.passes import minimize
+from conformance.blame.verdict import BlameOutcome, judge
 from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
 from conformance.graphs.fed_model import FedModel, case_arrays, with_array, with_arrays
 from conformance.graphs.inlining import inline_taken_branches, unrolled_models
@@ -37,6 +40,8 @@ from conformance.models.validity import check_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from conformance.blame.comparison import Comparison
+    from conformance.blame.difference import Difference
     from conformance.models.arrays import Array
 
 MAX_SECONDS = 600.0
@@ -44,6 +49,108 @@ MAX_SECONDS = 600.0
 
 WINDOW_NODES = 16
 """Number of nodes of the parts in which a fault is searched if the whole model's difference is admissible."""
+
+
+@dataclass
+class DifferenceReduction:
+    """Reduction of a model to nodes with its difference, on which somebody is wrong if that can be.
+
+    Attributes:
+        comparison: both ways.
+        seconds: the maximum time; each of up to three reductions has a third of it.
+        progress: is called with a text for the user.
+        on_smaller: is called with each smaller case, for a session that is interrupted.
+        tested: the number of cases that were tried.
+        ended_early: whether the time ended before the reduction.
+    """
+
+    comparison: Comparison
+    seconds: float
+    progress: Callable[[str], None]
+    on_smaller: Callable[[FedModel], None]
+    tested: int = 0
+    ended_early: bool = False
+
+    def reduce(self, whole: FedModel, start: FedModel | None) -> FedModel:
+        """Return the reduced case.
+
+        If nobody is wrong on it, a part of the whole model on which somebody is wrong is searched. If there is none,
+        the difference has the sum of many roundings, and the smallest of them is kept.
+
+        Args:
+            whole: the model and its inputs.
+            start: a smaller case of an earlier session; None to start with the whole model.
+        """
+        wanted, kept = self._judged(whole)
+
+        def has_difference(case: FedModel) -> bool:
+            """Return whether a smaller model has the same difference; a rounding is another one than a fault.
+
+            A model that is judged is not reduced to one that is not.
+            """
+            nonlocal kept
+            found, answers = observe(self.comparison, case)
+            if not wanted.is_same(found) or any(wanted.failures):
+                return wanted.is_same(found)
+            outcome = judge(self.comparison, case, found, answers).outcome
+            is_kept = kept is BlameOutcome.NOT_JUDGED or (
+                outcome is not BlameOutcome.NOT_JUDGED and outcome.is_open == kept.is_open
+            )
+            kept = outcome if is_kept else kept
+            return is_kept
+
+        first = start if start is not None and has_difference(start) else whole
+        case = self._reduce_while(has_difference, first)
+        _, outcome = self._judged(case)
+        if not outcome.is_open or any(wanted.failures):
+            return case
+        part = self._find_part(lambda case: is_wrong(self.comparison, case, wanted), whole)
+        if part is not None:
+            return self._reduce_while(lambda case: is_wrong(self.comparison, case, wanted), part)
+        if outcome is BlameOutcome.BOTH_ADMISSIBLE:
+            return self._reduce_while(lambda case: is_alike_and_admissible(self.comparison, case, wanted), case)
+        return case
+
+    def _judged(self, case: FedModel) -> tuple[Difference, BlameOutcome]:
+        difference, answers = observe(self.comparison, case)
+        return difference, judge(self.comparison, case, difference, answers).outcome
+
+    def _reduce_while(self, is_same: Callable[[FedModel], bool], case: FedModel) -> FedModel:
+        with self._reducer(is_same, self.on_smaller) as reducer:
+            return reducer.reduce(case)
+
+    def _find_part(self, is_wrong: Callable[[FedModel], bool], whole: FedModel) -> FedModel | None:
+        with self._reducer(is_wrong, lambda _: None) as reducer:
+            return whole if reducer.holds(whole) else reducer.find_part(whole)
+
+    @contextmanager
+    def _reducer(
+        self, is_same: Callable[[FedModel], bool], on_smaller: Callable[[FedModel], None]
+    ) -> Iterator[Reducer]:
+        """Yield a reducer, and count the cases that it has tried."""
+        deadline = time.monotonic() + self.seconds / 3
+        reducer = Reducer(self.comparison.first.target, is_same, self.progress, deadline, on_smaller=on_smaller)
+        try:
+            yield reducer
+        finally:
+            self.tested += reducer.tested
+            self.ended_early |= reducer.ended_early
+
+
+def is_alike_and_admissible(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a case have a difference of the same kind, are judged, and nobody is wrong."""
+    difference, answers = observe(comparison, case)
+    if not wanted.is_alike(difference):
+        return False
+    return judge(comparison, case, difference, answers).outcome is BlameOutcome.BOTH_ADMISSIBLE
+
+
+def is_wrong(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a case differ, and somebody is wrong; NaN is no part of a finite difference."""
+    difference, answers = observe(comparison, case)
+    if not difference or any(difference.failures) or (wanted.is_finite and not difference.is_finite):
+        return False
+    return not judge(comparison, case, difference, answers).outcome.is_open
 
 
 @dataclass

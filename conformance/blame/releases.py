@@ -24,7 +24,7 @@ from packaging.version import Version
 
 from conformance.blame.comparison import Failure, run_model
 from conformance.blame.difference import find_difference
-from conformance.blame.verdict import BlameOutcome, enclose_outputs, is_judged, judge, output_share
+from conformance.blame.verdict import BlameOutcome, ChangedReleases, enclose_outputs, is_judged, judge, output_share
 from conformance.environments.registry import list_environments
 from conformance.environments.requirements import find_requirements
 from conformance.errors import ConformanceError, UsageError
@@ -387,11 +387,10 @@ MAX_NEIGHBOURS = 3
 """Largest number of pairs of releases that are worth comparing."""
 
 
-def releases_worth_comparing(folder: Path, named: SubjectName, operators: Collection[str]) -> list[dict[str, Any]]:
+def releases_worth_comparing(folder: Path, named: SubjectName, operators: Collection[str]) -> list[ChangedReleases]:
     """Return the neighbouring releases of a subject between which most verdicts of cases of some operators change.
 
-    Each item has the `subject` without its release, the `older` and the `newer` release, and the number of `changed`
-    verdicts. The list is empty if the history is missing or has no results of the subject.
+    The list is empty if the history is missing or has no results of the subject.
 
     Raises:
         HistoryError: the folder is not a history of this version.
@@ -408,14 +407,13 @@ def releases_worth_comparing(folder: Path, named: SubjectName, operators: Collec
         " AND a.file = (SELECT id FROM files WHERE path = ?) AND b.file = (SELECT id FROM files WHERE path = ?)"
     )
     words = {operator.lower() for operator in operators}
-    found: list[dict[str, Any]] = []
+    found: list[ChangedReleases] = []
     with open_index(store) as index:
         for older, newer in pairwise(releases):
             paths = [str(each.path.relative_to(folder)) for each in (older, newer)]
             changed = sum(not words.isdisjoint(id.split("_")) for (id,) in index.execute(query, paths))
-            names = {"subject": target.text, "older": older.release, "newer": newer.release}
-            found += [{**names, "changed": changed}] if changed else []
-    return sorted(found, key=lambda each: -each["changed"])[:MAX_NEIGHBOURS]
+            found += [ChangedReleases(target.text, older.release, newer.release, changed)] if changed else []
+    return sorted(found, key=lambda each: -each.changed)[:MAX_NEIGHBOURS]
 
 
 def stored_releases(folder: Path, named: SubjectName) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.blame.document import as_json
 from conformance.diagnosis.reproduction.folder import write_folder
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.models.arrays import tensor_of
@@ -286,7 +287,8 @@ def write_reproduction(folder: Path, session: Session) -> None:
     assert session.reduced is not None
     assert session.answers is not None
     first, second, optimizer = session.chosen_subjects()
-    write_folder(folder, folder_files(session.document, session.reduced, session.answers, (first, second), optimizer))
+    document = as_json(session.document)
+    write_folder(folder, folder_files(document, session.reduced, session.answers, (first, second), optimizer))
 
 
 def _number(value: Any) -> str:

@@ -8,14 +8,17 @@ fault.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import onnx
+from msgspec.structs import replace
 
 from conformance.blame.comparison import Failure, run_model
+from conformance.blame.difference import OutputDifference  # noqa: TC001 - msgspec reads the annotations
 from conformance.errors import ModelError
 from conformance.graphs.distances import are_comparable, find_distances
 from conformance.graphs.fed_model import FedModel
@@ -30,6 +33,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
+from conformance.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -69,31 +73,50 @@ class BlameOutcome(StrEnum):
         return self in (BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.NOT_JUDGED)
 
 
-@dataclass(frozen=True)
-class BlameVerdict:
+class ChangedReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Two neighbouring releases of a subject, between which `changed` verdicts of the corpus change."""
+
+    subject: str
+    older: str
+    newer: str
+    changed: Count
+
+
+class Unoptimized(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The differences of the outputs of both ways from those of a subject without optimizations."""
+
+    subject: str
+    ways: tuple[tuple[OutputDifference, ...], tuple[OutputDifference, ...]]
+
+
+class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The verdict on a difference.
 
     Attributes:
         outcome: who is wrong.
         reason: why, in one sentence.
-        hazard: the name of the hazard by which both answers are admissible; otherwise empty.
+        hazard: the name of the hazard by which both answers are admissible; otherwise None.
         shares: the distances of both outputs from the expected value as shares of the bound; None if not judged.
         should_shares: the same for the bounds of level `should`.
         differing: the number of differing elements of the outputs of the reduced model.
         undetermined: the number of differing elements for which every value is admissible.
         loose: the number of differing elements whose bound is larger than the magnitude of the expected value.
         unspecified: the number of differing elements for which the page of an operator states no result.
+        releases: releases that are worth comparing.
+        unoptimized: the comparison with a subject without optimizations, if the reference cannot judge.
     """
 
     outcome: BlameOutcome
     reason: str = ""
-    hazard: str = ""
+    hazard: str | None = None
     shares: tuple[float | None, float | None] = (None, None)
     should_shares: tuple[float | None, float | None] = (None, None)
-    differing: int = 0
-    undetermined: int = 0
-    loose: int = 0
-    unspecified: int = 0
+    differing: Count = 0
+    undetermined: Count = 0
+    loose: Count = 0
+    unspecified: Count = 0
+    releases: list[ChangedReleases] | msgspec.UnsetType = msgspec.UNSET
+    unoptimized: Unoptimized | msgspec.UnsetType = msgspec.UNSET
 
     def fails(self, level: Level) -> bool:
         """Return whether the exit status is 1, if the outputs must keep the bounds of a level."""
@@ -276,7 +299,7 @@ def judge(
     wrong = {verdict.outcome for verdict in found}
     if {BlameOutcome.FIRST_WRONG, BlameOutcome.SECOND_WRONG} <= wrong:
         reason = "different outputs of both are outside of their bounds"
-        return replace(worst, outcome=BlameOutcome.BOTH_WRONG, reason=reason, hazard="")
+        return replace(worst, outcome=BlameOutcome.BOTH_WRONG, reason=reason, hazard=None)
     if is_rewrite and (hazard := _hazard_of_pass(comparison, case, answers)):
         return replace(worst, outcome=BlameOutcome.BOTH_ADMISSIBLE, reason="both outputs are admissible", hazard=hazard)
     return worst
@@ -326,7 +349,7 @@ def _judge_output(
     if verdict.outcome is not BlameOutcome.BOTH_ADMISSIBLE or verdict.has_useful_bounds:
         return verdict
     reason = f"{verdict.undetermined + verdict.loose} of {verdict.differing} differing elements have no useful bound"
-    return replace(verdict, outcome=BlameOutcome.NOT_JUDGED, reason=reason, hazard="")
+    return replace(verdict, outcome=BlameOutcome.NOT_JUDGED, reason=reason, hazard=None)
 
 
 def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool) -> BlameVerdict:
@@ -335,12 +358,12 @@ def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: 
     shares = (first, second)
     if first is None:
         reason = expected if isinstance(expected, str) else "the output is not a tensor"
-        return BlameVerdict(BlameOutcome.NOT_JUDGED, reason, "", shares)
+        return BlameVerdict(BlameOutcome.NOT_JUDGED, reason, None, shares)
     if is_rewrite:
         apart = _are_apart(expected, of_second)
         if apart:
             return BlameVerdict(
-                BlameOutcome.OPTIMIZER_WRONG, "no admissible value of the model is one of its rewrite", "", shares
+                BlameOutcome.OPTIMIZER_WRONG, "no admissible value of the model is one of its rewrite", None, shares
             )
         if apart is None:
             # the rewrite cannot be enclosed: its outputs are compared with those that the model may have
@@ -348,14 +371,14 @@ def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: 
             shares = (first, second)
             if second is not None and second > MARGIN and first <= 1:
                 reason = "the output of the rewrite is not admissible for the model, and the rewrite cannot be judged"
-                return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, reason, "", shares)
+                return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, reason, None, shares)
             second = 0.0
     is_first, is_second = first > 1, second is not None and second > 1
     if is_first and is_second:
-        return BlameVerdict(BlameOutcome.BOTH_WRONG, "both outputs are outside of their bounds", "", shares)
+        return BlameVerdict(BlameOutcome.BOTH_WRONG, "both outputs are outside of their bounds", None, shares)
     if is_first or is_second:
         outcome = BlameOutcome.FIRST_WRONG if is_first else BlameOutcome.SECOND_WRONG
-        return BlameVerdict(outcome, "its output is outside of its bound", "", shares)
+        return BlameVerdict(outcome, "its output is outside of its bound", None, shares)
     return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", _hazard(expected, a, b), shares)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +30,9 @@ from conformance.serialization.terminal import print_progress
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from conformance.blame.document import BlameDocument
+    from conformance.blame.session import Session
+    from conformance.blame.verdict import BlameVerdict
     from conformance.subjects.naming import SubjectName
 
 MAX_VALUES_BYTES = 2**33
@@ -94,11 +96,12 @@ def blame(
     a file is wrong.
     """
     from conformance.blame.comparison import OpenSubjects
+    from conformance.blame.document import as_json
     from conformance.blame.releases import releases_worth_comparing
     from conformance.blame.report import judged_text, step_lines, write_reproduction
     from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
-    from conformance.errors import ExitStatus, SubjectError
+    from conformance.errors import ExitStatus
     from conformance.files.atomic_write import is_standard_output
     from conformance.graphs.inputs import choose_inputs
     from conformance.graphs.reading import LoadedModel
@@ -114,7 +117,7 @@ def blame(
     if releases and not model.exists():
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
-    document = _read_document(resume)
+    known = None if resume is None else _read_document(resume)
     audited = LoadedModel.read(model)
     data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
     request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds)
@@ -124,33 +127,37 @@ def blame(
             raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
         request = at_release
 
-    def show(name: str, data: Mapping[str, Any]) -> None:
+    def show(name: str) -> None:
         print_progress("")
-        for line in step_lines(name, data, session.document):
+        document = as_json(session.document)
+        for line in step_lines(name, document["steps"][name], document):
             echo(line, err=takes_output)
 
-    known = deepcopy(document)
     find_releases = partial(releases_worth_comparing, store)
-    session = Session(request, opened, show, print_progress, document, find_releases)
-    try:
-        verdict = session.run()
-    except (KeyboardInterrupt, SubjectError):
-        print_progress("")
-        if session.document.get("steps") and session.document != known:
-            _write_reports(session.document, json, html, passes=False)
-            if json is not None:
-                echo(f"Continue with the same options and --resume {json}", err=True)
-        raise
-    _write_reports(session.document, json, html, passes=not (fails := verdict.fails(Level(fail_level))))
+    session = Session(request, opened, show, print_progress, known, find_releases)
+    fails = _run(session, json, html).fails(Level(fail_level))
+    document = as_json(session.document)
+    _write_reports(document, json, html, passes=not fails)
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
         targets.append(output)
-    _finish(
-        targets,
-        judged_text(session.document["steps"]),
-        fails=fails,
-        takes_output=takes_output,
-    )
+    _finish(targets, judged_text(document["steps"]), fails=fails, takes_output=takes_output)
+
+
+def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:
+    """Run a session; if it is interrupted, write the steps that ended."""
+    from conformance.blame.document import as_json
+    from conformance.errors import SubjectError
+
+    try:
+        return session.run()
+    except (KeyboardInterrupt, SubjectError):
+        print_progress("")
+        if session.has_news:
+            _write_reports(as_json(session.document), json, html, passes=False)
+            if json is not None:
+                echo(f"Continue with the same options and --resume {json}", err=True)
+        raise
 
 
 def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> list[Path]:
@@ -224,19 +231,17 @@ def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | 
         write_text_atomically(html, render_page(document, passes=passes))
 
 
-def _read_document(path: Path | None) -> dict[str, Any]:
-    """Return the document of an earlier session; empty without a path.
+def _read_document(path: Path) -> BlameDocument:
+    """Return the document of an earlier session.
 
     Raises:
         JobError: the file cannot be read, is a link, a pipe or a device, or is not such a document.
     """
-    from conformance.blame.session import decode_document
+    from conformance.blame.document import decode_document
     from conformance.errors import JobError
     from conformance.files.journal import read_state, state_errors
     from conformance.serialization.decoding import MalformedError
 
-    if path is None:
-        return {}
     try:
         with state_errors(path):
             return decode_document(read_state(path))

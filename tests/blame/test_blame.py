@@ -17,13 +17,15 @@ from onnx import TensorProto, helper, numpy_helper
 from refusals import assert_bad_input, assert_raises
 
 from conformance.blame.comparison import OpenSubjects
+from conformance.blame.document import BlameDocument, as_json, decode_document
 from conformance.blame.passes import minimize
 from conformance.blame.report import folder_files, issue_text, paragraph, render_page, step_lines
-from conformance.blame.session import Request, Session, decode_document, quantization_step, read_case
+from conformance.blame.session import Request, Session, quantization_step
 from conformance.blame.verdict import BlameOutcome
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits
+from conformance.serialization.codec import encode_json
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def session_for(
     *backends: str,
     optimizer: str = "",
     X: Any = None,
-    document: dict[str, Any] | None = None,
+    document: BlameDocument | None = None,
     timeout: float = 20,
 ) -> Session:
     """Return a session with subjects of `fake_subject` in this process, or with harnesses."""
@@ -67,7 +69,7 @@ def session_for(
     data_set = InputSet("given", (numbers() if X is None else X,))
     request = Request(model, [data_set], named[0], named[-1], rewriter)
     subjects = OpenSubjects(Limits(timeout), in_process=True)
-    return Session(request, subjects, document={} if document is None else document)
+    return Session(request, subjects, known=document)
 
 
 def subject_named(name: str, kind: SubjectKind) -> SubjectName:
@@ -79,8 +81,13 @@ def harness(name: str) -> str:
     return f"exec:{sys.executable} {SUPPORT / 'fake_harness.py'} {name}"
 
 
+def steps_of(session: Session) -> dict[str, Any]:
+    steps: dict[str, Any] = as_json(session.document)["steps"]
+    return steps
+
+
 def operators(session: Session) -> list[str]:
-    return [node["operator"] for node in session.document["steps"]["reduction"]["nodes"]]
+    return [node["operator"] for node in steps_of(session)["reduction"]["nodes"]]
 
 
 @pytest.fixture
@@ -97,8 +104,8 @@ def long_model(tmp_path: Path) -> LoadedModel:
 def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: LoadedModel) -> None:
     session = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
-    assert session.document["steps"]["controls"]["round_trip"] == "same"
-    assert session.document["steps"]["passes"]["names"] == ["pass_6"]
+    assert steps_of(session)["controls"]["round_trip"] == "same"
+    assert steps_of(session)["passes"]["names"] == ["pass_6"]
     assert operators(session) == ["Abs"]
     assert session.reduced is not None
     assert session.reduced.arrays[0].size == 1
@@ -108,15 +115,15 @@ def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: Loaded
 def test_two_passes_wrong_together_are_both_named(long_model: LoadedModel) -> None:
     session = session_for(long_model, "correct", optimizer="wrong_in_two_passes_together")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
-    assert session.document["steps"]["passes"]["names"] == ["pass_2", "pass_7"]
+    assert steps_of(session)["passes"]["names"] == ["pass_2", "pass_7"]
     assert operators(session) == ["Abs"]
 
 
 def test_round_trip_that_changes_the_model_is_reported_without_a_pass(long_model: LoadedModel) -> None:
     session = session_for(long_model, "correct", optimizer="wrong_round_trip")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
-    assert session.document["steps"]["controls"]["round_trip"] == "differs"
-    assert session.document["steps"]["passes"]["names"] == []
+    assert steps_of(session)["controls"]["round_trip"] == "differs"
+    assert steps_of(session)["passes"]["names"] == []
     assert operators(session) == ["Abs"]
 
 
@@ -131,7 +138,7 @@ def test_rounding_tie_of_softmax_and_argmax_is_nobodys_fault(tmp_path: Path) -> 
     session = session_for(model, "correct", optimizer="removes_softmax", X=X)
     verdict = session.run()
     assert (verdict.outcome, verdict.hazard) == (BlameOutcome.BOTH_ADMISSIBLE, "rounding_tie")
-    assert session.document["steps"]["passes"]["names"] == ["pass_3"]
+    assert steps_of(session)["passes"]["names"] == ["pass_3"]
     assert operators(session) == ["Softmax", "ArgMax"]
 
 
@@ -153,14 +160,14 @@ def test_hazard_of_the_removed_softmax_is_named(tmp_path: Path, row: list[float]
 def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: LoadedModel) -> None:
     session = session_for(long_model, "not_deterministic", "correct")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
-    assert set(session.document["steps"]) == {"controls", "verdict"}
+    assert set(steps_of(session)) == {"controls", "verdict"}
 
 
 @pytest.mark.parametrize(("run", "text"), [(1, "in the first run only"), (2, "in the second run only")])
 def test_subject_that_fails_once_is_reported_with_its_message(long_model: LoadedModel, run: int, text: str) -> None:
     session = session_for(long_model, "correct", f"fails_in_run_{run}")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
-    reason = session.document["steps"]["verdict"]["reason"]
+    reason = steps_of(session)["verdict"]["reason"]
     assert text in reason
     assert "out of luck" in reason
 
@@ -254,7 +261,7 @@ def test_no_difference_ends_after_the_second_step(long_model: LoadedModel) -> No
     verdict = session.run()
     assert verdict.outcome is BlameOutcome.NO_DIFFERENCE
     assert not verdict.outcome.fails
-    assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
+    assert set(steps_of(session)) == {"controls", "difference", "verdict"}
 
 
 def test_model_that_neither_computes_is_not_judged(long_model: LoadedModel) -> None:
@@ -262,7 +269,7 @@ def test_model_that_neither_computes_is_not_judged(long_model: LoadedModel) -> N
     verdict = session.run()
     assert verdict.outcome is BlameOutcome.NOT_JUDGED
     assert "no kernel for Abs" in verdict.reason
-    assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
+    assert set(steps_of(session)) == {"controls", "difference", "verdict"}
 
 
 @pytest.mark.parametrize("optimizer", ["cannot_rewrite_abs", "returns_invalid_model"])
@@ -300,7 +307,7 @@ def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
 ) -> None:
     session = session_for(short_model, "correct", optimizer=harness(optimizer), X=numbers((1,)), timeout=timeout)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
-    difference = session.document["steps"]["difference"]
+    difference = steps_of(session)["difference"]
     assert difference["failures"] == ["", failure]
     assert message in difference["messages"][1]
     assert len(operators(session)) == 1
@@ -327,7 +334,7 @@ def test_subject_that_crashes_or_hangs_is_an_answer(
     named = [harness(name) if name.endswith("Backend") else name for name in backends]
     session = session_for(short_model, *named, X=numbers((1,)), timeout=timeout)
     assert session.run().outcome is outcome
-    difference = session.document["steps"]["difference"]
+    difference = steps_of(session)["difference"]
     assert difference["failures"][place] == "the subject does not run the model"
     assert message in difference["messages"][place]
     assert operators(session) == ["Abs"]
@@ -358,19 +365,20 @@ def test_full_disk_is_an_error_and_no_answer_of_the_subject(
 def test_interrupted_session_continues_with_its_steps(long_model: LoadedModel) -> None:
     first = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
 
-    def interrupt(name: str, _: Any) -> None:
+    def interrupt(name: str) -> None:
         if name == "passes":
             raise KeyboardInterrupt
 
     first.on_step = interrupt
     with pytest.raises(KeyboardInterrupt):
         first.run()
-    document = decode_document(json.dumps(first.document).encode())
-    assert set(document["steps"]) == {"controls", "difference", "passes"}
-    document["steps"]["passes"]["tested"] = -1  # is kept if the step does not run again
+    document = decode_document(encode_json(first.document))
+    assert set(as_json(document)["steps"]) == {"controls", "difference", "passes"}
+    assert document.steps.passes is not None
+    document.steps.passes.tested = -1  # is kept if the step does not run again
     second = session_for(long_model, "correct", optimizer="wrong_in_one_pass", document=document)
     assert second.run().outcome is BlameOutcome.OPTIMIZER_WRONG
-    assert second.document["steps"]["passes"]["tested"] == -1
+    assert steps_of(second)["passes"]["tested"] == -1
     assert operators(second) == ["Abs"]
 
 
@@ -383,13 +391,14 @@ def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: 
     first.progress = interrupt
     with pytest.raises(KeyboardInterrupt):
         first.run()
-    document = decode_document(json.dumps(first.document).encode())
-    assert len(document["tried"]) == 4
-    document["tried"] |= dict.fromkeys(document["tried"], False)  # the tried sets are not tried again
+    document = decode_document(encode_json(first.document))
+    tried = as_json(document)["tried"]
+    assert len(tried) == 4
+    document.tried = dict.fromkeys(tried, False)  # the tried sets are not tried again
     second = session_for(long_model, "correct", optimizer="wrong_in_one_pass", document=document)
     second.run()
-    assert second.document["steps"]["passes"]["names"] is None
-    assert "tried" not in second.document
+    assert steps_of(second)["passes"]["names"] is None
+    assert "tried" not in as_json(second.document)
 
 
 def test_interrupted_reduction_continues_with_the_smallest_model(long_model: LoadedModel) -> None:
@@ -405,10 +414,11 @@ def test_interrupted_reduction_continues_with_the_smallest_model(long_model: Loa
     first.progress = interrupt
     with pytest.raises(KeyboardInterrupt):
         first.run()
-    data = first.document["steps"]["reduction"]
-    assert not data["is_complete"]
-    assert 1 <= len(data["nodes"]) < 31
-    assert read_case(data).model.graph.node
+    reduction = first.document.steps.reduction
+    assert reduction is not None
+    assert not reduction.is_complete
+    assert 1 <= len(reduction.nodes) < 31
+    assert reduction.read().model.graph.node
     second = session_for(long_model, "correct", "wrong_abs", document=first.document)
     assert second.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(second) == ["Abs"]
@@ -448,7 +458,7 @@ def test_minimize_returns_exactly_the_needed_items(wanted: set[int]) -> None:
 def test_reports_have_every_step_and_escape_names(long_model: LoadedModel, tmp_path: Path) -> None:
     session = session_for(long_model, "correct", optimizer="wrong_in_one_pass")
     session.run()
-    document = session.document
+    document = as_json(session.document)
     document["model"]["file"] = "<script>alert(1)</script>"
     page = render_page(document, passes=False)
     assert "<script>" not in page
@@ -494,11 +504,11 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
     model = write(tmp_path / '<img src="javascript:file" onerror=x>.onnx', nodes, output=tensor(output, (3, 4)))
     session = session_for(model, "correct", optimizer="wrong_in_injected_pass")
     session.run()
-    page = render_page(session.document, passes=False)
+    page = render_page(as_json(session.document), passes=False)
     parser = PageParser()
     parser.feed(page)
     assert set(parser.tags).isdisjoint({"script", "a", "img"})
-    text = issue_text(session.document, "agraph\n~~~~\n# <script>")
+    text = issue_text(as_json(session.document), "agraph\n~~~~\n# <script>")
     prose, fence, model_text = text.partition("~~~~~")
     assert fence
     assert not {"<", "[", "`"} & set(prose)
@@ -589,13 +599,13 @@ def test_operator_without_reference_is_compared_with_the_result_without_optimiza
     model = write(tmp_path / "m.onnx", nodes, (3, 4, 2), tensor("Y", (3, 6, 1)))
     session = session_for(model, "correct", "wrong_transform", X=numbers((3, 4, 2)))
     assert session.run().outcome is BlameOutcome.NOT_JUDGED
-    step = session.document["steps"]["verdict"]
+    step = steps_of(session)["verdict"]
     first, second = step["unoptimized"]["ways"]
     assert (step["unoptimized"]["subject"], first) == ("onnx-reference", [])
     assert [output["ulps"] > 1000 for output in second] == [True]
     assert operators(session) == ["DFT"]
-    assert len(list(step_lines("verdict", step, session.document))) == 4
-    decoded = decode_document(json.dumps(session.document).encode())["steps"]["verdict"]
+    assert len(list(step_lines("verdict", step, as_json(session.document)))) == 4
+    decoded = as_json(decode_document(encode_json(session.document)))["steps"]["verdict"]
     assert decoded["unoptimized"]["ways"][0] == []
 
 

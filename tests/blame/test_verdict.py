@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from conformance.blame import session
+from conformance.blame import reduction
 from conformance.blame.comparison import Comparison, Computation, OpenSubjects, with_option
 from conformance.blame.difference import find_difference
 from conformance.blame.passes import list_passes
@@ -104,7 +104,7 @@ def test_difference_has_its_elements_and_its_size() -> None:
 def test_indices_differ_without_ulp() -> None:
     (found,) = difference_of(np.array([3, 1]), np.array([3, 2])).outputs
     assert found.ulps is None
-    assert (found.worst[0].first, found.worst[0].second) == (1, 2)
+    assert found.worst[0].values == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_difference_of_zeros_is_not_alike_a_difference_of_rounding() -> None:
 def test_part_with_nan_is_no_fault_of_a_finite_difference(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     one = np.ones(3, np.float32)
     wanted, found = (difference_of(one, one * np.float32(other)) for other in (1.25, value))
-    monkeypatch.setattr(session, "observe", lambda *_: (found, ()))
-    monkeypatch.setattr(session, "judge", lambda *_: BlameVerdict(BlameOutcome.SECOND_WRONG))
+    monkeypatch.setattr(reduction, "observe", lambda *_: (found, ()))
+    monkeypatch.setattr(reduction, "judge", lambda *_: BlameVerdict(BlameOutcome.SECOND_WRONG))
     unused: Any = None
-    assert session.is_wrong(unused, unused, wanted) == (value == 1.5)
+    assert reduction.is_wrong(unused, unused, wanted) == (value == 1.5)
 
 
 @pytest.mark.parametrize("outcome", [BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.NOT_JUDGED])
@@ -145,10 +145,10 @@ def test_part_that_is_not_judged_takes_no_place_of_an_admissible_one(
 ) -> None:
     one = np.ones(3, np.float32)
     rounding = difference_of(one, np.nextafter(one, one * 2))
-    monkeypatch.setattr(session, "observe", lambda *_: (rounding, ()))
-    monkeypatch.setattr(session, "judge", lambda *_: BlameVerdict(outcome))
+    monkeypatch.setattr(reduction, "observe", lambda *_: (rounding, ()))
+    monkeypatch.setattr(reduction, "judge", lambda *_: BlameVerdict(outcome))
     unused: Any = None
-    assert session.is_alike_and_admissible(unused, unused, rounding) == (outcome is BlameOutcome.BOTH_ADMISSIBLE)
+    assert reduction.is_alike_and_admissible(unused, unused, rounding) == (outcome is BlameOutcome.BOTH_ADMISSIBLE)
 
 
 def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:
