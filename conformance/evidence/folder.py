@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import EvidenceError, UsageError
 from conformance.evidence.accuracy import accuracy_table, bounds_table, census_table
 from conformance.evidence.inputs import read_inputs
-from conformance.evidence.page import render_page
 from conformance.evidence.requirements import BUNDLED_MAP, bundled_map, read_map
 from conformance.evidence.restrictions import cases_outside, cell_name, cells_outside
 from conformance.evidence.suite_facts import (
@@ -21,9 +21,10 @@ from conformance.evidence.suite_facts import (
     source_tables,
     statement_tables,
 )
-from conformance.evidence.traceability import traceability_tables
+from conformance.evidence.traceability import REQUIREMENT_STATUS, traceability_tables
 from conformance.files.atomic_write import TEMPORARY_PREFIX, real_path
 from conformance.files.temp_dir import supervised_temp_dir
+from conformance.pages import environment
 from conformance.plugins import suite_version
 from conformance.results.records import case_record
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
     from conformance.evidence.inputs import EvidenceInputs
     from conformance.evidence.requirements import RequirementMap
-    from conformance.evidence.tables import Table
+    from conformance.evidence.tables import Cell, Table
+    from conformance.results.file import Results
     from conformance.results.records import CaseRecord
 
 EVIDENCE_FORMAT = 1
@@ -41,6 +43,9 @@ EVIDENCE_FORMAT = 1
 SUMS = "SHA256SUMS"
 
 CENSUS_TYPES = ("float16", "bfloat16", "float", "double")
+
+MAX_ACCURACY_ROWS = 400
+"""Number of rows of the table of accuracy that the page shows."""
 
 
 def check_folder(folder: Path) -> None:
@@ -129,7 +134,7 @@ def _evidence_files(inputs: EvidenceInputs, map: RequirementMap, restrict: str |
     files["tables.json"] = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
     files["requirements.toml"] = map.content
     files["verify.py"] = resources.files("conformance.evidence").joinpath("verify.py").read_bytes()
-    files["index.html"] = render_page(facts, tables, inputs.runs).encode("utf-8", "backslashreplace")
+    files["index.html"] = _render_page(facts, tables, inputs.runs).encode("utf-8", "backslashreplace")
     yield from files.items()
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items()))
     yield SUMS, sums.encode()
@@ -182,3 +187,70 @@ def _case_records(inputs: EvidenceInputs) -> dict[str, CaseRecord]:
         run = next((run for run in inputs.runs if id in run.case_rows), None)
         records[id] = case_record(inputs.corpus, entry) if run is None else run.cases[id]
     return records
+
+
+def _render_page(facts: Mapping[str, Any], tables: Mapping[str, Table], runs: Sequence[Results]) -> str:
+    """Return the page.
+
+    Args:
+        facts: suite, corpus, map and restriction, as `tables.json` has them.
+        tables: the tables of the evidence by name.
+        runs: the results, which have the outcome.
+    """
+    rows = {name: [_named(table, row) for row in table.rows] for name, table in tables.items() if _is_shown(table)}
+    requirements, counts = rows["requirements"], Counter(row["status"] for row in rows["requirements"])
+    verdicts = _verdict_counts(tables)
+    results = sum(count.total() for count in verdicts.values())
+    cases = len(set(tables["results"].column("case")))
+    tested = f"{environment.count_text(cases, 'case')} on {environment.count_text(len(verdicts), 'subject')}"
+    return environment.render_page(
+        "evidence.html.j2",
+        styles=["evidence.css"],
+        facts=facts,
+        tables=tables,
+        rows=rows,
+        passes=all(run.footer.outcome == "pass" for run in runs),
+        judged=f"{environment.count_text(results, 'result')} of {tested}",
+        outcomes=[_outcome_text(run, verdicts) for run in runs],
+        run_requirements=sum(bool(row["results"]) for row in requirements),
+        run_cases=cases,
+        statuses_text="; ".join(f"{counts[name]} {name}" for name in REQUIREMENT_STATUS),
+        anchors={row["requirement"]: f"r{number}" for number, row in enumerate(requirements, 1)},
+        clause_anchors={row["clause"]: f"c{number}" for number, row in enumerate(rows["clauses"], 1)},
+        without=[row for row in requirements if not row["cases"]],
+        tested=[row for row in requirements if row["cases"]],
+        statuses=REQUIREMENT_STATUS,
+        linked_clauses=[row for row in rows["clauses"] if row["requirements"]],
+        accuracy=rows["accuracy"][:MAX_ACCURACY_ROWS],
+        is_shortened=len(rows["accuracy"]) > MAX_ACCURACY_ROWS,
+        failures=verdicts,
+    )
+
+
+def _outcome_text(run: Results, verdicts: Mapping[str, Counter[str]]) -> str:
+    """Return the outcome of a run, and the verdicts of each of its subjects."""
+    outcome = "passed" if run.footer.outcome == "pass" else "failed"
+    subjects = [
+        f"{subject.id}: "
+        + (", ".join(f"{count:,} {name}" for name, count in sorted(verdicts[subject.id].items())) or "no result")
+        for subject in run.header.subjects
+    ]
+    return f"{run.path.rpartition('/')[2]} {outcome}. {'; '.join(subjects)}"
+
+
+def _is_shown(table: Table) -> bool:
+    """Return whether the page shows rows of a table; the others are too long."""
+    return table.name not in {"requirement_cases", "requirement_verdicts", "cases", "files", "results", "verdicts"}
+
+
+def _named(table: Table, row: tuple[Cell, ...]) -> dict[str, Cell]:
+    return {column.name: cell for column, cell in zip(table.columns, row, strict=True)}
+
+
+def _verdict_counts(tables: Mapping[str, Table]) -> dict[str, Counter[str]]:
+    """Return the number of results of each subject by verdict."""
+    results = tables["results"]
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for subject, verdict in zip(results.column("subject"), results.column("verdict"), strict=True):
+        found[subject][verdict] += 1
+    return found
