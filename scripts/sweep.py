@@ -97,6 +97,7 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "ReduceLogSumExp": "subtracts infinities",
         "Resize": "multiplies infinities by weights of 0",
         "RoiAlign": "takes the largest weighted element, and not the largest interpolated one",
+        "SVMClassifier": "returns scores of the type of the operand",
         "Scaler": "returns the type of the operand",
         "Shrink": "computes integers and doubles as floats",
         "Slice": "starts outside of the tensor for a large negative start and a negative step",

@@ -288,22 +288,24 @@ def _svm_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Enclose the labels of SVMClassifier: each pair of classes has a decision, and the class with most of them wins.
+    """Enclose SVMClassifier: each pair of classes has a decision, and the class with most of them wins.
 
-    The scores are open: the page has one for each class, and the decisions belong to pairs of classes.
+    Raw scores are open, and from four classes on also their number: the page has one for each class, and the decisions
+    belong to pairs of classes. With probabilities, the page does not state whether they decide the label.
 
     Raises:
-        Unsupported: probabilities decide, which an iteration approximates, or the page does not state the decisions.
+        Unsupported: the page does not state the decisions.
     """
     given, X = node.attributes, _rows(inputs[0])
     labels = given.get("classlabels_ints") or given.get("classlabels_strings") or []
     counts = given.get("vectors_per_class") or []
-    if given.get("prob_a") or len(counts) < 2 or len(labels) != len(counts) or min(given["coefficients"]) >= 0:
-        raise Unsupported("SVMClassifier with probabilities, without support vectors, or without negative coefficients")
+    if len(counts) < 2 or len(labels) != len(counts) or min(given["coefficients"]) >= 0:
+        raise Unsupported("SVMClassifier without support vectors, or without negative coefficients")
     kernels, ends = _kernel(node, X), np.cumsum(counts)
     coefficients = np.array(given["coefficients"], np.float64).reshape(len(counts) - 1, -1)
     votes, is_certain = np.zeros((X.shape[0], len(counts))), np.ones(X.shape[0], bool)
     pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
+    decisions = []
     for (i, j), rho in zip(pairs, given["rho"], strict=True):
         weights = np.zeros(coefficients.shape[1])
         for own, other in ((i, j - 1), (j, i)):
@@ -312,10 +314,34 @@ def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         decision = add(matmul(kernels, _exact(weights)), _exact(rho), is_fused=True)
         votes[np.arange(len(votes)), np.where(decision.value > 0, i, j)] += 1
         is_certain &= np.abs(decision.value) > decision.error
-    return [
-        _labels_at(votes.argmax(1), is_certain & ((votes == votes.max(1, keepdims=True)).sum(1) == 1), labels),
-        None,
-    ]
+        decisions.append(decision)
+    winners, scores = votes.argmax(1), None
+    if len(counts) < 4:
+        scores = Enclosure(np.zeros(votes.shape), np.zeros(votes.shape), FLOAT).leave_open(np.ones(votes.shape, bool))
+    is_certain &= (votes == votes.max(1, keepdims=True)).sum(1) == 1
+    if given.get("prob_a"):
+        probabilities = _probabilities(decisions, given["prob_a"], given["prob_b"], len(counts))
+        likeliest, is_known = find_largest(probabilities, 1, 1)
+        is_certain &= is_known & (likeliest == winners)
+        scores = _transformed(probabilities, given.get("post_transform", "NONE"))
+        is_open = np.any([~np.isfinite(each.value) | ~np.isfinite(each.error) for each in decisions], axis=0)
+        scores = scores.leave_open(np.repeat(is_open.reshape(-1, 1), len(counts), 1))
+        if isinstance(labels[0], str) and not is_certain.all():
+            return [None, scores]
+    return [_labels_at(winners, is_certain, labels), scores]
+
+
+def _probabilities(decisions: Sequence[Enclosure], a: Sequence[float], b: Sequence[float], classes: int) -> Enclosure:
+    """Return the probabilities of two classes, by the function of Platt, or the range of those of more classes.
+
+    LIBSVM approximates them by an iteration, which ends when a derivative is below 0.005 / classes. For two classes,
+    the distance from the result is then at most twice this number.
+    """
+    if classes > 2:
+        return Enclosure(*(np.full((len(decisions[0].value), classes), 0.5) for _ in range(2)), FLOAT)
+    first = sigmoid(-(decisions[0] * _exact(a[0]) + _exact(b[0])))
+    value = np.stack([first.value, 1 - first.value], 1)
+    return Enclosure(value, np.stack([first.error] * 2, 1) + 0.005, FLOAT)
 
 
 # Maps

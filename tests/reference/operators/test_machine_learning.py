@@ -182,10 +182,28 @@ def test_svm_classifier_returns_the_class_that_wins_most_pairs(kind: str) -> Non
     ]
 
 
-def test_svm_classifier_with_probabilities_is_not_judged() -> None:
-    model = {"support_vectors": [1.0, 2.0], "coefficients": [1.0, -1.0], "rho": [0.0], "vectors_per_class": [1, 1]}
-    with pytest.raises(Unsupported):
-        enclose(ML, "SVMClassifier", [X[:, :1]], 2, classlabels_ints=[0, 1], prob_a=[1.0], prob_b=[0.0], **model)
+def test_svm_classifier_of_two_classes_returns_the_probabilities_of_platt() -> None:
+    model = {"support_vectors": [1.0, 2.0], "coefficients": [1.0, -1.5], "rho": [0.25], "vectors_per_class": [1, 1]}
+    model |= {"prob_a": [-1.5], "prob_b": [0.125], "classlabels_ints": [4, 2], "kernel_params": [0.0] * 3}
+    x = X[:, :1]
+    first = 1 / (1 + np.exp(-1.5 * (x.astype(float) * (1 - 3) + 0.25) + 0.125))
+    wanted = np.hstack([first, 1 - first]).astype(np.float32)
+    labels, Z = enclose(ML, "SVMClassifier", [x], 2, **model)
+    returned = run(ML, "SVMClassifier", [x], 2, **model)
+    assert admissible_mask(returned[0], labels).all()
+    for array in (wanted, returned[1]):
+        assert admissible_mask(array, Z).all()
+    assert not admissible_mask(wanted[:, ::-1], Z).any()
+
+
+def test_svm_classifier_of_three_classes_returns_numbers_from_0_to_1_as_probabilities() -> None:
+    model = {"support_vectors": [1.0, 2.0, -1.0], "coefficients": [1.0, -1.5, 0.5] * 2, "rho": [0.25] * 3}
+    model |= {"vectors_per_class": [1, 1, 1], "prob_a": [-1.5] * 3, "prob_b": [0.125] * 3, "kernel_params": [0.0] * 3}
+    labels, Z = enclose(ML, "SVMClassifier", [X[:, :1]], 2, classlabels_strings=["a", "b", "c"], **model)
+    returned = run(ML, "SVMClassifier", [X[:, :1]], 2, classlabels_strings=["a", "b", "c"], **model)[1]
+    assert labels is None
+    assert admissible_mask(returned, Z).all()
+    assert not admissible_mask(returned + np.float32(1.01), Z).any()
 
 
 def run_on_map(op_type: str, given: dict[Any, Any], **attributes: Any) -> tuple[Any, Any]:
