@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from onnxruntime_nodes import assert_agrees, enclose, run
 
-from conformance.reference.numbers.enclosure import admissible_mask
+from conformance.reference.formulas.recurrent import in_eight_bits
+from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 
 DOMAIN = "com.microsoft"
 RANDOM = np.random.default_rng(0)
@@ -244,3 +245,15 @@ def test_ngram_repeat_block_forbids_tokens_that_repeat_an_ngram(size: int, forbi
         *run(DOMAIN, "NGramRepeatBlock", [ids, scores], ngram_size=size),
     ):
         assert set(np.flatnonzero(np.isneginf(Y[0])).tolist()) == forbidden
+
+
+@pytest.mark.parametrize("zero", [0.0, 17.5, 100.4999, 254.5, 255.0])
+def test_numbers_in_eight_bits_are_at_most_half_a_step_away(zero: float) -> None:
+    x = ((np.linspace(0, 255, 2001) - zero) * 0.37).astype(np.float32)
+    low, high = np.minimum(x.min(), 0), np.maximum(x.max(), 0)
+    scale = np.float32((high - low) / np.float32(255))
+    offset = np.rint(-low / scale)
+    quantized = (np.clip(np.rint(x / scale) + offset, 0, 255) - offset) * float(scale)
+    error = in_eight_bits(Enclosure.exact(x)).error
+    assert (np.abs(quantized - x) <= error).all()
+    assert error.max() <= 0.501 * scale
