@@ -119,6 +119,7 @@ KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         "LRN": "subtracts squares from a running sum, in which an infinity becomes NaN",
         "LSTM": "loses NaN in its activations",
         "MaxPool": "starts from the lowest number, and not from minus infinity",
+        "OneHot": "counts negative indices from the end in version 9 too",
         "GRU": "loses NaN in its activations",
         "RNN": "loses NaN in its activations, and computes Tanh with errors of 17 ULP",
         "ReduceLogSumExp": "loses NaN beside an infinity",
@@ -276,8 +277,8 @@ def with_folded_scale(node: DrawnNode) -> Outputs:
     axes = tuple(range(2, X.ndim))
     mean, variance = statistics or (X.mean(axis=axes), X.var(axis=axes))
     factor = scale / np.sqrt(variance + epsilon)
-    shape = (*factor.shape, *[1] * (X.ndim - 1 if factor.ndim == 1 else X.ndim - 2))
-    shape = shape if factor.ndim == 2 else (1, factor.shape[0], *[1] * (X.ndim - 2))
+    own = (1, *factor.shape) if statistics else factor.shape
+    shape = (*own, *[1] * (X.ndim - len(own)))
     return [X * factor.reshape(shape) + (bias - mean * factor).reshape(shape)]
 
 

@@ -324,7 +324,8 @@ def _range(_: Node, arrays: Sequence[Any]) -> list[Array]:
 def _one_hot(node: Node, arrays: Sequence[Any]) -> list[Array]:
     indices, depth, (off, on) = arrays[0], int(np.asarray(arrays[1]).item()), arrays[2]
     axis = node.attributes.get("axis", -1)
-    places = np.where(indices < 0, indices + depth, indices)
+    # below version 11 an index counts only from 0
+    places = np.where((indices < 0) & (node.opset >= 11), indices + depth, indices)
     hot = np.expand_dims(places, axis) == np.arange(depth).reshape(
         [-1 if a == axis % (indices.ndim + 1) else 1 for a in range(indices.ndim + 1)]
     )

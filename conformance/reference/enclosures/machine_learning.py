@@ -338,7 +338,8 @@ def _probabilities(decisions: Sequence[Enclosure], a: Sequence[float], b: Sequen
     the distance from the result is then at most twice this number.
     """
     if classes > 2:
-        return Enclosure(*(np.full((len(decisions[0].value), classes), 0.5) for _ in range(2)), FLOAT)
+        half = np.full((len(decisions[0].value), classes), 0.5)
+        return Enclosure(half, half, FLOAT)
     first = sigmoid(-(decisions[0] * _exact(a[0]) + _exact(b[0])))
     value = np.stack([first.value, 1 - first.value], 1)
     return Enclosure(value, np.stack([first.error] * 2, 1) + 0.005, FLOAT)

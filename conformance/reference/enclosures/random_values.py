@@ -72,7 +72,10 @@ def _multinomial(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _dropout(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Enclose Dropout; in training, an element is 0 or scaled, and a ratio of 0 keeps all elements."""
+    """Enclose Dropout; in training, an element is 0 or scaled, and a ratio of 0 keeps all elements.
+
+    Below version 12 the page states no mask for inference, and below version 7 it states that the mask is not filled.
+    """
     X, ratio, training = [*inputs, None, None][:3]
     if not isinstance(X, Enclosure):
         raise Unsupported("Dropout of a tensor that is not one of floating-point numbers")
@@ -85,12 +88,15 @@ def _dropout(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     else:
         p = float(node.attributes.get("ratio", 0.5))
     mask_type = np.dtype(bool) if node.opset >= 10 else X.dtype
+    any_mask = between(np.zeros(X.shape), np.ones(X.shape), mask_type)
+    if not is_training and node.opset < 12:
+        return [X, any_mask if node.opset >= 7 else None]
     if not is_training or p == 0:
         return [X, np.ones(X.shape, mask_type)]
     scaled = X * (1.0 / (1.0 - X.constant(p)))
     ends = scaled.value - scaled.error, scaled.value + scaled.error
     low, high = np.minimum(0.0, ends[0]), np.maximum(0.0, ends[1])
-    return [between(low, high, X.dtype), between(np.zeros(X.shape), np.ones(X.shape), mask_type)]
+    return [between(low, high, X.dtype), any_mask]
 
 
 RANDOM_ENCLOSURES: Mapping[str, NodeEnclosure] = {

@@ -53,6 +53,7 @@ CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
         {"p": 1.0},
         X.astype(float).__abs__().sum((2, 3), keepdims=True).astype(np.float32),
     ),
+    ("OneHot", 9, [np.array([-1, 1]), np.array(2), B[:2]], {}, B[[[0, 0], [0, 1]]]),
     ("Pad", 1, [A], {"paddings": [0, 0, 1, 0, 2, 1]}, np.pad(A, [(0, 0), (0, 2), (1, 1)])),
     ("Reshape", 1, [A], {"shape": [0, -1]}, A.reshape(2, -1)),
     ("Tile", 1, [A, TWO, ONE], {}, np.concatenate([A, A], 1)),
