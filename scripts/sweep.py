@@ -466,6 +466,23 @@ def is_fault_of_subject(actual: float, value: float, error: float, exact: Any) -
     return bool(abs(exact - value) <= error + abs(exact) * OWN_ERROR and abs(exact - mpmath.mpf(actual)) > error)
 
 
+def is_inferred(model: onnx.ModelProto, number: int, tensor: Array | Enclosure) -> bool:
+    """Return whether onnx gives an output of a node the type and the shape of a tensor, as far as it infers them."""
+    bare = onnx.ModelProto.FromString(model.SerializeToString())
+    for value in [*bare.graph.output, *bare.graph.value_info]:
+        value.ClearField("type")
+    inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True).graph.output[number].type.tensor_type
+    sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in inferred.shape.dim]
+    is_shape = len(sizes) == len(tensor.shape) and all(
+        size in (None, given) for size, given in zip(sizes, tensor.shape, strict=True)
+    )
+    (node,), (opset,) = model.graph.node, model.opset_import
+    admitted = onnx.defs.get_schema(node.op_type, opset.version, node.domain).outputs[number].types
+    own = type_number(type_name(tensor.dtype))
+    is_type = inferred.elem_type == own if inferred.elem_type else f"tensor({type_name(tensor.dtype)})" in admitted
+    return is_type and (is_shape or not inferred.HasField("shape"))
+
+
 # The sweep
 
 
@@ -508,7 +525,10 @@ class Sweep:
             actual = actual.view(tensor.dtype)  # ONNX Runtime returns the bytes of types that NumPy lacks
         if actual.dtype != tensor.dtype or actual.shape != tuple(tensor.shape):
             shapes = f"{actual.dtype}{list(actual.shape)}, expected {tensor.dtype}{list(tensor.shape)}"
-            self.accuse(node, seed, name, f"must: output {number}: {shapes}", "another type or shape", is_settled=False)
+            is_settled = is_inferred(node.model, number, tensor) and not is_inferred(node.model, number, actual)
+            self.accuse(
+                node, seed, name, f"must: output {number}: {shapes}", "another type or shape", is_settled=is_settled
+            )
             return
         bounds = {"must": tensor}
         # NumPy accumulates float16 in float16, which level `should` does not admit

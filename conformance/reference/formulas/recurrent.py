@@ -20,7 +20,7 @@ from conformance.reference.formulas.elementwise import (
     tensor,
 )
 from conformance.reference.formulas.linear import integers, matmul, optional_tensor, stack
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, multiply
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, multiply
 from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported
 
@@ -98,8 +98,16 @@ def _open_at_nan(activation: Activation[T], X: T) -> T:
 
 
 def _clipped(limit: float, activation: Activation[T], X: T) -> T:
-    """Return an activation of a clipped tensor; the page of Clip states no result for NaN."""
-    return _open_at_nan(lambda x: activation(x.apply(lambda y: np.clip(y, -limit, limit))), X)
+    """Return an activation of a clipped tensor; the page of Clip states no result for NaN.
+
+    The limit is a number in float, which a narrower type rounds.
+    """
+
+    def clipped(x: T, limit: float) -> T:
+        return x.apply(lambda y: np.clip(y, -limit, limit))
+
+    rounded = float(np.asarray(limit).astype(X.dtype))
+    return _open_at_nan(lambda x: activation(hull(clipped(x, limit), clipped(x, rounded))), X)
 
 
 def _transposed(X: T) -> T:

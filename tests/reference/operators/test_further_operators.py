@@ -336,6 +336,13 @@ def test_recurrent_operator_leaves_open_what_follows_nan(op_type):
     np.testing.assert_array_equal(np.isinf(Y.error).ravel(), [False, True])
 
 
+def test_limit_of_a_recurrent_operator_may_be_rounded_to_the_type() -> None:
+    X, W, R = np.float16([[[4]]]), np.float16([[[1]]]), np.float16([[[0]]])
+    Y = enclose("RNN", X, W, R, hidden_size=1, activations=["Elu"], clip=float(np.float32(0.8)))
+    assert admissible_mask(np.float16([[[[0.8]]]]), Y).all()
+    assert not admissible_mask(np.float16([[[[0.801]]]]), Y).any()
+
+
 # Transforms agree with NumPy's fast transforms, and weights of the mel scale with their triangles.
 
 
