@@ -104,7 +104,7 @@ RUN_OPTIONS: Mapping[str, RunOption] = {
     ),
     "operator": RunOption(
         SELECTION,
-        "Select only cases whose model has this operator, such as Adam or ArgMax.",
+        "Select only cases whose model has this operator, such as Adam or ArgMax, also in a subgraph or a function.",
         "OPERATOR",
         is_repeatable=True,
     ),

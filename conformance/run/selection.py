@@ -27,6 +27,10 @@ pytest parses the expression by recursion, with three calls for a parenthesis, a
 """
 
 
+CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
+"""Operators with subgraphs, in which there can be other operators."""
+
+
 @dataclass(frozen=True, order=True)
 class Shard:
     """One of several disjoint parts of the cases of a corpus: 3/8 is the third of eight parts.
@@ -103,7 +107,7 @@ class Selection:
         tag: tags of the case.
         clause: ids of clauses that the case tests.
         select_level: levels of the case.
-        operator: operators in the main graph of the case's model.
+        operator: operators of the case's model, also in subgraphs and functions.
 
     Raises:
         UsageError: the expression is too long or malformed.
@@ -176,12 +180,20 @@ def keyword_matcher(keyword: str) -> Callable[[str], bool]:
 def case_traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
     """Return the tags, clauses and operators of a case, by the name of the selection option."""
     from conformance.corpus.case_json import read_case_json  # late: it imports NumPy
+    from conformance.corpus.loading import load_case  # late: it imports onnx, as do the other two
+    from conformance.models.graphs import all_nodes
+    from conformance.models.types import MAIN_DOMAINS, TRAINING_DOMAIN
 
     document = read_case_json(corpus, case)
+    nodes, standard = document.model.nodes, {*MAIN_DOMAINS, TRAINING_DOMAIN}
+    operators = {node.op_type for node in nodes}
+    if operators & CONTROL_FLOW or any(node.domain not in standard for node in nodes):
+        # case.json has only the nodes of the main graph, not those of subgraphs and functions
+        operators.update(node.op_type for node in all_nodes(load_case(corpus, case).model))
     return {
         "tag": frozenset(document.tags),
         "clause": frozenset(document.clauses),
-        "operator": frozenset(node.op_type for node in document.model.nodes),
+        "operator": frozenset(operators),
     }
 
 

@@ -39,6 +39,16 @@ class TestRunAndList:
         assert (ran, ended.status == 2) == (selected, not selected)
 
 
+def test_list_by_operator_selects_subgraphs_and_functions(command, tmp_path):
+    nested = {
+        "test_adam_placed_009_loop_0d_float_r_double",
+        "test_adam_placed_025_function_in_function_one_twice_double",
+    }
+    corpus = write_part(tmp_path / "part", lambda _, name: name in {*nested, INDEX})
+    told = command("list", "--data", corpus, "--operator", "Adam").out
+    assert {line.split()[0] for line in told.splitlines()} == nested
+
+
 class TestRun:
     def test_selection_is_in_results_and_terminal(self, run, here):
         ended = run("-b", RIGHT, "--tag", "adam", "--select-level", "must", "--results", "out.jsonl")
