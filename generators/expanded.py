@@ -54,6 +54,9 @@ the other families is the same in both types, so one type is enough.
 MANY_TENSORS = "tensors=eight"
 """Tag of cases about how a kernel finds its operands. They are not expanded."""
 
+BROADCASTING = "_broadcast_g"
+"""End of the ids of cases about broadcasting, which primitive operators define. They are not expanded."""
+
 MAX_TENSOR_SIZE = 64
 """Largest number of elements of a tensor. Longer tensors test the loops of a kernel."""
 
@@ -72,7 +75,7 @@ def _is_expandable(case: Case) -> bool:
     if case.level is Level.SILENT or family is None or not set(FAMILIES[family]) & set(case.tags):
         return False
     graph = onnx.load_model_from_string(case.model).graph
-    if len(graph.node) > MAX_NODES or MANY_TENSORS in case.tags:
+    if len(graph.node) > MAX_NODES or MANY_TENSORS in case.tags or case.id.endswith(BROADCASTING):
         return False
     return all(array.size <= MAX_TENSOR_SIZE for array in case.data_sets[0])
 

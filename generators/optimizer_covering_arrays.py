@@ -229,6 +229,40 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
             *(clause for clause in operator.state if clause != operator.step),
         ),
     ),
+    "calls": FamilyText(
+        ("calls", "types"),
+        lambda row: (
+            "computes its own results beside a function of its name"
+            if row["calls"] == "operator_name"
+            else f"computes each call of a function with the call's own {row['calls']}"
+        ),
+        lambda operator, row: (
+            _step(operator, row),
+            *(["function_attributes"] if row["calls"] == "attributes" and operator.signature.defaults else []),
+        ),
+    ),
+    "uses": FamilyText(
+        ("uses", "types"),
+        lambda row: (
+            {
+                "one_tensor": "updates a tensor with one value as two operands, without regularization",
+                "two_tensors": "updates two tensors with one value as different operands of them",
+                "rate": "updates a tensor with one value as R and as an operand",
+            }[row["uses"]]
+            + f", in {row['types']}"
+        ),
+        lambda operator, row: ("pure", _step(operator, row), "operands"),
+    ),
+    "broadcast": FamilyText(
+        ("types",),
+        lambda row: f"broadcasts G of several shapes to the shape of X, in {row['types']}",
+        lambda *_: ("broadcasting",),
+    ),
+    "iterations": FamilyText(
+        ("scope", "types"),
+        lambda row: f"takes R, T and G of each iteration of a {row['scope'].capitalize()}, in {row['types']}",
+        lambda operator, row: ("pure", "scalars", _step(operator, row)),
+    ),
     "many_tensors": FamilyText(
         ("tensors", "shapes", "types"),
         lambda row: f"takes {row['tensors']} tensors of {row['shapes']} shapes in {row['types']}, each with its state",
@@ -237,7 +271,7 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
 }
 
 
-SHOULD_FAMILIES = ("fed_defaults", "zero_weights")
+SHOULD_FAMILIES = ("fed_defaults", "zero_weights", "broadcast")
 """Families of level `should`."""
 
 

@@ -281,6 +281,52 @@ def change_shared_operand(operand: str, is_updated: bool) -> KernelWrapper:
     return wrap_kernel
 
 
+@named("updated_before_next")
+def read_updated_operands(operands: str) -> KernelWrapper:
+    """Read the new value where X or the state of a tensor is passed again for a later tensor, as another operand.
+
+    Args:
+        operands: the operands for which the new value is read, such as R.
+    """
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            own, count = TRAINING_OPTIMIZERS[node.op_type], len(operands_by_tensor(node, inputs))
+            updated: dict[str, tuple[str, Array]] = {}
+            outputs = []
+            for number in range(count):
+                places = {"R": R, "T": T} | {name: 2 + i * count + number for i, name in enumerate(own.operands)}
+                taken = []
+                for letter, place in places.items():
+                    first, array = updated.get(node.inputs[place], (letter, inputs[place]))
+                    taken.append(inputs[place] if first == letter or letter not in operands else array)
+                outputs.append(kernel(node, taken))
+                for result, array in zip(own.results, outputs[-1], strict=True):
+                    updated[node.inputs[places[result[0]]]] = (result[0], array)
+            return group_operands(outputs)
+
+        return run
+
+    return wrap_kernel
+
+
+@named("state_as_gradient", as_wrapper)
+def _read_updated_state_as_gradient(kernel: Kernel) -> Kernel:
+    """Compute X_new with the new state as G if G is the state too and norm_coefficient is 0."""
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        own, count = TRAINING_OPTIMIZERS[node.op_type], len(operands_by_tensor(node, inputs))
+        outputs, changed = kernel(node, inputs), list(inputs)
+        for number in range(count):
+            G, *state = node.inputs[2 + count + number : len(inputs) : count]
+            if G in state and not node.attributes.get("norm_coefficient", 0):
+                result = own.results.index(f"{own.operands[2 + state.index(G)]}_new")
+                changed[2 + count + number] = outputs[result * count + number]
+        return [*kernel(node, changed)[:count], *outputs[count:]]
+
+    return run
+
+
 # Elements of a tensor
 
 

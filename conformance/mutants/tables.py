@@ -164,8 +164,9 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
     rows = [dict(zip(table.each, values, strict=True)) for values in zip(*table.each.values(), strict=True)]
     for row in rows or [{}]:
         names = {**row, "operator": prefix}
-        id, text, clause, wrappers, rewrite = (
-            _fill(part, names) for part in (table.id, table.text, table.clause, table.wrappers, table.rewrite)
+        id, text, clause, wrappers, rewrite, within = (
+            _fill(part, names)
+            for part in (table.id, table.text, table.clause, table.wrappers, table.rewrite, table.within)
         )
         yield Mutant(
             id if "." in id else f"{prefix}.{id}",
@@ -178,7 +179,7 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
             level=table.level,
             convention=table.convention,
             operator=operator,
-            within=table.within,
+            within=within,
             is_direct=table.is_direct,
             by_position=table.by_position,
             last_reader_of=table.last_reader_of,

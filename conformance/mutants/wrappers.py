@@ -14,7 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from conformance.models.graphs import all_nodes, is_operator, iter_nodes, onnx_op_type
 from conformance.models.inputs import dense_array
@@ -261,6 +261,52 @@ def _refuse_trailing_empty_names(model: onnx.ModelProto, _: str) -> None:
         raise ValueError("a node has an empty name at the end")
 
 
+def _refer_by_own_names(model: onnx.ModelProto, _: str) -> None:
+    """Let attributes in functions refer to the attribute of the call that has their own name, if there is one."""
+    for function in model.functions:
+        names = {*function.attribute, *(attribute.name for attribute in function.attribute_proto)}
+        for attribute in (attribute for node in iter_nodes(function) for attribute in node.attribute):
+            if attribute.ref_attr_name and attribute.name in names:
+                attribute.ref_attr_name = attribute.name
+
+
+def _calls_of_functions(model: onnx.ModelProto) -> Iterator[list[onnx.NodeProto]]:
+    """Yield the nodes that call a function, for each function of the model."""
+    for function in model.functions:
+        yield [node for node in all_nodes(model) if (node.domain, node.op_type) == (function.domain, function.name)]
+
+
+def _keep_omitted_attributes_of_calls(model: onnx.ModelProto, _: str) -> None:
+    """Give each call of a function the attributes that it omits and the first call has."""
+    for calls in _calls_of_functions(model):
+        for call in calls[1:]:
+            given = {attribute.name for attribute in call.attribute}
+            call.attribute.extend(attribute for attribute in calls[0].attribute if attribute.name not in given)
+
+
+def _compute_later_calls_in_float(model: onnx.ModelProto, _: str) -> None:
+    """Convert the double inputs of calls to float, if the third input of the first call of the function is float."""
+    types = {value.name: value.type.tensor_type.elem_type for value in model.graph.input}
+    for first, *later in (calls for calls in _calls_of_functions(model) if calls):
+        if len(first.input) > 2 and types.get(first.input[2]) == TensorProto.FLOAT:
+            for name in {name for call in later for name in call.input if types.get(name) == TensorProto.DOUBLE}:
+                narrow = helper.make_node("Cast", [name], [f"{name}_narrow"], to=TensorProto.FLOAT)
+                wide = helper.make_node("Cast", [f"{name}_narrow"], [f"{name}_wide"], to=TensorProto.DOUBLE)
+                model.graph.node.insert(0, wide)
+                model.graph.node.insert(0, narrow)
+                for call in later:
+                    call.input[:] = [f"{name}_wide" if taken == name else taken for taken in call.input]
+
+
+def _call_operator_for_function(model: onnx.ModelProto, op_type: str) -> None:
+    """Replace each call of a function with the name of the operator, in which the operator is, by the operator."""
+    for function in model.functions:
+        inner = [node for node in function.node if function.name == op_type == onnx_op_type(node)]
+        for call in (node for node in all_nodes(model) if inner and node.domain == function.domain):
+            call.domain = inner[0].domain
+            call.attribute.extend(inner[0].attribute)
+
+
 MODEL_REWRITES: Mapping[str, ModelRewrite] = {
     "forget_sparse_elements": _forget_sparse_elements,
     "pack_sparse_elements": _pack_sparse_elements,
@@ -283,5 +329,9 @@ MODEL_REWRITES: Mapping[str, ModelRewrite] = {
     "ignore_attributes_with_names_of_values": _ignore_attributes_with_names_of_values,
     "take_operands_by_name": _take_operands_by_name,
     "refuse_trailing_empty_names": _refuse_trailing_empty_names,
+    "refer_by_own_names": _refer_by_own_names,
+    "keep_omitted_attributes_of_calls": _keep_omitted_attributes_of_calls,
+    "compute_later_calls_in_float": _compute_later_calls_in_float,
+    "call_operator_for_function": _call_operator_for_function,
 }
 """Functions that modify a model, by the name in TOML files. They define faults of loading a model."""

@@ -74,6 +74,14 @@ FAMILY_TEXTS = {
             "argmax.data_type",
         ),
     ),
+    "special_values": FamilyText(
+        ("before", "type"),
+        lambda row: (
+            f"ArgMax{_whose(row)} finds the largest element over the whole range of type {row['type']}, with zeros and"
+            f" infinities (select_last_index {row['select_last_index']})"
+        ),
+        lambda row: (f"monotone.{row['before']}", "argmax.index", _tie_clause(row)),
+    ),
     "names": FamilyText(
         ("names", "before"),
         lambda row: (

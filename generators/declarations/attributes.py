@@ -1,4 +1,4 @@
-"""Families of training optimizer cases about attributes: of several nodes, with powers of T, and that are 0.
+"""Families of training optimizer cases about attributes: of several nodes and calls, with powers of T, and that are 0.
 
 A family is a declaration of factors, with a builder of models and data for the rows of its covering array.
 """
@@ -12,8 +12,10 @@ from onnx import helper
 
 from conformance.factors.connections import Fragment
 from conformance.factors.covering_array import Declaration, Omission
+from conformance.factors.scopes import CUSTOM_DOMAIN
 from conformance.factors.training import TYPES, USUAL_ATTRIBUTES, tensor_names
-from conformance.factors.wrapping import Context, build_in_context
+from conformance.factors.wrapping import IR_VERSION, OPSET, BuiltModel, Context, build_in_context
+from conformance.generation.models import array_value_info, build_model
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
 from generators.declarations.training import RATE, other_attributes, usual_count
@@ -21,8 +23,9 @@ from generators.declarations.training import RATE, other_attributes, usual_count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import onnx
+
     from conformance.factors.covering_array import Row
-    from conformance.factors.wrapping import BuiltModel
     from conformance.models.arrays import Array
 
 POWER_COUNTS: Mapping[str, Sequence[int]] = {
@@ -63,6 +66,10 @@ NONFINITE: Mapping[str, Sequence[float]] = {
 """Values of the operands that are not finite. Each is in an element of its own, in which the others are finite."""
 
 
+CALLS = ("attributes", "types", "operator_name")
+"""Differences between the calls of a function, and a function with the name of the operator in another domain."""
+
+
 def own_attributes_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `own_attributes`: nodes of one type, each of which differs in one attribute."""
     del op_type
@@ -84,6 +91,12 @@ def zero_weights_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `zero_weights`: infinities and NaN in a term that has the weight 0."""
     del op_type
     return Declaration({"order": ("listed",), "types": ("float", "double")})
+
+
+def calls_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `calls`: a function that a model calls several times in different ways."""
+    del op_type
+    return Declaration({"calls": CALLS, "types": ("float",)})
 
 
 def build_own_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -137,6 +150,132 @@ def build_zero_weights(op_type: str, name: str, row: Row) -> BuiltModel:
     T = 0 if op_type == "Adam" else 2  # alpha = 1 of Adam has no R_adjusted above T = 0
     runs = [{**scalar_operands(rate, T, own), **tensors} for rate in (RATE, 0.0)]
     return _build_nodes(op_type, name, attributes, runs, Context())
+
+
+def build_calls(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `calls_declaration`."""
+    own, _ = TYPES[row["types"]]
+    operands = {
+        **scalar_operands(RATE, usual_count(op_type, own), own),
+        **tensor_operands(op_type, name, own, [(2, 2)]),
+    }
+    if row["calls"] == "attributes":
+        return _build_calls(op_type, name, _swapping_function(op_type), _various_attributes(op_type), operands)
+    if row["calls"] == "operator_name":
+        doubling = helper.make_node("Add", ["R", "R"], ["R_doubled"])
+        inner = _optimizer_node(op_type, "R_doubled", **USUAL_ATTRIBUTES[op_type])
+        function = _make_function(op_type, op_type, [doubling, inner], [], [])
+        return _build_calls(op_type, name, function, [{}], operands, beside=[_optimizer_node(op_type, "R")])
+    function = _make_function(op_type, "Step", [_optimizer_node(op_type, "R", **USUAL_ATTRIBUTES[op_type])], [], [])
+    others: list[Mapping[str, Array]] = [
+        {
+            operand: array if operand == "T" else np.asarray(array / np.float64(3))
+            for operand, array in operands.items()
+        },
+        {operand: array.reshape(-1)[:3] if array.ndim else array for operand, array in operands.items()},
+        {operand: array[:1, :1].reshape(()) if array.ndim else array for operand, array in operands.items()},
+    ]
+    return _build_calls(op_type, name, function, [{}], operands, others=others)
+
+
+def _optimizer_node(op_type: str, rate: str, **attributes: Any) -> onnx.NodeProto:
+    """Return a node with the usual names of operands and results, except for R."""
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    given = attributes or USUAL_ATTRIBUTES[op_type]
+    return helper.make_node(
+        op_type, [rate, "T", *optimizer.operands], list(optimizer.results), domain=optimizer.domain, **given
+    )
+
+
+def _make_function(
+    op_type: str,
+    name: str,
+    nodes: Sequence[onnx.NodeProto],
+    required: Sequence[str],
+    defaults: Sequence[onnx.AttributeProto],
+) -> onnx.FunctionProto:
+    """Return a function with the operands and results of an optimizer."""
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    imports = [helper.make_opsetid("", OPSET), helper.make_opsetid(optimizer.domain, optimizer.version)]
+    inputs = ["R", "T", *optimizer.operands]
+    return helper.make_function(
+        CUSTOM_DOMAIN, name, inputs, list(optimizer.results), list(nodes), imports, list(required), list(defaults)
+    )
+
+
+def _swapping_function(op_type: str) -> onnx.FunctionProto:
+    """Return a function in which each float attribute of the node refers to one of another name.
+
+    Every second attribute of the function has a default.
+    """
+    node = _optimizer_node(op_type, "R")
+    floats = [attribute.name for attribute in node.attribute if attribute.type == attribute.FLOAT]
+    referred = dict(zip(floats, [*floats[1:], floats[0]], strict=True))
+    values = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    for attribute in node.attribute:
+        kind, own = attribute.type, attribute.name
+        attribute.Clear()
+        attribute.name, attribute.type, attribute.ref_attr_name = own, kind, referred.get(own, own)
+    other = other_attributes(op_type, np.float32)
+    defaults = [helper.make_attribute(name, other[name]) for name in floats[1::2]]
+    return _make_function(op_type, "Step", [node], [name for name in values if name not in floats[1::2]], defaults)
+
+
+def _various_attributes(op_type: str) -> list[Mapping[str, Any]]:
+    """Return attributes of calls: the usual ones, others, none with a default, and single differences."""
+    usual = USUAL_ATTRIBUTES[op_type]
+    floats = sorted(name for name, value in usual.items() if isinstance(value, float))
+    other = {**other_attributes(op_type, np.float32), **({"mode": "standard"} if "mode" in usual else {})}
+    return [
+        usual,
+        other,
+        {name: value for name, value in usual.items() if name not in floats[1::2]},
+        *({**usual, name: other[name]} for name in usual),
+        usual,
+    ]
+
+
+def _build_calls(
+    op_type: str,
+    name: str,
+    function: onnx.FunctionProto,
+    calls: Sequence[Mapping[str, Any]],
+    operands: Mapping[str, Array],
+    others: Sequence[Mapping[str, Array]] = (),
+    beside: Sequence[onnx.NodeProto] = (),
+) -> BuiltModel:
+    """Build a model that calls a function, and its data. The number of the call ends the names of its results.
+
+    Args:
+        op_type: type of the optimizer.
+        name: name of the graph.
+        function: the function.
+        calls: attributes of the calls with `operands`.
+        operands: operands of these calls, by the names of the inputs.
+        others: operands of further calls, which have their own inputs.
+        beside: nodes of the main graph with `operands`.
+    """
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    inputs, nodes, outputs = dict(operands), list(beside), []
+    outputs += [array_value_info(result, operands["X"]) for node in beside for result in node.output]
+    made = [(attributes, operands, "") for attributes in calls]
+    made += [({}, given, f"_{number}") for number, given in enumerate(others, 2)]
+    for number, (attributes, given, suffix) in enumerate(made, 1):
+        inputs |= {f"{operand}{suffix}": array for operand, array in given.items()}
+        results = [f"{result}_{number}" for result in optimizer.results]
+        taken = [f"{operand}{suffix}" for operand in operands]
+        nodes.insert(number - 1, helper.make_node(function.name, taken, results, domain=CUSTOM_DOMAIN, **attributes))
+        outputs += [array_value_info(result, given["X"]) for result in results]
+    model = build_model(
+        name,
+        nodes,
+        [array_value_info(*named) for named in inputs.items()],
+        outputs,
+        {"": OPSET, optimizer.domain: optimizer.version, CUSTOM_DOMAIN: 1},
+        functions=[function],
+        ir_version=IR_VERSION,
+    )
+    return BuiltModel(model, (tuple(inputs.values()),))
 
 
 def _in_order(attributes: Sequence[Mapping[str, Any]], row: Row) -> Sequence[Mapping[str, Any]]:

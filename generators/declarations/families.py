@@ -15,9 +15,11 @@ from conformance.factors.training import TYPES, placed_declaration
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.argmax import argmax_close_declaration, argmax_placed_declaration
 from generators.declarations.attributes import (
+    build_calls,
     build_counts,
     build_own_attributes,
     build_zero_weights,
+    calls_declaration,
     counts_declaration,
     own_attributes_declaration,
     zero_weights_declaration,
@@ -44,11 +46,17 @@ from generators.declarations.numbers import (
 )
 from generators.declarations.operands import (
     after_empty_declaration,
+    broadcast_declaration,
     build_after_empty,
+    build_broadcast,
+    build_iterations,
     build_names,
     build_repeated,
+    build_uses,
+    iterations_declaration,
     names_declaration,
     repeated_declaration,
+    uses_declaration,
 )
 from generators.declarations.ranking import (
     argmax_names_declaration,
@@ -58,10 +66,12 @@ from generators.declarations.ranking import (
     build_inner_sizes,
     build_integers,
     build_narrow_ties,
+    build_special_values,
     build_zeros,
     inner_sizes_declaration,
     integers_declaration,
     narrow_ties_declaration,
+    special_values_declaration,
     zeros_declaration,
 )
 from generators.declarations.sizes import long_types_declaration
@@ -211,6 +221,10 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "own_attributes": Family(own_attributes_declaration, build_own_attributes),
     "counts": Family(counts_declaration, build_counts),
     "zero_weights": Family(zero_weights_declaration, build_zero_weights),
+    "calls": Family(calls_declaration, build_calls),
+    "uses": Family(uses_declaration, build_uses),
+    "broadcast": Family(broadcast_declaration, build_broadcast),
+    "iterations": Family(iterations_declaration, build_iterations),
 }
 """Families of each training optimizer, by tag. Their cases also have a tag `factor=level` for each factor."""
 
@@ -224,6 +238,7 @@ RANKING_FAMILIES: Mapping[str, tuple[Declaration, Callable[[str, Row], BuiltMode
     "names": (argmax_names_declaration(), build_argmax_names),
     "attributes": (attributes_declaration(), build_attributes),
     "inner_sizes": (inner_sizes_declaration(), build_inner_sizes),
+    "special_values": (special_values_declaration(), build_special_values),
 }
 """Declarations of ArgMax's families with builders of models and data, by tag."""
 

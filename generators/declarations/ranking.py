@@ -1,4 +1,4 @@
-"""Families of ArgMax cases: close integers, zeros of both signs, long rows of close values, and names of values.
+"""Families of ArgMax cases: close integers, zeros, close and special values, names, attributes and sizes.
 
 A family is a declaration of factors, with a builder of models and data for the rows of its covering array.
 """
@@ -86,6 +86,16 @@ TIED_SHAPES: Mapping[str, Sequence[int]] = {
 }
 """Shapes of X in which all axes have different sizes, by level."""
 
+SPECIAL_PRODUCERS: Mapping[str, str] = {
+    "exp": "Exp",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "relu": "Relu",
+    "softmax": "Softmax",
+    "log_softmax": "LogSoftmax",
+}
+"""Operators before ArgMax in the family `special_values`, by level."""
+
 LONG_LENGTHS = ("65", "130")
 """Numbers of elements of a row, which exceed 64 and 128 elements."""
 
@@ -161,6 +171,21 @@ def inner_sizes_declaration() -> Declaration:
     )
 
 
+def special_values_declaration() -> Declaration:
+    """Return the factors of the family `special_values`: rows over the whole range of an operator before ArgMax."""
+    return Declaration(
+        {
+            "before": tuple(SPECIAL_PRODUCERS),
+            "type": ("float", "double", "float16"),
+            "select_last_index": SELECT_LAST_INDEX,
+        },
+        omissions=(
+            Omission("NaN, and operands for which the result is NaN", "The index is not defined."),
+            Omission("subnormal numbers", "A runtime may flush them to zero. `close` tests them at level should."),
+        ),
+    )
+
+
 def build_integers(name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `integers_declaration`."""
     dtype, length = _dtype(row), int(row["length"])
@@ -184,6 +209,47 @@ def build_narrow_ties(name: str, row: Row) -> BuiltModel:
     X = (1.5 * (1 + steps * NARROWER[row["type"]])).astype(_dtype(row))
     chain = PRODUCERS[row["before"]]
     return _build(name, np.stack([X, X[::-1]]), chain[:1] if chain else (), row)
+
+
+def build_special_values(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `special_values_declaration`.
+
+    Each row of X is a probe: the larger of two values is between two copies of the smaller one.
+    """
+    dtype, before = _dtype(row), SPECIAL_PRODUCERS[row["before"]]
+    pairs = _special_pairs(before, dtype)
+    X = np.array([[low, high, low] for low, high in pairs] + _special_ties(before), dtype=dtype)
+    return _build(name, X, (before,), row)
+
+
+def _special_pairs(before: str, dtype: Any) -> list[tuple[float, float]]:
+    """Return pairs of a smaller and a larger operand for which the results of an operator differ in every form."""
+    limits = np.finfo(dtype)
+    largest, least = float(limits.max), float(limits.smallest_normal)
+    powers = range(int(limits.minexp), int(limits.maxexp), max(1, limits.maxexp // 64))
+    if before in {"Log", "Sqrt"}:
+        steps = [(2.0**power, 2.0 ** (power + 1)) for power in powers if power + 1 < limits.maxexp]
+        return [*steps, (0.0, least), (-0.0, least), (0.0, 1.0), (0.0, largest), (largest, np.inf), (1.0, np.inf)]
+    if before == "Relu":
+        steps = [(2.0**power, 2.0 ** (power + 1)) for power in powers if power + 1 < limits.maxexp]
+        below = [(-largest, least), (-1.0, least), (-np.inf, 1.0), (-np.inf, least), (0.0, least), (-np.inf, np.inf)]
+        return [*steps, *below, (largest, np.inf), (-largest, np.inf)]
+    if before == "Exp":
+        first, last = (int(edge) + 1 for edge in np.log([least, largest / 4]))
+        steps = [(float(k), float(k + 1)) for k in range(first, last, max(1, (last - first) // 128))]
+        return [*steps, (-np.inf, float(first)), (-np.inf, np.inf), (float(last), np.inf), (0.0, np.inf)]
+    end = int(np.log(float(largest))) - 2
+    steps = [(float(k), float(k + 1)) for k in range(-end, end, max(1, end // 64))]
+    return [*steps, (-np.inf, 0.0), (-np.inf, float(-end)), (float(-end), float(end))]
+
+
+def _special_ties(before: str) -> list[list[float]]:
+    """Return rows of operands with equal results: the larger ones are tied."""
+    if before == "Relu":
+        return [[-np.inf, -1.0, 0.0], [-1.0, -np.inf, -2.0], [-np.inf] * 3, [np.inf, 1.0, np.inf]]
+    if before in {"Log", "Sqrt"}:
+        return [[0.0, -0.0, 0.0], [-0.0, 0.0, -0.0], [np.inf, 1.0, np.inf], [0.0, 0.0, 0.0]]
+    return [[-np.inf] * 3, [np.inf, 0.0, np.inf]] if before == "Exp" else [[-np.inf, 0.0, 0.0], [0.0, -np.inf, 0.0]]
 
 
 def build_argmax_names(name: str, row: Row) -> BuiltModel:

@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
-from conformance.factors.message_fields import add_quantization_annotations, constant_node, if_node, make_branch
+from conformance.factors.message_fields import (
+    add_quantization_annotations,
+    constant_node,
+    if_node,
+    make_branch,
+    make_function,
+)
 from conformance.generation.models import make_value_info, permuted_quarters
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
@@ -41,6 +47,101 @@ def cases() -> Iterator[Case]:
     yield from _names()
     yield from _forms()
     yield _many_pairs()
+    yield from _initializers_read_once()
+    yield from _shared_node_names()
+
+
+def _initializers_read_once() -> Iterator[Case]:
+    """Yield cases in which only the removed operator reads an initializer."""
+    nodes, initializers = [producer("Exp"), argmax(result="index_X")], {}
+    for op_type in PASS_OPERATORS:
+        initializers[f"W_{op_type}"] = permuted_quarters(f"surroundings/{op_type}", SHAPE, np.float32) + 4
+        nodes.append(producer(op_type, f"W_{op_type}", f"Y_{op_type}"))
+        nodes.append(argmax(f"Y_{op_type}", f"index_{op_type}"))
+    yield _case(
+        "initializers_read_once",
+        "Each of the five before an ArgMax is removed, and the initializer that it alone reads stays",
+        applies_to("Y", *(f"Y_{op_type}" for op_type in PASS_OPERATORS)),
+        ScenarioGraph(
+            nodes,
+            (X,),
+            outputs=[index_info(SHAPE, name=f"index_{name}") for name in ("X", *PASS_OPERATORS)],
+            initializers=initializers,
+        ),
+        ("fires", "preservation"),
+    )
+    inner = permuted_quarters("surroundings/inner", SHAPE, np.float32)
+    then = make_branch("then", [producer("Exp", "W"), argmax(result="largest")], ["largest"], SHAPE[:1], "int64")
+    then.initializer.append(numpy_helper.from_array(inner, "W"))
+    other = make_branch("else", [producer("Exp", "V", "Z"), argmax("Z", "other")], ["other"], SHAPE[:1], "int64")
+    yield _case(
+        "initializers_read_once_in_branches",
+        "Exp is removed from branches of an If, and the initializers that it alone reads stay",
+        applies_to("index/then_branch/Y", "index/else_branch/Z", "N"),
+        ScenarioGraph(
+            [
+                constant_node("yes", np.array(True)),
+                if_node("yes", "index", then, other),
+                producer("Log", "X", "N"),
+                argmax("N", "index_X"),
+            ],
+            (X + 4,),
+            outputs=[index_info(SHAPE), index_info(SHAPE, name="index_X")],
+            initializers={"V": permuted_quarters("surroundings/outer", SHAPE, np.float32)},
+        ),
+        ("subgraph", "preservation"),
+    )
+
+
+def _shared_node_names() -> Iterator[Case]:
+    """Yield cases in which a node that stays has the name of the removed operator's node."""
+    then = make_branch("then", [helper.make_node("Neg", ["X"], ["N"], name="step")], ["N"], SHAPE, "float")
+    inner = make_branch("else", [producer("Sqrt", name="step"), argmax(result="inner")], ["inner"], SHAPE[:1], "int64")
+    plain = make_branch("then", [argmax("X", "plain", name="step")], ["plain"], SHAPE[:1], "int64")
+    called = make_function("Step", [helper.make_node("Neg", ["A"], ["B"], name="step")])
+    graph = ScenarioGraph(
+        [
+            constant_node("no", np.array(False)),
+            producer("Exp", "X", "Y1", name="step"),
+            argmax("Y1", "index"),
+            if_node("no", "Z1", then, make_branch("else", [producer("Neg", "X", "M")], ["M"], SHAPE, "float")),
+            if_node("no", "Z2", plain, inner),
+            helper.make_node("Step", ["X"], ["Z3"], domain="acme"),
+        ],
+        (X,),
+        outputs=[
+            index_info(SHAPE),
+            make_value_info("Z1", "float", SHAPE),
+            index_info(SHAPE, name="Z2"),
+            make_value_info("Z3", "float", SHAPE),
+        ],
+        opsets={"": 13, "acme": 1},
+        functions=[called],
+    )
+    yield _case(
+        "node_names_across_graphs",
+        "Exp and Sqrt are removed, and nodes of their name in other graphs and in a function stay",
+        applies_to("Y1", "Z2/else_branch/Y"),
+        graph,
+        ("subgraph", "names"),
+    )
+    yield _case(
+        "nodes_of_one_name",
+        "Exp is removed, and other nodes of its name in the same graph stay, although names have to be unique",
+        applies_to("Y"),
+        ScenarioGraph(
+            [
+                helper.make_node("Neg", ["X"], ["N"], name="step"),
+                producer("Exp", name="step"),
+                argmax(),
+                helper.make_node("Abs", ["X"], ["A"], name="step"),
+            ],
+            (X,),
+            outputs=[index_info(SHAPE), make_value_info("N", "float", SHAPE), make_value_info("A", "float", SHAPE)],
+        ),
+        ("names", "fires"),
+        level=Level.SHOULD,  # the text forbids two nodes of one name, and onnx's checker accepts them
+    )
 
 
 def _nodes() -> list[onnx.NodeProto]:

@@ -164,7 +164,7 @@ def _open_shapes(operator: Operator) -> Iterator[Case]:
             f"{operator.name} with a G that broadcasts against X, which the specification allows only for "
             "its arithmetic"
         ),
-        level=Level.SILENT,
+        level=Level.SHOULD,
         clauses=(f"{operator.prefix}.elementwise",),
         tags=(operator.prefix, "float", "shape"),
         model=optimizer_model(operator, id, operator.usual, inputs),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import onnx
 from onnx import TensorProto, defs, helper
 from onnx.numpy_helper import from_array
 
-from conformance.models.graphs import Scope
+from conformance.models.graphs import Scope, all_nodes
 from conformance.passes.eliminate_nop_monotone_argmax import bypass_producer, eliminate
 from conformance.passes.fields import MessageScope, iter_messages, snake_case
 from conformance.verdicts import Level
@@ -58,6 +59,31 @@ def _unused_initializers(model: onnx.ModelProto) -> None:
     scope = Scope(model, model.graph)
     for tensor in [tensor for tensor in model.graph.initializer if not scope.use_count(tensor.name)]:
         model.graph.initializer.remove(tensor)
+
+
+def _dropping_initializer(site: Site) -> None:
+    """Remove the operator, and the initializer of the same graph that only the operator reads."""
+    is_read_once = site.scope.use_count(site.before) == 1
+    bypass_producer(site)
+    for tensor in [tensor for tensor in site.scope.graph.initializer if tensor.name == site.before and is_read_once]:
+        site.scope.graph.initializer.remove(tensor)
+
+
+def _without_namesakes(where: str) -> Callable[[onnx.ModelProto, onnx.ModelProto], None]:
+    """Return a step `finish` that removes nodes with the names of the removed nodes.
+
+    Args:
+        where: in which parts of the model: `main`, `subgraphs` or `functions`.
+    """
+
+    def finish(after: onnx.ModelProto, before: onnx.ModelProto) -> None:
+        names = Counter(node.name for node in all_nodes(before)) - Counter(node.name for node in all_nodes(after))
+        inner = [scope.graph for scope in Scope(after, after.graph).walk()][1:]
+        for holder in {"main": [after.graph], "subgraphs": inner, "functions": after.functions}[where]:
+            for node in [node for node in holder.node if node.name and node.name in names]:
+                holder.node.remove(node)
+
+    return finish
 
 
 def _other_ir_version(model: onnx.ModelProto) -> None:
@@ -172,6 +198,24 @@ lost = partial(damage_result, level=Level.SHOULD)
 """`damage_result` at level `should`, for information that the specification does not require a rewrite to preserve."""
 
 PRESERVATION = (
+    replace_steps(
+        "source_initializer",
+        "drops the initializer that the operator alone reads",
+        rewire=_dropping_initializer,
+    ),
+    *(
+        replace_steps(
+            f"namesakes_in_{where}",
+            f"removes all nodes with the operator's node name in {text}",
+            level=level,
+            finish=_without_namesakes(where),
+        )
+        for where, text, level in (
+            ("main", "the main graph", Level.SHOULD),
+            ("subgraphs", "graphs inside of nodes", Level.MUST),
+            ("functions", "bodies of functions", Level.MUST),
+        )
+    ),
     replace_steps(
         "stale_value_info",
         "leaves what is declared of the removed tensor",

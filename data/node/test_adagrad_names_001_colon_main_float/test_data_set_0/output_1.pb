@@ -1,1 +1,1 @@
-Bvalue:H_newJJš<@¸&A€ë"@oÓ¢@
+Bvalue:X2_newJL¯É?ýæ¿dµ3¾9åE¿

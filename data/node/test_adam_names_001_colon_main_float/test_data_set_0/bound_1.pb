@@ -1,1 +1,1 @@
-Bvalue:V_newJ ¡êm—ÝË†>•^—U‘‰>eôBˆ¥Ÿw>Ñ“1B«>
+Bvalue:X2_newJ ÕÐê—{>`pOiL‚˜>ÿ¾ÞÚ>V¯>YË²IÕ­>

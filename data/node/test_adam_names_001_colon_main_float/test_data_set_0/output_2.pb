@@ -1,1 +1,1 @@
-Bvalue:H_newJ2"@ Ό?9g¦?ψ?Ϊ?
+Bvalue:V1_newJz½uΎaΘΎt•O½βά9Ώ

@@ -1,0 +1,1 @@
+BH_new_2x3_one_rowJk… @gJ†@EΘ]@φωA€m@°‡@

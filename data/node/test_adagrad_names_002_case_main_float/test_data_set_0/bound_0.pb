@@ -1,0 +1,1 @@
+BabcDefghijklmnopJ ……2“«v>ÔúreÕ­Ž>‡±té‘>%Ê¢S”>

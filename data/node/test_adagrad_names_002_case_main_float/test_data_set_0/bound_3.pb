@@ -1,0 +1,1 @@
+BABcDefghijklmnopJ +Ò¹o§>æpÖÔ>¶Ífï@W­>¬	ÛÎ”¤>

@@ -1,0 +1,1 @@
+BaBcdefghijklmnopJþ#.¾©ÊO?vàx?U”‡?

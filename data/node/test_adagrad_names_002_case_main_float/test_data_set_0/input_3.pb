@@ -1,0 +1,1 @@
+BABcdefghijklmnopJ^3(?5x?ÿK?i–>

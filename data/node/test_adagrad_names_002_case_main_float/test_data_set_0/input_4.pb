@@ -1,0 +1,1 @@
+BabCdefghijklmnopJ°p•?(Ì¿¦Y«?8ÇÜ¿

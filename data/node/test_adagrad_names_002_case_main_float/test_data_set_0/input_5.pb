@@ -1,0 +1,1 @@
+BAbCdefghijklmnopJ›‘≥ø#v*?}ù®?Îóø

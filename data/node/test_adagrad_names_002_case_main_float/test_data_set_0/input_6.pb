@@ -1,0 +1,1 @@
+BaBCdefghijklmnopJKUﬁ?ﬂÄ|@é•$@Fèc@

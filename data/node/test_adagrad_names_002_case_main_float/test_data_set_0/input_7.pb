@@ -1,0 +1,1 @@
+BABCdefghijklmnopJ๖Ûป?เZผ?่ิบ?swล?

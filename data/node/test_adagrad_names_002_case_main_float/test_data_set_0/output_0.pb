@@ -1,0 +1,1 @@
+BabcDefghijklmnopJ_9N¾¼ÉQ?¾!p?Çe‹?

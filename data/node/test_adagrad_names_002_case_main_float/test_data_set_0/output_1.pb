@@ -1,0 +1,2 @@
+BAbcDefghijklmnopJI
+1?ç·?ê”ó>Ó¦>

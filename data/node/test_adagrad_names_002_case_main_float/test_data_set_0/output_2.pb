@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJ(*@@qš@Ãa¢@Tşµ@

@@ -1,0 +1,1 @@
+BABcDefghijklmnopJuq@@‘@Ž%c@›1@

@@ -1,1 +1,0 @@
-Bvalue:H2_new_ifJ O“­@Ö÷?ÈjPt@O"bÅÇã@JËÙõGá@

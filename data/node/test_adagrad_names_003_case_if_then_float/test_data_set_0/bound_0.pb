@@ -1,1 +1,0 @@
-BaBcDefghijklmnopJ ö/”?i˜>©?Ã¡‹>­¿m?.u>‡I	%¤ˆ>

@@ -1,2 +1,0 @@
-BaBcdefghijklmnopJ¦`“?
-Ï6¿—’†½(”?

@@ -1,1 +1,0 @@
-BABcdefghijklmnopJ†Ì¶?‘Tò>Ô6â?r"à?

@@ -1,1 +1,0 @@
-BabCdefghijklmnopJÄNÃ?1K@Nèè>ƒ@

@@ -1,2 +1,0 @@
-BaBcDefghijklmnopJUŽ?”+9¿1ã½š
-?

@@ -1,1 +1,0 @@
-BABcDefghijklmnopJHЏ@ЫЪ@юNa@я	х@

@@ -1,1 +1,0 @@
-BaBcDefghijklmnopJ V¦Éã±]Ú<KWý`Ð<µD Ý<Ò<&y2‹½ï<

@@ -1,1 +1,0 @@
-BABcDefghijklmnopJ q“˜f®Í<8¼ï]ûÝ<0rIÇ…Þ<®ÿOZ+ðÎ<

@@ -1,1 +1,0 @@
-BabcdefghijklmnopJš™™™™™¹?

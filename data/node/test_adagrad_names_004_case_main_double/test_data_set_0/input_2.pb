@@ -1,1 +1,0 @@
-BaBcdefghijklmnopJ €cï¯ØyÌ¿4ñÉ·qì¿$í†,ä?ˆ³)Lô?

@@ -1,1 +1,0 @@
-BABcdefghijklmnopJ j┬M8╠.√┐╚йб╗_Ш▐?0ьзYнь┐ьWу╩∙?

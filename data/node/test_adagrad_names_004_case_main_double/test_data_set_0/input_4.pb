@@ -1,1 +1,0 @@
-BabCdefghijklmnopJ Ngîå/ð¿@¸6Ä¡·?„÷L×â?tÄk0>žü?

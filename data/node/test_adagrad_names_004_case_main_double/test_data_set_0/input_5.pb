@@ -1,1 +1,0 @@
-BAbCdefghijklmnopJ M®ËÕ¿JÛ‚·vò¿<wûXXyþ?„A¯Éßô¿

@@ -1,1 +1,0 @@
-BABCdefghijklmnopJ eæ¢‹Çé@Løº@	¦Îsì@j™\÷@

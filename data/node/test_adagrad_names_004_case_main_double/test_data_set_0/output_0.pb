@@ -1,1 +1,0 @@
-BabcDefghijklmnopJ iжCpL…њqадыWмњЃ/$ЫIdг?±{Ј"ЫЉу?

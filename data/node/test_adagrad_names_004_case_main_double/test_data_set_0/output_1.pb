@@ -1,1 +1,0 @@
-BAbcDefghijklmnopJ ìº‘ÀÖú¿s“tà?Ã9h¤Ðí¿Ö—»üæ,ú?

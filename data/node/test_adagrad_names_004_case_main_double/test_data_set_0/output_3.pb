@@ -1,2 +1,0 @@
-BABcDefghijklmnopJ 8W„™@š–€NL%@ì–`B@ìDšM
-@

@@ -1,0 +1,1 @@
+Bvalue/H2_newJ>qm@tj@$~@l×@

@@ -1,0 +1,1 @@
+Bvalue H1_newJ V\*H>±æó0N“>,ef·rs >úk#£,¢>

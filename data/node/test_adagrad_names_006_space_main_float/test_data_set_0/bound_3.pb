@@ -1,0 +1,1 @@
+Bvalue H2_newJ `¯ÛÅš>lchi®§­>BŽqRXAÀ>â†u!J~¶>

@@ -1,0 +1,1 @@
+Bvalue H2J°F@Ç=K@,SX@B4Z@

@@ -1,0 +1,1 @@
+B	vvvvvvvvvJmõr¿²Qš¿D½±¾<>

@@ -1,1 +1,0 @@
-Bvalue/X1_new_ifJ Uj)cûqÈ<gÒ‰zÏ´<ƒÕÎV˜oÐ<"â­kE§<

@@ -1,1 +1,0 @@
-Bvalue/X2_new_ifJ Ó»h…Jñ¿,iLŽŠªò?¬*7*h#Ö?–FïUpü?

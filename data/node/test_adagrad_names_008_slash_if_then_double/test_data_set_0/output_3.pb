@@ -1,1 +1,0 @@
-Bvalue/H2_new_ifJ ®dпoЇ°@cJ"– t@xЎтся@НpуЖUц@

@@ -1,0 +1,1 @@
+BkeepdimsJwÆ?wAj?%­¦½¥rç?

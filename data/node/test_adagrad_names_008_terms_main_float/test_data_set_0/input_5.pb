@@ -1,0 +1,1 @@
+Bselect_last_indexJœ?üŸ¿F²œ¿uX¿

@@ -1,0 +1,1 @@
+Bnorm_coefficient_postJÂºÁ?Ô©p?¸;½Jé?

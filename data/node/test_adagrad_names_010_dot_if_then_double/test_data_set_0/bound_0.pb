@@ -1,1 +1,0 @@
-Bvalue.X1_new_ifJ %tekMÅ<(¼BãŽuµ<ƒÝ·"‘C¿<bDéSÎ<

@@ -1,1 +1,0 @@
-Bvalue X_newJ „SpI–j’>ð7X3	“>}"üMÆ—>RãSŸ]!¡>

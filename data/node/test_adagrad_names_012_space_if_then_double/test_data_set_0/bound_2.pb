@@ -1,1 +1,0 @@
-Bvalue H1_new_ifJ ·EŽ¦ñ\Ð<rˆèÕËTØ<.cV‘ÜvÓ<<èÐOz´<

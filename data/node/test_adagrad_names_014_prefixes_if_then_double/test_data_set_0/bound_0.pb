@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvJ T™6%5¦<…cÂIç´<ìdÒp1ä·<íkÀLÅ<

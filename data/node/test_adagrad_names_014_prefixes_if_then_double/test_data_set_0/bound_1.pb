@@ -1,2 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvJ <guG°<Àâh*¹ÃÈ<(Í¿ñ
-eÊ<Èóä.þQË<

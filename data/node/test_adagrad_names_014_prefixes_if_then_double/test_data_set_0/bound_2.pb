@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvJ ∑9é}©wﬂ<ßSã¬Dy÷<…–∏/Ö„<æu&÷»∑<

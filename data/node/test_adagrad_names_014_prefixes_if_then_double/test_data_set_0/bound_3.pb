@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvJ „×qá¿ßÏ<=á©³-¼<0[{Ö„àÖ<ªÞG‘CÒ<

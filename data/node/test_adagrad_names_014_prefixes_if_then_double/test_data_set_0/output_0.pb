@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvJ '[∑ú—?ËGel<·ø‹˘pÓÙø„øø4ß}8^Ú?

@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvJ ;¿ÜB²°Ü?כGVפ¿™c³מ>ק¿גד.%P8ק¿

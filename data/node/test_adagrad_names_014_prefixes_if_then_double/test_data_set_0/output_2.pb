@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvJ ѓЋtЗ{а@62ЮЋ]@:$l»’@=ыRBау?

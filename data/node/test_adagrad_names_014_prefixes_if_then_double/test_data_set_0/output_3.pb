@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvJ ê¨gtü@ßs¨»ò?ÖÏÃ«òe@+H’y6@

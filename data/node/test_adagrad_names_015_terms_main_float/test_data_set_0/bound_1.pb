@@ -1,1 +1,0 @@
-Bnorm_coefficientJ |GŒîm©©>tÕÓ‡F±¦>û…øUÖˆ >cÇ‘³Ÿ>

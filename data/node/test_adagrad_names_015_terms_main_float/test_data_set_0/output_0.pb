@@ -1,1 +1,0 @@
-Bselect_last_indexJ§ˆÚ>Ý­ã¿ËÖ¼>uø×¿

@@ -1,1 +1,0 @@
-Bnorm_coefficientJıÑa@¡E@ØQ@ûd9@

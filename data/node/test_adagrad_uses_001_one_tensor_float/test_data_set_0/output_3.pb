@@ -1,0 +1,1 @@
+BH_new_XHJqM@P²ÿ@ˆg'AP\™A

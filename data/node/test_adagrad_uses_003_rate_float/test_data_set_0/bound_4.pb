@@ -1,0 +1,1 @@
+B	X1_new_RGJ*Yôj9z>

@@ -1,0 +1,1 @@
+B	X1_new_RXJ{Ug=

@@ -1,0 +1,1 @@
+B	H1_new_RXJ¦k3A

@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJ @œ(0N@¢>¤x†‘œ>© õ²ŸR >ž²du–k®>

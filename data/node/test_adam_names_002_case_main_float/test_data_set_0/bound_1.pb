@@ -1,0 +1,1 @@
+BABcDefghijklmnopJ .Y¯ÔêÊ²>t@¥cç4«>–LÞ¥i”>6ó°¦£>

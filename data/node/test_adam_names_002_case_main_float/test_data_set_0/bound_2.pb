@@ -1,0 +1,1 @@
+BabCDefghijklmnopJ snÆÒ ù‚>pgº“>Ì>wA8>žF„­µ4y>

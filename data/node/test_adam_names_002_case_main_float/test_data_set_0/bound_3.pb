@@ -1,0 +1,1 @@
+BAbCDefghijklmnopJ —0í‹pw…>É=²(:KŒ>cA³‚>#sâ=.Xv>

@@ -1,0 +1,1 @@
+BABCDefghijklmnopJ v“µtwMž>úÜQ1š>ª.63œ¤>Ý)×™>

@@ -1,0 +1,1 @@
+BaBcdefghijklmnopJÏòø½.Šµ¾Äx1?'³ª¿

@@ -1,0 +1,1 @@
+BABcdefghijklmnopJz•¿¿K{œ=‘CÒ=aN?

@@ -1,0 +1,1 @@
+BabCdefghijklmnopJÅ¹d>£lŸ¿—Ñ¿ç)@¿

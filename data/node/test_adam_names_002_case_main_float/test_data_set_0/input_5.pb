@@ -1,0 +1,1 @@
+BAbCdefghijklmnopJØ>P—¿ËŠ¯?Á×Q?

@@ -1,0 +1,1 @@
+BaBCdefghijklmnopJu¸#¿ÀH¾=À>âÎç=

@@ -1,0 +1,1 @@
+BABCdefghijklmnopJêbLø¶%0ø"+ø’æ

@@ -1,0 +1,1 @@
+BAbcDefghijklmnopJ~эg@n¶џ>}kj?¦аХ?

@@ -1,0 +1,2 @@
+BaBcDefghijklmnopJ\\»
+fƒ¾’U?g‘¿

@@ -1,0 +1,1 @@
+BABcDefghijklmnopJNgž¿q`W>÷³â='¢6?

@@ -1,0 +1,1 @@
+BabCDefghijklmnopJBáÜ¾ŽàÝ¾C²©½æ•>¾

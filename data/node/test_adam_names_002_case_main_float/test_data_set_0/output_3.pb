@@ -1,0 +1,1 @@
+BAbCDefghijklmnopJk:¿îdN¿³a¾7šh½

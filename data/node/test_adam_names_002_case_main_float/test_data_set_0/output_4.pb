@@ -1,0 +1,1 @@
+BaBCDefghijklmnopJ‰á>}å?"*@@z£u?

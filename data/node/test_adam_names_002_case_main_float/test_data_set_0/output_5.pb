@@ -1,0 +1,1 @@
+BABCDefghijklmnopJö"è?u^T?)†·?»¯­?

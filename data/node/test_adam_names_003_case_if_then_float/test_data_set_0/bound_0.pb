@@ -1,1 +1,0 @@
-BAbCDefghijklmnopJ æìÒJ«>ù!&•G¶>Áîm·ãVª>´&^Ûí¡>

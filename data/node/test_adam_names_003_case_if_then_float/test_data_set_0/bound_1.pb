@@ -1,1 +1,0 @@
-BaBCDefghijklmnopJ öº§>+Áƒ>LFÔßß³r>÷ç.ZÙ>ˆ>|‹e#§ôŒ>

@@ -1,1 +1,0 @@
-BABCDefghijklmnopJ m=¢ „®>°R5°ÒBƒ>]vÓØ´>€á-‘`d¯>

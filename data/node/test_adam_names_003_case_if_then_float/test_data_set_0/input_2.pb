@@ -1,1 +1,0 @@
-BaBcdefghijklmnopJ§m”¿A€ý¿koƒ¿	&¬=

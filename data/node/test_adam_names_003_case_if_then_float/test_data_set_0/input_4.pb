@@ -1,1 +1,0 @@
-BabCdefghijklmnopJ)Ò=›K±>’?A=‚°%¿

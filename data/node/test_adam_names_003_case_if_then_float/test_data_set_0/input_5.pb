@@ -1,1 +1,0 @@
-BAbCdefghijklmnopJzß?Ÿì•?|ŽŽ?–…@

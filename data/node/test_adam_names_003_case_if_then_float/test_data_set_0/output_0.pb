@@ -1,1 +1,0 @@
-BAbCDefghijklmnopJuÏx¿q‹ã¿Y¿:*>

@@ -1,1 +1,0 @@
-BaBCDefghijklmnopJΠοΓΎ΄±]>iάρΎΕfΏ

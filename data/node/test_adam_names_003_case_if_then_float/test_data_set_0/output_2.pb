@@ -1,1 +1,0 @@
-BABCDefghijklmnopJÕ@š¿?ç¥'@'a(@

@@ -1,1 +1,0 @@
-BaBcDefghijklmnopJ AÌ´ÏóÄ<mcË¹Í<K{Ÿ<Uež"CÏ<

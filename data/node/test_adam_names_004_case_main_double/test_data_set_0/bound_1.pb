@@ -1,2 +1,0 @@
-BABcDefghijklmnopJ m™
-·ý¸›<m€D•YƒÈ<‹ ×žÏÑÜ<½4m¨›Ù<

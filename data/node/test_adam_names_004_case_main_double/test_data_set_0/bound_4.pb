@@ -1,1 +1,0 @@
-BaBCDefghijklmnopJ ÀÅ¬$‘ÃÂ<aŸN_¡È<«*PäôÎ<xGŞŒ[Å×<

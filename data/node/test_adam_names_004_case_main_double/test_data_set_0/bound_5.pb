@@ -1,1 +1,0 @@
-BABCDefghijklmnopJ wçgÂ€Ò<Íxw»àñç<Jˆ ¦¬ûË<Ãú¡hKÄÊ<

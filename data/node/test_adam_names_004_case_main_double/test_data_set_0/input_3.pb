@@ -1,1 +1,0 @@
-BABcdefghijklmnopJ ΐ[Στ΄Ò΅?τπnΘsεΏΎΉθM›­χΏωsSΌvυ?

@@ -1,1 +1,0 @@
-BabCdefghijklmnopJ `ส่า0น?๖]นu๒์?Kuภ…c๔?N๕LFT๖?

@@ -1,1 +1,0 @@
-BAbCdefghijklmnopJ P.i|8þô¿VŸé³Kûþ¿ ‹)QœÕ¿`„‡B^É¾?

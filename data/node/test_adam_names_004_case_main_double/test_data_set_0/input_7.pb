@@ -1,1 +1,0 @@
-BABCdefghijklmnopJ х∙"}qcс?П|═эг?╝3K╪)yГ?X%4╒Фкл©

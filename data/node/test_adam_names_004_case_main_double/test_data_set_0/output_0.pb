@@ -1,2 +1,0 @@
-BaBcDefghijklmnopJ ‚–Rj›ÃÛ¿ñG¬†ÜÁä?G‡Š/Š•›¿ÍSøR
-Íæ?

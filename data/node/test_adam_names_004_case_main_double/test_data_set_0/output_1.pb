@@ -1,1 +1,0 @@
-BABcDefghijklmnopJ +§ÀðCw£?F¸>¦@â¿51e¹ëõ¿¦Ô6RÖò?

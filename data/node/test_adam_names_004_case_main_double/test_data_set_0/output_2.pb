@@ -1,1 +1,0 @@
-BabCDefghijklmnopJ }„=Ã¢å?'4³JĞ¿¿¦¼ÂÍ¿åNbeĞ?

@@ -1,2 +1,0 @@
-BAbCDefghijklmnopJ 
-]–Ò÷?¹¿šq¢Ù¿îÙ“|Cã×?œºpŒ¬¿

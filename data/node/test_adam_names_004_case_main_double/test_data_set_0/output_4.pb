@@ -1,1 +1,0 @@
-BaBCDefghijklmnopJ ┼'mV^П?░/азм;Т?▓═┼йhВ?Ш1═O6@

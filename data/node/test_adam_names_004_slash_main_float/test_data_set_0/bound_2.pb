@@ -1,0 +1,1 @@
+Bvalue/V1_newJ ê½‡nyˆŒ>möU¿Ëk‡>„JãÊo>I§f–è“‰>

@@ -1,0 +1,1 @@
+Bvalue.V1_newJ åt z>ðiW)ƒ>(ˆA=’‰>0@cxÐþi>

@@ -1,0 +1,1 @@
+Bvalue X1_newJÎR	¿qDÖ?À`£¿B*?

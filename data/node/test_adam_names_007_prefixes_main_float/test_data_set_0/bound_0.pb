@@ -1,0 +1,1 @@
+BvvvvvvvvvvvJ ;~ãc³>Ü“âiH´>œDM_JŸ>d=¡^Î©>

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvJ ¡³oÔ³M>ææØ¡Â“‡>öøas½ôw>3'…ÀoŒ>

@@ -1,0 +1,3 @@
+BvvvvvvvvvvvvvvvJ 
+M€tW´>ì7”E˜³>
+ºzEŽ>é$ÏÄ¾¹>

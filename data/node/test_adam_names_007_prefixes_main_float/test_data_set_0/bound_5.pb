@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvvJ WSp“Œº™>V¯FãJ*°>¨ŸŒ¬>;û!\ù©>

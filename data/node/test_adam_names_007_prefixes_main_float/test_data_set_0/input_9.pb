@@ -1,0 +1,2 @@
+B
+vvvvvvvvvvJY‰F@$<@ìí;@hãp@

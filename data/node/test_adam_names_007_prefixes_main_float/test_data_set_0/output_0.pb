@@ -1,0 +1,1 @@
+BvvvvvvvvvvvJ¢â”?r,É¿eE¾RÝM?

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvJ×$C?v|>›|»¾€Î%?

@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvJλάδ½}(θ= @ΡΎcδ<Ώ

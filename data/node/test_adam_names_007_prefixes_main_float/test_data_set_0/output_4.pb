@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvvvvJ0@/y4@&ù6?•«Ç@

@@ -1,0 +1,2 @@
+BvvvvvvvvvvvvvvvvJћфЦ?У
+4@нол?н@@

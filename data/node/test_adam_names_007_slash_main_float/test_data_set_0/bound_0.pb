@@ -1,1 +1,0 @@
-Bvalue/X_newJ Q^:Ÿ1X•>Ç>¡…¶q©>UpCs~v°>Fl{$ë¾>

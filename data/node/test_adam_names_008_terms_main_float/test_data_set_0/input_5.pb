@@ -1,0 +1,1 @@
+Bselect_last_indexJ1OU?]?µrCøb…Ó=

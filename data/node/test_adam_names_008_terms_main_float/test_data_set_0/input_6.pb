@@ -1,0 +1,1 @@
+Bnorm_coefficientJùB¿b'ê={‚n¾MÀ?

@@ -1,0 +1,1 @@
+Bnorm_coefficient_postJÚ®€@‡h@‡Áe@ÚÕ>

@@ -1,0 +1,1 @@
+BH2_newJ  œzù?Î¦>n“"rD›>M;™ui>fKdšKn>

@@ -1,1 +1,0 @@
-Bvalue X_newJ þëÓéF‹²>Ž4Ol¬>l{›¤>wlzRAd™>

@@ -1,1 +1,0 @@
-B	vvvvvvvvvJïau?b‰R@`]@¸ó˜>

@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvvvvJ ÿ»À¾“Û<fs8;'¢À<qEÇÃ´üÜ<Iûð´eGØ<

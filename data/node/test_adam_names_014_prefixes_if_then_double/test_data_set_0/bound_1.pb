@@ -1,2 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvvvvvJ ’Å2*
-É<â©}ˆ½<[/¡¡ã©<‰ôæ±"‡º<

@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvvvvvvvvJ ì“ÓKŒ<›ãÇ2≤µﬂ<⁄ˇkûo›<HbÉO˛…<

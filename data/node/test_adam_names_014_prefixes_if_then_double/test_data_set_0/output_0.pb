@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvvvvJ I7dξΎτ?4±έHςΥΏϊΌ?ύτΏf8¦KςΏ

@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvvvvvJ §ª9Òœqâ?ÚùLÅç‡Ñ?/3Ûk£Á¿DMQ˜ÇÑ¿

@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvvvvvvJ ÐEÄ]à¿Èƒv8¼¿³c\ÅD`Ä?¨rŒÂŸ¿

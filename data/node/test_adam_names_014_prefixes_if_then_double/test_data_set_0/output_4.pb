@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvvvvvvvvJ Ðæ#mâÕû?ÝZ\ @æÈ(«0°@û>àp®•ö?

@@ -1,1 +1,0 @@
-Bnorm_coefficientJ ªˆk¹9’ª>_CÜ°8˜>íÄ›SrŸ²>·GjW´>

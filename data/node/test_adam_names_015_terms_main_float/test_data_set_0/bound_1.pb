@@ -1,1 +1,0 @@
-Bdecay_factorJ ¸KU’ƒ>!xüóÜÍ}>‚Fsf†>tE®¬®v>

@@ -1,1 +1,0 @@
-Bselect_last_indexJÅö…?§´@ÁÒ…@_¦z@

@@ -1,1 +1,0 @@
-Bnorm_coefficientJ?½?d­>‰[·¿BIÝ?

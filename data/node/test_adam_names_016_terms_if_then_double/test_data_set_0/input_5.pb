@@ -1,1 +1,0 @@
-Bselect_last_indexJ pkµ`1√?А‘ЋЩЁџЬњ|№cудAзњМ@Rйњ

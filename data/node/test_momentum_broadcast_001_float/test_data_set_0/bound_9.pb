@@ -1,0 +1,1 @@
+BV_new_2x3_scalarJ0dxnÿw>FT0§•o„>Jmå‡‹{>_#ÄŠ¢	r>BTu8`e>’;Z;X}>

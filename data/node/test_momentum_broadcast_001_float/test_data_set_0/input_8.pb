@@ -1,0 +1,1 @@
+BG_2x3_scalarJD$ó>

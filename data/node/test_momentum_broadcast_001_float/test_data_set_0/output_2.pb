@@ -1,0 +1,1 @@
+BX_new_2x3_one_rowJbÍµ?x•|?zŸB?ÊAk¿N6I¿XÔq?

@@ -1,0 +1,1 @@
+BX_new_2x3_scalarJืHษ?ูกY?ธl?เJDฟํ)lฟKง?

@@ -1,0 +1,1 @@
+BabcDefghijklmnopJ óX²!Òº>Q?Vf®>#¨É#:y¢>ðdlfÕr§>

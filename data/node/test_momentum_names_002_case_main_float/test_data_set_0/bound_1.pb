@@ -1,0 +1,2 @@
+BAbcDefghijklmnopJ $nv
+¾Ÿ´>Ñ#yó˜€“>@®›>AÑQìvb¿>

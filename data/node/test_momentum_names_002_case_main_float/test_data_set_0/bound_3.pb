@@ -1,0 +1,1 @@
+BABcDefghijklmnopJ h®íRŽ>àøDƒõl>X]Ôg‰>HÑ;¦Â>

@@ -1,0 +1,1 @@
+BaBcdefghijklmnopJŒvÓ?þ°m?ª?	>¿

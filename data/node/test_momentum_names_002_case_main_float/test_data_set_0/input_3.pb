@@ -1,0 +1,1 @@
+BABcdefghijklmnopJÙD¢¿ßm>àÀ>›ö?

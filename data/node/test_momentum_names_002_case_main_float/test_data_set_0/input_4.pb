@@ -1,0 +1,1 @@
+BabCdefghijklmnopJ×$P>¶²n½ü+?+]8¿

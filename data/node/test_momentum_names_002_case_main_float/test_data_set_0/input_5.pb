@@ -1,0 +1,1 @@
+BAbCdefghijklmnopJÚq÷¿@¤¿ ØÞ¼lU=?

@@ -1,0 +1,1 @@
+BaBCdefghijklmnopJ®ºæ>ù5ã>}••¾bµ¬½

@@ -1,0 +1,1 @@
+BABCdefghijklmnopJ3>r?“µ¾>£_¿ß-í¾

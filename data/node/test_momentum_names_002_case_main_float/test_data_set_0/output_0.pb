@@ -1,0 +1,1 @@
+BabcDefghijklmnopJ7_Å?‡.a?wYü>ö¿

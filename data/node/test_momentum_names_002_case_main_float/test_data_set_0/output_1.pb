@@ -1,0 +1,1 @@
+BAbcDefghijklmnopJϊzΏίλ’>UΥ>rδ?

@@ -1,0 +1,1 @@
+BaBcDefghijklmnopJ?h%?éÖ>’‡>x!¿

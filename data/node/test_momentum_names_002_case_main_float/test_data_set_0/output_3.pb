@@ -1,0 +1,1 @@
+BABcDefghijklmnopJÔ¨Ô¾øw;©,¿”À†>

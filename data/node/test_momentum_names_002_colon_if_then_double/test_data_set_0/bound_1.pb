@@ -1,1 +1,0 @@
-Bvalue:X2_new_ifJ /ûeìÜµ<@bk¸kæ<jQF•z.á<‚ðOå<

@@ -1,1 +1,0 @@
-Bvalue:V2_new_ifJ MоЈуuъмїkЙњI&Щ?Z-dl·'рїmїщ\©џ?

@@ -1,1 +1,0 @@
-BaBcDefghijklmnopJ E¨ê¿>Bp'ð¯À>¢Œ…Ä™§>pTák¢>

@@ -1,1 +1,0 @@
-BABcDefghijklmnopJ Eâƒ¨¯À‚>š[A%¹›’>Œ}¢‰–><Qâ ‚>

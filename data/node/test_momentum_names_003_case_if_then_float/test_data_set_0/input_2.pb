@@ -1,1 +1,0 @@
-BaBcdefghijklmnopJ9ÌÝ?/þ¿6ú?¼§¿

@@ -1,1 +1,0 @@
-BABcdefghijklmnopJzYÍ¿ZÖ?¾ë•E¿v¼¿

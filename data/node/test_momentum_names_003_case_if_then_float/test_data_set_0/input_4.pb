@@ -1,1 +1,0 @@
-BabCdefghijklmnopJiÒú=‡ö[¿Kg|¿½qÉ½

@@ -1,1 +1,0 @@
-BaBcDefghijklmnopJч†с?2длї<';?hВѕ

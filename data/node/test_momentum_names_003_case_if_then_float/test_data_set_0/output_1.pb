@@ -1,1 +1,0 @@
-BABcDefghijklmnopJdÅü¾¼z|¿”œ†¿°Íb¿

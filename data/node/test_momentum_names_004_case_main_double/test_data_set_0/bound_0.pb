@@ -1,1 +1,0 @@
-BabcDefghijklmnopJ £†0Ž…Lê<6ÜDO!Ù<1ìiÆïLÔ<4$”ÏôDê<

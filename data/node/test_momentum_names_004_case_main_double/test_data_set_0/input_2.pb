@@ -1,1 +1,0 @@
-BaBcdefghijklmnopJ /wñÄš÷¿XªH_P,ä?¤€ùY]}å¿(5#ÉHVù?

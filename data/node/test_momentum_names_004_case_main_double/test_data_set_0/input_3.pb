@@ -1,1 +1,0 @@
-BABcdefghijklmnopJ ÓsÝÍ×¿Òø!‘¸ö¿pR_ðÕiÑ?ÆØ1œÐü?

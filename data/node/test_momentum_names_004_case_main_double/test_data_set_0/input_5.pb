@@ -1,1 +1,0 @@
-BAbCdefghijklmnopJ ş›rŸÆñ¿õ{|xú?lÅLÂÔ&ê¿’¼±%ıü¿

@@ -1,1 +1,0 @@
-BaBCdefghijklmnopJ ŒAuHGÐ?°×óa+â¿ŒñsÏ/Æâ¿`"6Â£å¿

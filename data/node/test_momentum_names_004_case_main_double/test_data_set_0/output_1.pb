@@ -1,1 +1,0 @@
-BAbcDefghijklmnopJ ueш*6‘ГїщIOљашї7IтаЌЧ?zЪHї¤Тя?

@@ -1,1 +1,0 @@
-BABcDefghijklmnopJ шtдоххїЅLЋЅрг?pyJЈуOЖїВш=жї

@@ -1,0 +1,1 @@
+Bvalue/X1_newJ Šâà††Šµ>kÐÃ¨Yiª>½ÊOE°b°>cöBÀ)n>

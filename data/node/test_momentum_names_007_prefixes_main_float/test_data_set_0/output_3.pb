@@ -1,0 +1,1 @@
+BvvvvvvvvvvvvJöŒ?JZ?~uS?Œ(;>

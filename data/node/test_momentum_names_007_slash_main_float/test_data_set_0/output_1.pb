@@ -1,1 +1,0 @@
-Bvalue/V_newJ²Si?žCé¾ñ°¬¿´nS¿

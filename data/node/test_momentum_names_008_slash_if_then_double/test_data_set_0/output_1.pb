@@ -1,1 +1,0 @@
-Bvalue/X2_new_ifJ ñBK~=IÛ?dáCÔxbÆ?H‹Žf	3ë?iDóŒ›ð¿

@@ -1,1 +1,0 @@
-Bvalue/V1_new_ifJ ] 	Qè¿lFg¹Ž¥±?ƒwÙ)xé¿ÖÝ»Kè?

@@ -1,0 +1,1 @@
+Bnorm_coefficient_postJ u³¯è§À‚>T}÷µ¿’>ú4ÌÌ>#4@›$¬>

@@ -1,0 +1,1 @@
+Bnorm_coefficientJÇ·u?Í/Ä¾0E¿²Ë¾

@@ -1,0 +1,1 @@
+Bdecay_factorJA)o?8¿¾îFZ?%Õy?

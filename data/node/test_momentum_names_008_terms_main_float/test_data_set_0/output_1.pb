@@ -1,0 +1,1 @@
+Bnorm_coefficient_postJN'цЉ©HТ>и3f>жнW?

@@ -1,1 +1,0 @@
-Bvalue X_newJ OÕnXÀ>Îœc—#¿>]Cìe—ÿ¼>qˆÅÊR%¯>

@@ -1,1 +1,0 @@
-Bvalue V_newJVู>Rำน>B?ใiฟ

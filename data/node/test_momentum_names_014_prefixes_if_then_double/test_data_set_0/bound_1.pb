@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvJ 'СНgр<..–гD≥ё<њўyъ]jл<KEqсл<

@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvJ Ö¨/Æ<4çd³^¶<óÌ¬k@¾´<ôÍéjG¼<

@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvJ Ò¹Vâ¨]ÿ¿õSné¿1 Èí·¦ù¿ŠQ¼Çu†ø?

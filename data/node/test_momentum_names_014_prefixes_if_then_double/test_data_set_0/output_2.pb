@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvJ ã—Iv{ú?¾ƒ·jÎ?í3;JÇÖ? ;¹ö[}à?

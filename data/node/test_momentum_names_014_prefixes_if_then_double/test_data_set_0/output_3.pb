@@ -1,1 +1,0 @@
-BvvvvvvvvvvvvvvvvvvvvvJ ώ/“ΔΥΏΌΜ&$χκΏτp·ΔόΗΏ=Εά…\ς?

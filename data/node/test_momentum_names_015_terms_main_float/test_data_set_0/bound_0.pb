@@ -1,1 +1,0 @@
-Bselect_last_indexJ '€Žsf¸>C]Ñl/—>ÝœC"½¤>¹<€Õ%h§>

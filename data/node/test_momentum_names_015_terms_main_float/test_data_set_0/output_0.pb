@@ -1,1 +1,0 @@
-Bselect_last_indexJX∂?Ï”Ωæc6ø¥b?

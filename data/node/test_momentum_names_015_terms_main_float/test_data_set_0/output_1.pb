@@ -1,1 +1,0 @@
-Bnorm_coefficientJ ƒÂ>½K?ˆ«¾YÇJ?

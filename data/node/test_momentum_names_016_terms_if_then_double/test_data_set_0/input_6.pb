@@ -1,1 +1,0 @@
-Bnorm_coefficientJ èúıMctì¿¤·Æòc³ì?0HÕFõt½?ÜÈ£€8ì¿
