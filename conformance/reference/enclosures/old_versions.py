@@ -83,11 +83,18 @@ def _upsample(node: Node, inputs: Sequence[Tensor]) -> Operands:
     return replace(node, attributes={"scales": scales, "mode": given.get("mode", "nearest")}), inputs
 
 
+def _selu(node: Node, inputs: Sequence[Tensor]) -> Operands:
+    """State the defaults of version 1, which have four decimals."""
+    defaults = {"alpha": float(np.float32(1.6732)), "gamma": float(np.float32(1.0507))}
+    return replace(node, attributes=defaults | dict(node.attributes)), inputs
+
+
 _CHANGES: Mapping[str, tuple[int, Callable[[Node, Sequence[Tensor]], Operands]]] = {
     **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"), (7, _binary)),
     "PRelu": (7, _prelu),
     "Cast": (6, _cast),
     "Tile": (6, _tile),
     "Upsample": (7, _upsample),
+    "Selu": (6, _selu),
 }
 """The first version with the later form, and the function that returns this form, by op_type."""

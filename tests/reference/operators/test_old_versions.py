@@ -19,6 +19,7 @@ WHOLE = RANDOM.integers(0, 3, (2, 3, 4)).astype(np.int32)
 FIRST = np.array([0, 1, 2], np.int32)
 AT_1 = {"broadcast": 1, "axis": 1}
 PER_ELEMENT = [RANDOM.uniform(0.5, 2, (3, 4, 5)).astype(np.float32) for _ in range(4)]
+ALPHA, GAMMA = (float(np.float32(each)) for each in (1.6732, 1.0507))
 ONE, TWO = np.array(1, np.float32), np.array(2, np.float32)
 
 
@@ -56,6 +57,7 @@ CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
     ("OneHot", 9, [np.array([-1, 1]), np.array(2), B[:2]], {}, B[[[0, 0], [0, 1]]]),
     ("Pad", 1, [A], {"paddings": [0, 0, 1, 0, 2, 1]}, np.pad(A, [(0, 0), (0, 2), (1, 1)])),
     ("Reshape", 1, [A], {"shape": [0, -1]}, A.reshape(2, -1)),
+    ("Selu", 1, [A], {}, (GAMMA * np.where(A > 0, A, ALPHA * np.expm1(A.astype(float)))).astype(np.float32)),
     ("Tile", 1, [A, TWO, ONE], {}, np.concatenate([A, A], 1)),
     ("TopK", 1, [A], {"k": 2}, np.sort(A, -1)[..., :-3:-1]),
     ("Upsample", 1, [X], {"width_scale": 2.0, "height_scale": 3.0}, X.repeat(3, 2).repeat(2, 3)),
