@@ -3,8 +3,9 @@
 python scripts/check_words.py [-v]
 
 Prints the figures, and exits with 1 if a sentence has more than 35 words in README.md, docs/ or the help of the command
-line, or if tests assert more than 40 phrases of three words or more. A test asserts a phrase by `match=`, by `in`, or
-by passing it to a helper that does. -v also prints the phrases.
+line, if the written pages have more than 23,500 words outside of code blocks and tables, or if tests assert more than
+40 phrases of three words or more. A test asserts a phrase by `match=`, by `in`, or by passing it to a helper that does.
+-v also prints the phrases.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_SENTENCE_WORDS = 35
+MAX_PAGE_WORDS = 23_500
+REFERENCE_PAGES = ("command-line", "errors", "formats", "clauses")
+"""Pages without a limit of words: they are generated, or describe each field of a format."""
 MAX_PHRASES = 40
 MIN_PHRASE_WORDS = 3
 
@@ -40,6 +44,14 @@ NO_BREAK_SPACE = "\u00a0"
 def documents() -> list[Path]:
     """Return the Markdown files whose sentences are checked."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def count_page_words() -> int:
+    """Count the words of README.md, CONTRIBUTING.md, SECURITY.md and the written pages of docs/."""
+    pages = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *documents()]
+    texts = (page.read_text(encoding="utf-8") for page in pages if page.stem not in REFERENCE_PAGES)
+    proses = (re.sub(r"^```.*?^```$|^\|[^\n]*$", "", text, flags=re.MULTILINE | re.DOTALL) for text in texts)
+    return sum(len(prose.split()) for prose in proses)
 
 
 def markdown_sentences(text: str) -> Iterator[str]:
@@ -161,7 +173,10 @@ def main() -> int:
     if is_verbose:
         for line in phrases:
             print(f"       {line}")
-    return int(bool(long) or not are_few)
+    words = count_page_words()
+    are_short = words <= MAX_PAGE_WORDS
+    print(f"{'ok  ' if are_short else 'FAIL'} words of the written pages: {words:,} (at most {MAX_PAGE_WORDS:,})")
+    return int(bool(long) or not are_few or not are_short)
 
 
 if __name__ == "__main__":

@@ -281,6 +281,9 @@ EVIDENCE_CASES = 3
 _COMPUTED_LAST = "x_new"
 """Name of the output that a training optimizer computes from its other outputs."""
 
+_ANY_NAME_CLAUSE = ".value_names"
+"""End of the ids of the clauses whose cases have outputs of any name."""
+
 _NO_ELEMENTS_SIZE = 2**62
 """Size of a case with an empty input: it shows less than any other case."""
 
@@ -433,10 +436,11 @@ class FailureGrouper:
         cause = find_cause(case.kind, result)
         topics: tuple[str, ...] = ()
         is_by_operator = not case.clauses and cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_TYPE_OR_SHAPE}
+        if cause.kind is CauseKind.WRONG_VALUES and (is_by_operator or case.clauses[0].endswith(_ANY_NAME_CLAUSE)):
+            check = None if is_by_operator else cause.check
+            cause = Cause(cause.kind, ("an output", *cause.details[1:]), check)
         if is_by_operator:
             topics = _tested_operators(case)
-            if cause.kind is CauseKind.WRONG_VALUES:
-                cause = Cause(cause.kind, ("an output", *cause.details[1:]))
         elif cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_RETURN}:
             topics = violated_clauses(case, result.outputs)
         key = _GroupKey(result.subject, result.verdict, cause, is_by_operator)

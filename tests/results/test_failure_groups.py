@@ -137,6 +137,13 @@ class TestGroups:
         (group,) = found(*(failure(f"test_{n}", outputs=wrong) for n, wrong in enumerate(outputs)))
         assert (group.text, len(group.cases)) == ("X_new has wrong elements", 5)
 
+    def test_wrong_outputs_of_any_name_form_one_group(self):
+        cases = [case(f"test_{n}", clauses=("adam.value_names",)) for n in range(2)]
+        outputs = [[output(name, "has 1 wrong of 9 elements", first_bad=BAD)] for name in ("value/X_new", "vvv")]
+        results = [failure(each.case, outputs=wrong) for each, wrong in zip(cases, outputs, strict=True)]
+        (group,) = found(*results, cases=cases)
+        assert group.sentence == "adam.value_names, bound: an output has wrong elements"
+
     def test_accepted_invalid_models_form_one_group_over_all_clauses(self):
         cases = [case(f"test_{n}", clauses=(f"adam.{n}",), kind="invalid") for n in range(3)]
         accepted = [failure(each.case, outputs=[]) for each in cases]
