@@ -201,7 +201,8 @@ def judged_text(steps: Mapping[str, Any]) -> str:
         parts.append(f"judged after reduction to {len(nodes)} of {before} nodes")
     verdict = steps.get("verdict", {})
     if verdict.get("differing"):
-        counts = [f"{verdict['differing']} elements of the reduced model differ"]
+        count = verdict["differing"]
+        counts = [f"{count} element{'' if count == 1 else 's'} of the reduced model differ{'s' if count == 1 else ''}"]
         kinds = (
             ("undetermined", "undetermined"),
             ("loose", "with a bound above their magnitude"),

@@ -17,7 +17,7 @@ from conformance.expectations.support import ELEMENT_TYPES, SupportCounter, supp
 from conformance.results.failure_groups import location_file
 from conformance.results.levels import case_family, passes_checked_levels
 from conformance.results.outcome_counts import is_known_failure
-from conformance.results.unexpected import UnexpectedKind, unexpected_kind, unnamed_checks
+from conformance.results.unexpected_results import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -185,7 +185,7 @@ class PassCriterion:
         return file.entry_for(case) if file else None
 
     def judge(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
-        """Count a result, and return whether it is not unexpected.
+        """Count a result, and return whether the run may pass with it.
 
         Args:
             result: a result record with its level, and with its expectation and its baseline verdict if they exist.

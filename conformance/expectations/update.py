@@ -32,7 +32,7 @@ from conformance.results.failure_groups import CaseResult, FailureGrouper, mutan
 from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import violated_checks
-from conformance.results.unexpected import is_worse_than_baseline
+from conformance.results.unexpected_results import is_worse_than_baseline
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 

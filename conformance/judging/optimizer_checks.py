@@ -29,7 +29,7 @@ from conformance.models.graphs import Scope, called_name
 from conformance.models.summaries import MAX_SHOWN_ELEMENTS, shortest_decimal
 from conformance.models.types import adds_only_dimension_names, is_refinement, strip_denotations, type_text
 from conformance.models.validity import find_missing_functions, find_unchecked_faults
-from conformance.passes.expected import iter_produced_values, remove_producers
+from conformance.passes.expected_models import iter_produced_values, remove_producers
 from conformance.results.records import HazardChange
 from conformance.verdicts import Level, Unsupported
 

@@ -16,7 +16,7 @@ from conformance.corpus.case import PassEffect, Rewrite
 from conformance.corpus.case_json import read_case_json
 from conformance.models.inputs import fed_input_names
 from conformance.models.validity import check_model
-from conformance.passes.expected import bypass_exhaustively, remove_producers
+from conformance.passes.expected_models import bypass_exhaustively, remove_producers
 from conformance.reference.oracle import evaluate
 from conformance.verdicts import Level, OptimizerRunName, Unsupported
 

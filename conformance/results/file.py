@@ -35,7 +35,7 @@ from conformance.results.records import (
     ResultRow,
     ResultsRecord,
 )
-from conformance.results.unexpected import contradicts_mark
+from conformance.results.unexpected_results import contradicts_mark
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Level

@@ -21,7 +21,7 @@ from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSet
 from conformance.models.graphs import all_nodes, is_operator, main_opset
 from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate
-from conformance.passes.expected import bypass_exhaustively, iter_produced_values
+from conformance.passes.expected_models import bypass_exhaustively, iter_produced_values
 from conformance.results.failure_groups import normalize_message
 from conformance.search.cases import NoExpectedOutputsError, build_native_case, build_oracle_case
 from conformance.search.drawn_example import DrawnExample

@@ -23,7 +23,7 @@ from conformance.models.comparison import canonical_form
 from conformance.models.graphs import all_nodes
 from conformance.passes.analysis import analyse_argmaxes
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, ELEMENTWISE, PASS_NAME, eliminate
-from conformance.passes.expected import remove_producers
+from conformance.passes.expected_models import remove_producers
 from conformance.passes.fields import CASE_MESSAGES, MessageScope, iter_messages
 from conformance.passes.hazards import hazards
 from conformance.reference.oracle import evaluate

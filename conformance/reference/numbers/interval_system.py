@@ -220,7 +220,7 @@ class IntervalSystem:
         return SortKeys(partial(self._sort_keys, forms, X), axes)
 
     def _sort_keys(self, forms: Forms, X: Value) -> Array:
-        """Return the elements of the sort keys, for the arguments of `sort_keys`.
+        """Return numbers that order the results of a formula, see `sort_keys`.
 
         The keys have one more rounding than the formula, because an error that all results share also changes their
         own errors.

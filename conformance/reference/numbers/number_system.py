@@ -93,7 +93,7 @@ class Value:
         return Value(elements, self.dtype, exact_keys=self.exact_keys)
 
     def keys_of_image(self, axes: Collection[int] | None = None) -> SortKeys:
-        """Return exact keys for the results of a strictly increasing function of this tensor; None means all axes."""
+        """Return keys that order the results of a strictly increasing function of this tensor, along `axes` or all."""
         if self.exact_keys is None:
             return SortKeys(self.elements, axes)
         return SortKeys(self.exact_keys.elements, self.exact_keys.common_axes(axes))
