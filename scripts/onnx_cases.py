@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.generation.onnx_cases import EVALUATION_ERRORS, array_of_value, enclose_outputs, node_cases
+from conformance.model_cases.onnx_cases import EVALUATION_ERRORS, array_of_value, enclose_outputs, node_cases
 from conformance.models.arrays import type_name
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import NodeScope

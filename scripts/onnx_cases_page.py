@@ -19,8 +19,8 @@ import numpy as np
 
 from conformance.corpus.corpus import Corpus, find_case, open_corpus
 from conformance.corpus.loading import load_case_in_memory
-from conformance.generation.onnx_cases import VALUE_TAG, array_of_value, node_cases
 from conformance.judging.returned import ReplayedBackend, UnusableValues
+from conformance.model_cases.onnx_cases import VALUE_TAG, array_of_value, node_cases
 from conformance.models.arrays import is_floating
 from conformance.results.failure_groups import count_cases, group_failures
 from conformance.results.file import read_results
@@ -92,7 +92,7 @@ def read_subject(path: str, corpus: Corpus, given: Mapping[str, Any]) -> Subject
     (info,) = run.header.subjects
     subject = Subject(f"{info.id} {info.version}", run)
     for key, result in run.results.items():
-        if result.returned is None or result.verdict not in {Verdict.PASS, Verdict.FAIL}:
+        if result.returned is None or key[1] not in given or result.verdict not in {Verdict.PASS, Verdict.FAIL}:
             continue
         case = load_case_in_memory(corpus, find_case(corpus, key[1]))
         try:

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from conformance.corpus.corpus import open_corpus
 from conformance.generation.export import CHECKSUMS, exported_files
-from conformance.generation.onnx_cases import define_onnx_cases, node_cases
 from conformance.generation.write_corpus import generate
+from conformance.model_cases.onnx_cases import define_onnx_cases, node_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 

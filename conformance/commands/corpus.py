@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.generation.onnx_cases import OnnxCases
     from conformance.model_cases.cases import ModelCases
+    from conformance.model_cases.onnx_cases import OnnxCases
 
 
 @add_options
@@ -242,7 +242,7 @@ def generate(
 
 
 def _onnx_cases() -> OnnxCases:
-    from conformance.generation.onnx_cases import define_onnx_cases, node_cases
+    from conformance.model_cases.onnx_cases import define_onnx_cases, node_cases
 
     given = node_cases()
     with progress_counter("cases of onnx", len(given)) as progress:

@@ -13,7 +13,7 @@ import numpy as np
 from conformance.declarations.probe_values import probe_indices, probe_values
 from conformance.declarations.tables import Rule, declarations, operator_name
 from conformance.declarations.values import element_bits
-from conformance.models.arrays import type_name
+from conformance.models.arrays import is_floating
 from conformance.models.types import normal_domain
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def free_operands(
         constants: the names of operands that keep their elements.
     """
     found: dict[str, str | Rule] = {}
-    fitting = fitting_declarations(node, opset)
-    newest = max(fitting, key=lambda each: min(each.opsets_of(node.op_type)), default=None)
     for place, name in enumerate(node.input):
         if not name or name in found or name in constants:
             continue
+        fitting = [each for each in fitting_declarations(node, opset) if _has_elements(each, place, values[name])]
+        newest = max(fitting, key=lambda each: min(each.opsets_of(node.op_type)), default=None)
         kinds = [kind for each in fitting for kind in each.value_kinds(_operand_name(each, place))]
         texts = [kind for kind in kinds if isinstance(kind, str)]
-        if texts and (place == 0 or len(texts) == len(kinds)) and _has_modes(values[name]):
+        if texts and (place == 0 or len(texts) == len(kinds)) and _has_modes(values[name], place):
             found[name] = "divisor" if "divisor" in texts else texts[0]
         own = _operand_name(newest, place) if newest is not None else ""
         for kind in newest.value_kinds(own) if newest is not None else ():
@@ -78,6 +78,15 @@ def operand_rule(node: onnx.NodeProto, opset: int, place: int) -> str | Rule:
     return next((kind for kind in kinds if isinstance(kind, Rule)), next(iter(kinds), "number"))
 
 
+def _has_elements(declaration: OperatorDeclaration, place: int, array: Array) -> bool:
+    """Return whether a declaration draws elements of an operand; it may lack an operand of floating-point numbers."""
+    operands = declaration.operands()
+    if place >= len(operands) and operands[-1].mark != "*":
+        return is_floating(array.dtype)
+    operand = operands[min(place, len(operands) - 1)]
+    return operand.mark != "-" and operand.shape != "0"
+
+
 def _operand_name(declaration: OperatorDeclaration, place: int) -> str:
     return declaration.operands()[min(place, len(declaration.inputs) - 1)].name
 
@@ -87,12 +96,11 @@ def is_index(rule: Rule) -> bool:
     return bool(rule.columns) or rule.high == "S[axis]-1"
 
 
-def _has_modes(array: Array) -> bool:
-    """Return whether elements of a type are drawn: numbers of the usual types."""
-    try:
-        return type_name(array.dtype) not in {"string", "complex64", "complex128"} and array.dtype.kind != "O"
-    except (KeyError, ValueError):
-        return False
+def _has_modes(array: Array, place: int) -> bool:
+    """Return whether elements of an operand are drawn: numbers of 8 bits and more, but not zero points of 8 bits."""
+    if is_floating(array.dtype) and array.dtype.itemsize == 1:
+        return place == 0
+    return array.dtype.kind in "biu" or is_floating(array.dtype)
 
 
 def hard_numbers_of(node: onnx.NodeProto, opset: int, values: Mapping[str, Array]) -> list[float]:

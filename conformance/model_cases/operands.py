@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 REGION_PROBES = (1,)
 """The probes of a region: numbers that stay finite, because a fused kernel may overflow elsewhere."""
 
+OPERATORS_OF_STEPS = frozenset(("DFT", "GRU", "LSTM", "RNN", "STFT"))
+"""Operators that compute many sums from each other; like a region, they have numbers that stay finite."""
+
+SINGLE_PROBES = (0, 1, 3, 4)
+"""The probes of a node whose operands all have the same probe: a few hard numbers, halves, only hard ones, and wide."""
+
 ORDINARY = MODES.index("near 1")
 
 
@@ -37,6 +45,7 @@ class Operands:
     def __init__(self, part: Part, *, has_values: bool) -> None:
         self._part, self._has_values = part, has_values
         self._base = {name: self._ordinary(name) for name in part.operands}
+        self._is_finite = part.is_region or not OPERATORS_OF_STEPS.isdisjoint(node.op_type for node in part.nodes)
 
     @property
     def constants(self) -> dict[str, Array]:
@@ -47,19 +56,23 @@ class Operands:
     def _fed(self) -> dict[str, Array]:
         return {name: self._base[name] for name, value in self._part.operands.items() if not value.is_constant}
 
-    def data_sets(self) -> Iterator[dict[str, Array]]:
-        """Yield the elements of the other operands: those on the user's inputs, ordinary ones, and hard ones."""
+    def data_sets(self, *, in_pairs: bool = True) -> Iterator[dict[str, Array]]:
+        """Yield the elements of the other operands: those on the user's inputs, ordinary ones, and hard ones.
+
+        Args:
+            in_pairs: whether each pair of kinds of hard elements of two operands occurs.
+        """
         own = {name: value.array for name, value in self._part.operands.items() if value.is_given}
         if own:
             yield {name: own.get(name, array) for name, array in self._fed.items()}  # type: ignore[misc]
-        kinds = self._kinds
-        if not kinds or self._part.is_region:
+        kinds = self.kinds
+        if not kinds or self._is_finite:
             yield self._fed
-        for probes in self._probes(kinds):
-            yield {name: self._hard(name, kinds, probes) for name in self._fed}
+        for probes in self._probes(kinds, in_pairs=in_pairs):
+            yield self._hard_data_set(probes, kinds)
 
-    @property
-    def _kinds(self) -> dict[str, tuple[onnx.NodeProto, str | Rule]]:
+    @cached_property
+    def kinds(self) -> dict[str, tuple[onnx.NodeProto, str | Rule]]:
         """The node that takes an operand, and the kind of its elements, for each operand that has hard elements."""
         fixed = {*self.constants, *self._part.kept}
         found: dict[str, tuple[onnx.NodeProto, str | Rule]] = {}
@@ -70,16 +83,19 @@ class Operands:
                 found.setdefault(name, (node, kind))
         return found
 
-    def _probes(self, kinds: Mapping[str, tuple[onnx.NodeProto, str | Rule]]) -> list[dict[str, int]]:
-        """Return the numbers of probes of the operands, so that each pair of probes of two operands occurs."""
+    def _probes(
+        self, kinds: Mapping[str, tuple[onnx.NodeProto, str | Rule]], *, in_pairs: bool
+    ) -> list[dict[str, int]]:
+        """Return the numbers of probes of the operands, so that each probe, or each pair of two operands, occurs."""
         if not kinds:
             return []
-        if self._part.is_region:
+        if self._is_finite:
             return [dict.fromkeys(kinds, probe) for probe in REGION_PROBES]
-        levels = {name: tuple(map(str, range(self._modes(name, kind)))) for name, (_, kind) in kinds.items()}
-        if len(levels) == 1:
-            return [{name: int(level)} for name, each in levels.items() for level in each]
-        rows = covering_array(Declaration(levels))
+        counts = {name: self._modes(name, kind) for name, (_, kind) in kinds.items()}
+        if len(counts) == 1 or not in_pairs:
+            rounds = [number for number in range(max(counts.values())) if in_pairs or number in SINGLE_PROBES]
+            return [{name: number % count for name, count in counts.items()} for number in rounds]
+        rows = covering_array(Declaration({name: tuple(map(str, range(count))) for name, count in counts.items()}))
         return [{name: int(level) for name, level in row.items()} for row in rows]
 
     def _modes(self, name: str, kind: str | Rule) -> int:
@@ -89,18 +105,19 @@ class Operands:
             return 2
         return 3 if kind == "small" else len(PROBE_MODES) - (dtype.kind in "iu")
 
-    def _hard(
-        self, name: str, kinds: Mapping[str, tuple[onnx.NodeProto, str | Rule]], probes: Mapping[str, int]
-    ) -> Array:
-        if name not in kinds:
-            return self._base[name]
-        node, kind = kinds[name]
-        own = {each: self._base[each] for each in node.input if each in self._base}
-        try:
-            hard = hard_numbers_of(node, self._part.opset, own)
-        except KeyError:  # another node computes the scale of QuantizeLinear
-            hard = []
-        return hard_elements(node, own, name, kind, probes[name], hard)
+    def _hard_data_set(
+        self, probes: Mapping[str, int], kinds: Mapping[str, tuple[onnx.NodeProto, str | Rule]]
+    ) -> dict[str, Array]:
+        """Return hard elements of the operands that have them, scales first, because ties of steps depend on them."""
+        values = dict(self._base)
+        for name, (node, kind) in sorted(kinds.items(), key=lambda each: each[1][1] != "scale"):
+            own = {each: values[each] for each in node.input if each in values}
+            try:
+                hard = hard_numbers_of(node, self._part.opset, own)
+            except KeyError:  # another node computes the scale of QuantizeLinear
+                hard = []
+            values[name] = hard_elements(node, own, name, kind, probes[name], hard)
+        return {name: values[name] for name in self._fed}
 
     def _ordinary(self, name: str) -> Array:
         """Return the elements of an operand when it has no hard ones."""
@@ -133,3 +150,14 @@ class Operands:
             grid = np.indices(shape)[axis if len(shape) == len(data) else -1]
             return (grid % max(data[axis], 1)).astype(dtype) if shape else np.zeros(shape, dtype)
         return np.zeros(shape, dtype) if not rule.low.isdigit() else np.full(shape, int(rule.low)).astype(dtype)
+
+
+def hard_data_sets(part: Part) -> Iterator[dict[str, Array]]:
+    """Yield elements of the operands that are no constants: those that have hard ones are ordinary or hard.
+
+    All operands have the same kind of elements at a time, and the others keep their elements.
+    """
+    free = {name for name, (_, kind) in Operands(part, has_values=True).kinds.items() if isinstance(kind, str)}
+    if free:
+        values = {name: replace(each, array=None) if name in free else each for name, each in part.operands.items()}
+        yield from Operands(replace(part, operands=values), has_values=True).data_sets(in_pairs=False)

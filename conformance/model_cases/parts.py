@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from conformance.graphs.reading import LoadedModel
+    from conformance.models.arrays import Array
 
 MAX_SHAPE_ELEMENTS = 64
 """Maximum number of elements of an operand that determines shapes."""
@@ -139,6 +140,21 @@ def part_of_nodes(
     shapes = {names[name]: values[name].shape for name in made}
     kept = frozenset(name for name in given if any(_is_kept(imports, node, given, name) for node in renamed))
     return Part(imports, renamed, given, kept, tuple(names[name] for name in results), shapes)
+
+
+def part_of_model(model: onnx.ModelProto, constants: Mapping[str, Array], fed: Mapping[str, Array]) -> Part:
+    """Return the nodes of a model's main graph as a part, with the names and the elements that they have.
+
+    Args:
+        model: the model.
+        constants: the elements of its initializers.
+        fed: the elements of its inputs.
+    """
+    values = {name: TypedValue.of(array) for name, array in fed.items()}
+    operands = {name: TypedValue.of(array, is_constant=True) for name, array in constants.items()} | values
+    nodes, results = tuple(model.graph.node), tuple(value.name for value in model.graph.output)
+    kept = frozenset(name for name in operands if any(_is_kept(model, node, operands, name) for node in nodes))
+    return Part(model, nodes, operands, kept, results, {})
 
 
 def _renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:

@@ -4,6 +4,9 @@ The installed onnx builds models, inputs and outputs. The expected values and bo
 serialised model alone. Where the reference has no answer, a case keeps onnx's outputs and the tolerance of onnx's
 runner, at level `should`, with the tag `onnx-value`. If an output of onnx is outside of the bound of the reference, the
 case has the tag `onnx-differs`.
+
+A second case has the same model with hard values of the inputs that are free, and the tag `hard`. Where only the bounds
+of level `should` determine an element, there is a third case of this level.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib.metadata import distribution, version
-from itertools import chain
+from itertools import chain, repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +25,12 @@ import onnx
 
 from conformance.corpus.case import Case
 from conformance.errors import ConformanceError
+from conformance.model_cases.cases import MAX_CASE_ELEMENTS
+from conformance.model_cases.operands import hard_data_sets
+from conformance.model_cases.parts import part_of_model
 from conformance.models.arrays import array_of, is_floating, type_name
-from conformance.models.graphs import all_nodes
-from conformance.models.inputs import initializer_arrays
+from conformance.models.graphs import all_nodes, subgraphs_of
+from conformance.models.inputs import DeclaredInput, fed_input_names, initializer_arrays
 from conformance.models.validity import check_model
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, round_each_node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
@@ -48,6 +54,9 @@ DIFFERS_TAG = "onnx-differs"
 
 WIDER_TAG = "wider-than-onnx"
 """Tag of a case with an element whose bound is wider than the tolerance of onnx's runner."""
+
+HARD_TAG = "hard"
+"""Tag of a case with hard values in the model of a case of onnx."""
 
 RANDOM_OPERATORS = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
@@ -100,11 +109,13 @@ class OnnxCases:
         cases: the cases, each with the name of its generator.
         left_out: the reason for each case that is left out, by name.
         own_values: the reason for each case that keeps onnx's outputs, by name.
+        without_hard: the reason for each case whose model has no second case with hard values, by name.
     """
 
     cases: list[tuple[str, Case]] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     own_values: dict[str, str] = field(default_factory=dict)
+    without_hard: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -119,10 +130,17 @@ class OnnxCases:
 
     def summary(self) -> Iterator[str]:
         """Yield lines with the counts of cases, and the reasons for cases without an answer of the reference."""
-        judged = len(self.cases) - len(self.own_values)
-        yield f"{judged} cases have expected values and bounds of the reference"
-        for reasons, what in ((self.own_values, "keep onnx's outputs"), (self.left_out, "are left out")):
-            yield f"{len(reasons)} cases {what}"
+        levels = Counter(case.level for _, case in self.cases if HARD_TAG in case.tags)
+        judged = len(self.cases) - len(self.own_values) - levels.total()
+        yield f"{judged} cases of onnx have expected values and bounds of the reference"
+        hard, strict = levels[Level.MUST], levels[Level.SHOULD]
+        yield f"{hard} further cases have the same models with hard values, and {strict} of level should"
+        for reasons, what in (
+            (self.own_values, "keep onnx's outputs"),
+            (self.left_out, "are left out"),
+            (self.without_hard, "have no further case with hard values"),
+        ):
+            yield f"{len(reasons)} cases of onnx {what}"
             yield from (f"  {count} {reason}" for reason, count in Counter(reasons.values()).most_common())
 
     def added_files(self) -> dict[str, bytes]:
@@ -131,12 +149,14 @@ class OnnxCases:
         texts = {name: metadata.read_text(f"licenses/{name}") or metadata.read_text(name) for name in _LICENCE_FILES}
         notice = [
             f"The models and inputs are those of the node tests of onnx {version('onnx')} (https://onnx.ai).",
-            "Their licence is in the file LICENSE. The expected values and bounds were computed by onnx-conformance.",
+            "The licence of onnx is in the file LICENSE. The inputs of cases with the tag hard, and all the",
+            "expected values and bounds, were computed by onnx-conformance.",
             *("", *self.summary()),
             *("", "Cases with an output of onnx outside of the bound:", *self._tagged(DIFFERS_TAG)),
             *("", "Cases with a bound wider than the tolerance of onnx's runner:", *self._tagged(WIDER_TAG)),
             *("", "Cases that keep onnx's outputs:", *_listed(self.own_values)),
             *("", "Cases that are left out:", *_listed(self.left_out)),
+            *("", "Cases without a further case with hard values:", *_listed(self.without_hard)),
             *("", "The notice of onnx:", "", (texts["NOTICE"] or "").rstrip()),
         ]
         return {"LICENSE": (texts["LICENSE"] or "").encode(), "NOTICE": ("\n".join(notice) + "\n").encode()}
@@ -176,7 +196,94 @@ def define_onnx_cases(given_cases: Iterable[Any], progress: Callable[[str], None
             found.own_values[given.name] = str(reason)
             answers = []
         found.cases.append((GENERATOR, _case(given, operator, data_sets, answers)))
+        if not answers:
+            continue
+        try:
+            found.cases += [(GENERATOR, case) for case in _hard_cases(given, operator, data_sets[0][0])]
+        except Unsupported as reason:
+            found.without_hard[given.name] = str(reason)
     return found
+
+
+def _hard_cases(given: Any, operator: str, inputs: Sequence[Array]) -> list[Case]:
+    """Return the case with the model of a case of onnx and hard values of its inputs.
+
+    A second case has level `should`: the data sets with an element that only the bounds of this level determine.
+
+    Args:
+        given: the case of onnx.
+        operator: its operator.
+        inputs: the inputs that onnx has; those that are not free keep their elements.
+
+    Raises:
+        Unsupported: no input is free, or the reference has no answer for hard values.
+    """
+    model, failure = given.model, Unsupported("no input is free")
+    if any(map(subgraphs_of, model.graph.node)):
+        raise Unsupported("the model has subgraphs")
+    fed = dict(zip(fed_input_names(model.graph, len(inputs)), inputs, strict=True))
+    constants = {name: array for name, array in initializer_arrays(model.graph).items() if name not in fed}
+    found: dict[Level, list[tuple[tuple[Array, ...], list[Answer]]]] = {Level.MUST: [], Level.SHOULD: []}
+    left = MAX_CASE_ELEMENTS
+    for hard in hard_data_sets(part_of_model(model, constants, fed)):
+        values = tuple(hard.values())
+        try:
+            answers = _answers(model, values)
+            _check_outputs(model, answers)
+        except Unsupported as reason:
+            failure = reason
+            continue
+        left -= sum(array.size for array in (*values, *(answer.expected for answer in answers)))
+        if found[Level.MUST] and left < 0:
+            break
+        found[Level.MUST].append((values, answers))
+        if open_elements := _open_elements(answers):
+            strict = _answers(model, values, level=Level.SHOULD)
+            if _open_elements(strict) < open_elements:
+                found[Level.SHOULD].append((values, strict))
+    if not found[Level.MUST]:
+        raise failure
+    return [_hard_case(given, operator, level, data_sets) for level, data_sets in found.items() if data_sets]
+
+
+def _open_elements(answers: Sequence[Answer]) -> int:
+    return sum(int(np.isinf(answer.bound).sum()) for answer in answers if answer.bound is not None)
+
+
+def _hard_case(
+    given: Any, operator: str, level: Level, data_sets: Sequence[tuple[tuple[Array, ...], list[Answer]]]
+) -> Case:
+    every = [answer for _, answers in data_sets for answer in answers]
+    tags = [operator, "onnx", *sorted({type_name(answer.expected.dtype) for answer in every}), HARD_TAG]
+    if any(_is_wider(answer, given) for answer in every):
+        tags.append(WIDER_TAG)
+    return Case(
+        f"{given.name}_hard" if level is Level.MUST else f"{given.name}_hard_should",
+        f"{operator} gives what its specification states for hard values in the model of {given.name} of onnx",
+        level,
+        (),
+        tuple(tags),
+        given.model.SerializeToString(deterministic=True),
+        tuple(values for values, _ in data_sets),
+        answers=tuple(tuple(answers) for _, answers in data_sets),
+        full_check_exception=_full_check_problem(given.model),
+    )
+
+
+def _check_outputs(model: onnx.ModelProto, answers: Sequence[Answer]) -> None:
+    """Check that outputs for hard values can be in a corpus that has the same bytes on any machine.
+
+    Raises:
+        Unsupported: an output has another shape than the model declares, because the shape depends on elements; or the
+            last bits of double arithmetic count in a bound.
+    """
+    for value, answer in zip(model.graph.output, answers, strict=True):
+        if answer.expected.dtype == np.float64 and answer.bound is not None and answer.bound.any():
+            raise Unsupported("a bound of doubles depends on the machine")
+        try:
+            DeclaredInput.of(value).check(answer.expected.dtype, answer.expected.shape)
+        except ValueError:
+            raise Unsupported("a shape depends on elements of the inputs") from None
 
 
 def _tensors(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Array], list[Array]]:
@@ -211,21 +318,31 @@ _TRAINING_MODE = 2
 """Number of the input of Dropout that selects the training mode."""
 
 
-def _answers(model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[Answer]:
+def _answers(
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array] | None = None,
+    level: Level = Level.MUST,
+) -> list[Answer]:
     """Return the answers of the reference for the outputs of a case.
 
     Args:
         model: the model.
         inputs: its inputs.
-        outputs: onnx's outputs, which are the expected values of elements that the specification leaves open.
+        outputs: onnx's outputs, which are the expected values of elements that the specification leaves open; None if
+            onnx has none for these inputs.
+        level: the level of the bounds.
 
     Raises:
         Unsupported: the reference has no answer, or none for more than half of the elements of an output.
     """
     with quiet_evaluation():
         expected = enclose_outputs(model, inputs)
+        if level is Level.SHOULD:
+            expected = [each.should or each if isinstance(each, Enclosure) else each for each in expected]
         centres = _exact_doubles(model, inputs, expected)
-        return [_answer(*each) for each in zip(expected, centres, outputs, strict=True)]
+        given = outputs or repeat(None, len(expected))
+        return [_answer(*each) for each in zip(expected, centres, given, strict=True)]
 
 
 def _exact_doubles(model: onnx.ModelProto, inputs: Sequence[Array], expected: Sequence[Tensor]) -> Sequence[Any]:
@@ -260,13 +377,13 @@ def _round_each_node(model: onnx.ModelProto, inputs: Sequence[Array]) -> list[An
     return [values[value.name] for value in model.graph.output]
 
 
-def _answer(tensor: Any, exact: Any, given: Array) -> Answer:
+def _answer(tensor: Any, exact: Any, given: Array | None) -> Answer:
     """Return the answer of an output.
 
     Raises:
         Unsupported: most elements are not determined.
     """
-    if tensor.dtype != given.dtype or tensor.shape != given.shape:
+    if given is not None and (tensor.dtype != given.dtype or tensor.shape != given.shape):
         raise Unsupported("onnx's output has another type or shape")
     answer = answer_of(tensor, given=given, exact=exact)
     if answer.bound is not None and 2 * int(np.isinf(answer.bound).sum()) > answer.bound.size:
