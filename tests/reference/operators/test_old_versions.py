@@ -100,3 +100,10 @@ def test_clip_of_an_infinity_below_version_11_limits_it_to_the_largest_float() -
 def test_tile_of_a_fraction_is_not_judged() -> None:
     with pytest.raises(Unsupported):
         enclose("Tile", 1, [A, np.array(1.5, np.float32), ONE], {})
+
+
+@pytest.mark.parametrize(("opset", "dtype"), [(7, np.float32), (10, np.bool_)])
+def test_dropout_below_version_12_has_any_mask(opset: int, dtype: Any) -> None:
+    mask = enclose_operator("Dropout", X, opset=opset, outputs=2)[1]
+    assert mask.dtype == dtype
+    assert all(admissible_mask(np.full(X.shape, kept, dtype), mask).all() for kept in (0, 1))
