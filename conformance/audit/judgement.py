@@ -17,7 +17,7 @@ from conformance.graphs.distances import are_comparable, find_distances, relativ
 from conformance.graphs.intermediate_values import Exposure
 from conformance.models.arrays import type_name
 from conformance.models.graphs import is_operator, names_taken_by
-from conformance.models.inputs import tensor_elements
+from conformance.models.inputs import constant_value
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.formulas.linear import FLOAT
 from conformance.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps, inner_node_count
@@ -188,7 +188,9 @@ class Judgement:
         self._hidden: dict[str, _Hidden | None] = {}
         for node in self.nodes:
             if is_operator(node, "Constant"):
-                _add_constant(node, recorded)
+                value = constant_value(node)
+                if value is not None:
+                    recorded.values[node.output[0]] = value
         self._declared = {
             value.name: shape for value in model.graph.output if (shape := _declared_shape(value)) is not None
         }
@@ -380,18 +382,6 @@ def judge_last(
     """
     judged = judge_nodes(part_of(model, "part", numbers), replace(recorded, values=values), options=options)[-1]
     return replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
-
-
-def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
-    for attribute in node.attribute:
-        if attribute.name == "value":
-            recorded.values[node.output[0]] = tensor_elements(attribute.t)
-        elif attribute.name in ("value_float", "value_floats"):
-            value = attribute.f if attribute.name == "value_float" else list(attribute.floats)
-            recorded.values[node.output[0]] = np.asarray(value, np.float32)
-        elif attribute.name in ("value_int", "value_ints"):
-            value = attribute.i if attribute.name == "value_int" else list(attribute.ints)
-            recorded.values[node.output[0]] = np.asarray(value, np.int64)
 
 
 def _compare_sequence(name: str, expected: list[Any], actual: Any, result: JudgedNode) -> None:

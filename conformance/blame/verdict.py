@@ -27,7 +27,7 @@ from conformance.graphs.inputs import InputSet
 from conformance.graphs.intermediate_values import are_identical
 from conformance.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
 from conformance.models.graphs import is_operator, names_taken_by
-from conformance.models.inputs import initializer_arrays
+from conformance.models.inputs import constant_value, initializer_arrays
 from conformance.models.types import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.enclosures import has_signed_zeros
@@ -192,7 +192,9 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
 
 def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> Sequence[Any]:
     if is_operator(node, "Constant"):
-        return [_constant(node)]
+        if (value := constant_value(node)) is None:
+            raise Unsupported("a Constant that is not a tensor of numbers")
+        return [value]
     operand = values.get(node.input[0]) if node.input else None
     if is_operator(node, "ArgMax", "ArgMin"):
         if isinstance(operand, Enclosure) and (not operand.is_exact or np.isnan(operand.value).any()):
@@ -200,17 +202,6 @@ def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) 
         if isinstance(operand, np.ndarray) and operand.dtype.kind == "f" and np.isnan(operand).any():
             return [_acceptable(node, Enclosure.exact(operand))]
     return enclose(scope, node, values)
-
-
-def _constant(node: onnx.NodeProto) -> Array:
-    for attribute in node.attribute:
-        if attribute.name == "value":
-            return np.asarray(onnx.numpy_helper.to_array(attribute.t))
-        if attribute.name in ("value_float", "value_floats"):
-            return np.asarray(attribute.f if attribute.name == "value_float" else list(attribute.floats), np.float32)
-        if attribute.name in ("value_int", "value_ints"):
-            return np.asarray(attribute.i if attribute.name == "value_int" else list(attribute.ints), np.int64)
-    raise Unsupported("a Constant that is not a tensor of numbers")
 
 
 def _acceptable(node: onnx.NodeProto, operand: Enclosure) -> AcceptableIndices:

@@ -21,10 +21,12 @@ from conformance.commands.options import (
     Workers,
     add_options,
     echo,
+    echo_written_reports,
     output_option,
     report_option,
     run_option,
 )
+from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_progress
 
 if TYPE_CHECKING:
@@ -112,10 +114,11 @@ def audit(
     """
     from functools import partial
 
+    from conformance.audit.cases import write_cases
     from conformance.audit.probes import DEFAULT_PROBES
     from conformance.audit.session import AuditOptions
+    from conformance.diagnosis.reproduction.folder import check_empty
     from conformance.errors import ExitStatus, UsageError
-    from conformance.files.atomic_write import is_standard_output
     from conformance.graphs.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits
@@ -129,14 +132,17 @@ def audit(
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
     if node and resume:
         raise UsageError("options-conflict", "--node and --resume exclude each other.", "Leave one of them out.")
-    _check_targets(json, html, output)
+    reports = ReportFiles.of(json=json, html=html)
+    reports.check()
+    if output is not None:
+        check_empty(output)
     is_shared = resume is not None or dask is not None or (workers or 1) > 1
     team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
     audited = LoadedModel.read(model)
     names = required_input_names(audited.original.graph)
     data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
     texts = [input_text(names, data_set) for data_set in data_sets]
-    show = partial(echo, err=any(target is not None and is_standard_output(target) for target in (json, html)))
+    show = partial(echo, err=reports.take_standard_output)
     for data_set, text in zip(data_sets, texts, strict=True):
         show(f"inputs ({data_set.name}): {text or 'none'}")
     subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
@@ -157,10 +163,9 @@ def audit(
                 audits.append(_audit_one(audited, subject, data_set, node, options, show))
     passes = _passes(audits, Level(fail_level), require_judged)
     _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
-    written = [json, html, output if _write_cases(output, audits) else None]
-    for target in written:
-        if target is not None and not is_standard_output(target):
-            show(f"Wrote {target}.")
+    echo_written_reports(reports)
+    if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
+        show(f"Wrote {output}.")
     show(f"{'PASSED' if passes else 'FAILED'}: {_summary(audits)}")
     if not passes:
         raise typer.Exit(ExitStatus.FAILS)
@@ -237,18 +242,6 @@ def _passes(audits: Sequence[SubjectAudit], level: Level, required: float) -> bo
     return all(not each.has_faults_at(level) and JudgedShare.of([each]).is_enough(required) for each in audits)
 
 
-def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> None:
-    """Check that the reports and the folder of cases can be written."""
-    from conformance.diagnosis.reproduction.folder import check_empty
-    from conformance.files.atomic_write import check_target, is_standard_output
-
-    for target in (json, html):
-        if target is not None and not is_standard_output(target):
-            check_target(target)
-    if output is not None:
-        check_empty(output)
-
-
 @contextmanager
 def _audit_workers(team: TeamOfWorkers | None, directory: Path | None, model: str) -> Iterator[AuditWorkers | None]:
     """Yield the workers with the folder of `--resume`, or with a folder that is removed at the end."""
@@ -264,10 +257,3 @@ def _audit_workers(team: TeamOfWorkers | None, directory: Path | None, model: st
         pool = AuditWorkers(team, directory or temporary)
         pool.check(model)
         yield pool
-
-
-def _write_cases(output: Path | None, audits: Sequence[SubjectAudit]) -> int:
-    """Write the wrong nodes as cases, and return their number."""
-    from conformance.audit.cases import write_cases
-
-    return 0 if output is None else write_cases(output, (case for each in audits for case in each.cases))

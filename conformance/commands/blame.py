@@ -21,14 +21,16 @@ from conformance.commands.options import (
     add_options,
     check_positive,
     echo,
+    echo_written_reports,
     output_option,
     report_option,
     run_option,
 )
+from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from conformance.blame.document import BlameDocument
     from conformance.blame.session import Session
@@ -101,18 +103,21 @@ def blame(
     from conformance.blame.report import judged_text, step_lines, write_reproduction
     from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
+    from conformance.diagnosis.reproduction.folder import check_empty
     from conformance.errors import ExitStatus
-    from conformance.files.atomic_write import is_standard_output
     from conformance.graphs.inputs import choose_inputs
     from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits
     from conformance.verdicts import Level
 
     first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
-    targets = _check_targets(json, html, output)
+    reports = ReportFiles.of(json=json, html=html)
+    reports.check()
+    if output is not None:
+        check_empty(output)
     limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
     opened = OpenSubjects(limits, in_process=no_isolation)
-    takes_output = any(is_standard_output(target) for target in targets)
+    takes_output = reports.take_standard_output
     searched = ReleaseOptions(releases, install, store, opened, limits, takes_output)
     if releases and not model.exists():
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
@@ -133,15 +138,18 @@ def blame(
         for line in step_lines(name, document["steps"][name], document):
             echo(line, err=takes_output)
 
-    find_releases = partial(releases_worth_comparing, store)
-    session = Session(request, opened, show, print_progress, known, find_releases)
+    session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
     fails = _run(session, json, html).fails(Level(fail_level))
     document = as_json(session.document)
     _write_reports(document, json, html, passes=not fails)
+    echo_written_reports(reports)
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
-        targets.append(output)
-    _finish(targets, judged_text(document["steps"]), fails=fails, takes_output=takes_output)
+        echo(f"Wrote {output}.", err=takes_output)
+    outcome = [each for each in ("FAILED" if fails else "PASSED", judged_text(document["steps"])) if each]
+    echo(": ".join(outcome), err=takes_output)
+    if fails:
+        raise typer.Exit(ExitStatus.FAILS)
 
 
 def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:
@@ -158,35 +166,6 @@ def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict
             if json is not None:
                 echo(f"Continue with the same options and --resume {json}", err=True)
         raise
-
-
-def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> list[Path]:
-    """Return the files to write, after the check that they and the folder can be written."""
-    from conformance.diagnosis.reproduction.folder import check_empty
-    from conformance.files.atomic_write import check_distinct_targets, check_target, is_standard_output
-
-    targets = [target for target in (json, html) if target is not None]
-    check_distinct_targets(targets)
-    for target in targets:
-        if not is_standard_output(target):
-            check_target(target)
-    if output is not None:
-        check_empty(output)
-    return targets
-
-
-def _finish(targets: Sequence[Path], judged: str, *, fails: bool, takes_output: bool) -> None:
-    """Print the paths of all reports and the outcome; exit if the outcome is a failure."""
-    from conformance.errors import ExitStatus
-    from conformance.files.atomic_write import is_standard_output
-
-    for written in targets:
-        if not is_standard_output(written):
-            echo(f"Wrote {written}.", err=takes_output)
-    outcome = "FAILED" if fails else "PASSED"
-    echo(f"{outcome}: {judged}" if judged else outcome, err=takes_output)
-    if fails:
-        raise typer.Exit(ExitStatus.FAILS)
 
 
 def _subjects(

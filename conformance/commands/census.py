@@ -20,6 +20,7 @@ from conformance.commands.options import (
     report_option,
     run_option,
 )
+from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import progress_counter
 
 if TYPE_CHECKING:
@@ -96,19 +97,14 @@ def census(
     from conformance.census.report import markdown as markdown_of
     from conformance.census.results import collect_cells
     from conformance.files.atomic_write import (
-        check_distinct_targets,
-        check_target,
-        is_standard_output,
         write_chunks_atomically,
         write_text_atomically,
     )
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
 
-    targets = [target for target in (results, html, markdown) if target is not None]
-    check_distinct_targets([*targets, *([resume] if resume else [])])
-    for target in targets:
-        check_target(target)
+    reports = ReportFiles.of(results=results, html=html, markdown=markdown)
+    reports.check(*([resume] if resume else []))
     team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
     job = _job(backend, operator, type, timeout, is_sampled=sample, no_isolation=no_isolation)
     with ExitStack() as stack:
@@ -128,7 +124,7 @@ def census(
     if markdown is not None:
         write_text_atomically(markdown, markdown_of(found, environment_facts()))
     for line in terminal_lines(found):
-        echo(line, err=any(map(is_standard_output, targets)))
+        echo(line, err=reports.take_standard_output)
     raise typer.Exit(0 if any(each.number("pairs") for each in found) else 1)
 
 

@@ -1,4 +1,8 @@
-"""The outcome of one case on one subject."""
+"""The outcome of one case on one subject.
+
+An outcome and a `Result` are two types, because `search`, `history`, `repro` and the diagnosis judge models and values
+that are in no run: an outcome has no id, level or expectation. `Outcome.result` adds them.
+"""
 
 from __future__ import annotations
 

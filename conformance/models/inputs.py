@@ -45,6 +45,21 @@ def tensor_elements(tensor: onnx.TensorProto) -> Array:
     return array_of(tensor)
 
 
+def constant_value(node: onnx.NodeProto) -> Array | None:
+    """Return the result of a node of the operator Constant; None if it is no tensor of numbers.
+
+    Raises:
+        Unsupported: the elements are in external data.
+    """
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            return tensor_elements(attribute.t)
+        if attribute.name in ("value_float", "value_floats", "value_int", "value_ints"):
+            type = np.float32 if attribute.name.startswith("value_float") else np.int64
+            return np.asarray(helper.get_attribute_value(attribute), type)
+    return None
+
+
 def dense_array(sparse: onnx.SparseTensorProto) -> Array:
     """Convert a sparse tensor to a dense array.
 

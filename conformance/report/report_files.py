@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from conformance.errors import ConformanceError, OutputFault, ResultsError
 from conformance.files.atomic_write import (
@@ -54,6 +54,11 @@ class ReportFiles:
     """The report files that a command writes: a path for each format."""
 
     paths: Mapping[str, Path] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, **paths: Path | None) -> Self:
+        """Return the report files of which a path is given."""
+        return cls({name: path for name, path in paths.items() if path is not None})
 
     @property
     def take_standard_output(self) -> bool:

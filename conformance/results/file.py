@@ -7,7 +7,6 @@ keeps one small row per result; `LazyRecords` reads the full records from the fi
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import re
 import sys
@@ -36,7 +35,7 @@ from conformance.results.records import (
     ResultsRecord,
 )
 from conformance.results.unexpected_results import contradicts_mark
-from conformance.serialization.codec import JsonReader
+from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Level
 
@@ -183,8 +182,7 @@ def encode_record(record: msgspec.Struct) -> bytes:
     try:
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
-        text = json.dumps(msgspec.to_builtins(record), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        return text.encode(errors="replace") + b"\n"
+        return encode_json(record) + b"\n"
 
 
 def record_kind(record: msgspec.Struct) -> str:

@@ -147,3 +147,5 @@ def test_page_has_a_bar_and_a_point_for_each_node(tmp_path: Path) -> None:
     page = render_page(model, [audit(model)], ["x"])
     chart = page.partition('class="errors"')[2].partition("</svg>")[0]
     assert (chart.count("<rect"), chart.count("<circle")) == (3, 3)
+    places = [float(text.partition('"')[0]) for text in chart.split('cx="')[1:]]
+    assert 0 < places[0] < places[1] < places[2]

@@ -51,6 +51,19 @@ def test_tie_after_softmax_accepts_both_indices_and_no_third() -> None:
     assert shares == [0, 0, np.inf, np.inf, np.inf]
 
 
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("value_float", 2.5), ("value_floats", [1, 2.5, 4]), ("value_int", 3), ("value_ints", [3, 4, 5])],
+)
+def test_constant_attribute_is_enclosed_by_its_numbers(attribute: str, value: Any) -> None:
+    nodes = [
+        helper.make_node("Constant", [], ["C"], **{attribute: value}),
+        helper.make_node("Cast", ["C"], ["D"], to=1),
+    ]
+    found = enclose_outputs(fed([*nodes, helper.make_node("Mul", ["X", "D"], ["Y"])], np.ones((1, 3), np.float32)))
+    assert output_share((np.ones((1, 3)) * value).astype(np.float32), found["Y"]) == 0
+
+
 def test_clear_maximum_accepts_one_index() -> None:
     found = argmax_after("Softmax", [[0, 1, -3]])
     assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [np.inf, 0]

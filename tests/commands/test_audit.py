@@ -36,6 +36,7 @@ def test_audit_shows_seed_shapes_and_operators(command, model, here):
     assert ended.out.splitlines()[-1] == f"{judged}; on hard data 2 of 2 distinct nodes judged, 0 wrong"
     assert (here / "a.html").read_text().count("<rect") == 2 * 40  # in the graph and in the chart of errors
     assert (here / "in/test_data_set_0/input_0.pb").exists()
+    assert "Wrote a.html." in ended.out
     assert not command("audit", model, *OWN, "--inputs", "in", "--json", "again.json").status
 
 

@@ -175,6 +175,7 @@ def test_case_properties_list_types_and_numbers_of_an_optimizer(properties_of):
     assert found.numbers["tensors of a node"] == (2,)
     assert found.numbers["T"] == (0,)
     assert max(found.numbers["elements of a tensor"]) == 2
+    assert "have a negative number in H" not in {*found.words, *properties_of("test_adam").words}
 
 
 def test_case_properties_list_operators_and_data_of_an_argmax(properties_of):

@@ -21,7 +21,7 @@ from conformance.models.comparison import copy_with_raw_tensors, tensor_digest
 from conformance.models.graphs import call_expansion_problem, onnx_op_type
 from conformance.models.inputs import GraphInputs, fed_input_names, required_input_names
 from conformance.models.spec_text import installed_version, quote_passage, specification_text, text_package
-from conformance.models.types import TRAINING_DOMAIN
+from conformance.models.types import TRAINING_DOMAIN, type_text
 from conformance.models.validity import check_model, find_missing_functions, find_unchecked_faults, has_schemas
 from conformance.mutants.wrappers import MODEL_REWRITES
 from conformance.reference.graph import Graph
@@ -209,6 +209,10 @@ def graph_with(*, dense: str = "", sparse: str = "") -> onnx.GraphProto:
 )
 def test_input_with_initializer_is_not_required(initializer, required):
     assert required_input_names(graph_with(**initializer)) == required
+
+
+def test_type_without_a_value_is_named() -> None:
+    assert type_text(onnx.TypeProto()) == "nothing"
 
 
 def test_inputs_by_name_keep_the_graph_order():
