@@ -232,7 +232,7 @@ class Recorder:
             if id not in self._corpus.cases or case != case_record(self._corpus, self._corpus.cases[id]):
                 raise different_run_error(run, f"its description of case {id} is not that of the corpus")
         for result in run.results.values():
-            record = self._complete(result)
+            record = self._count(result)
             if record != result:
                 raise different_run_error(run, f"its result of {result.case} on {result.subject} (see --expect)")
             if record.verdict.is_defect and (archive := self._archive_record(record)):
@@ -261,7 +261,7 @@ class Recorder:
             if (result.subject, result.case) in self._judged:  # another plugin runs items again
                 self.repeated += 1
                 return False
-            record = self._complete(result)
+            record = self._count(result)
             if self._partial is None:
                 return not record.unexpected
             if result.case not in self._described:
@@ -274,30 +274,35 @@ class Recorder:
     def _archive_record(self, record: Result) -> ArchiveRecord | None:
         return self._archives.record_for(self._corpus.cases[record.case], unexpected=record.unexpected)
 
-    def _complete(self, result: Result) -> Result:
+    def _count(self, result: Result) -> Result:
         """Count a result; return it with its level, its expectation, its baseline, and whether it is unexpected."""
-        subject, case = result.subject, result.case
-        profile, own = self.criterion.settings.profile, self._corpus.cases[case].level
-        baseline = self.criterion.settings.baseline
-        standing = (baseline.standings.get((subject, case)) if baseline else None) or Standing()
-        record = replace(
+        record, case = self._complete(result), self._corpus.cases[result.case]
+        is_expected = self.criterion.judge(record, lambda: self._facts_of(case.id))
+        self.results += 1
+        self._judged[result.subject, result.case] = result.verdict
+        if not self._is_failure_of_base(record):
+            evidence = {"checks": result.checks, "recorded_outputs": result.recorded_outputs}
+            self._for_diagnosis.append((replace(result, **_EVIDENCE | evidence), case.level))
+        if not is_expected:
+            self._unexpected[result.subject, result.case] = record
+            self._grouper.add(case_record(self._corpus, case), record)
+        return replace(record, unexpected=not is_expected)
+
+    def _complete(self, result: Result) -> Result:
+        """Return a result with its level, its expectation and its baseline. Mutants do not depend on these."""
+        settings, level = self.criterion.settings, self._corpus.cases[result.case].level
+        if settings.profile:
+            level = settings.profile.level_of(result.rules, level)
+        standings = settings.baseline.standings if settings.baseline else {}
+        standing = standings.get((result.subject, result.case)) or Standing()
+        return replace(
             result,
-            level=effective_level(result, profile.level_of(result.rules, own) if profile else own),
-            expected=_expected(self.criterion.expectation_for(subject, case), case),
+            level=effective_level(result, level),
+            expected=_expected(self.criterion.expectation_for(result.subject, result.case), result.case),
             baseline=standing.verdict,
             baseline_level=standing.level,
             unexpected=False,
         )
-        expected = self.criterion.judge(record, lambda: self._facts_of(case))
-        self.results += 1
-        self._judged[subject, case] = result.verdict
-        if not self._is_failure_of_base(record):  # mutants do not depend on the profile
-            needed = {"checks": result.checks, "recorded_outputs": result.recorded_outputs}
-            self._for_diagnosis.append((replace(result, **_EVIDENCE | needed), own))
-        if not expected:
-            self._unexpected[subject, case] = record
-            self._grouper.add(case_record(self._corpus, self._corpus.cases[case]), record)
-        return replace(record, unexpected=not expected)
 
     def _is_failure_of_base(self, record: Result) -> bool:
         """Return whether the subject of `--relative-to` fails the case too, so that diagnosis leaves the case out."""
