@@ -45,6 +45,7 @@ from conformance.reference.nodes import attribute_values
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
 from truth.exact import NoFormula, evaluate_exactly
+from truth.known_faults import known_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,92 +57,17 @@ if TYPE_CHECKING:
 
 mpmath.mp.prec = 400
 
-KNOWN_FAULTS: Mapping[str, Mapping[str, str]] = {
-    "onnx-reference": {
-        "AffineGrid": "returns float for every type",
-        "AveragePool": "leaves NaN out of averages",
-        "BatchNormalization": "adds an epsilon of float to the variance of doubles",
-        "Conv": "multiplies the elements between the taps of a dilated kernel by 0",
-        "ConvTranspose": "takes the channels of the first group for all groups",
-        "DeformConv": "interpolates in float",
-        "Det": "returns double for every type",
-        "FeatureVectorizer": "returns the type of the operand",
-        "GRU": "ignores the direction, `clip`, the activations and the lengths of sequences",
-        "Gelu": "computes erf of doubles in float",
-        "Gemm": "adds integers that overflow as floats",
-        "GlobalMaxPool": "returns another rank unless the tensor has two spatial dimensions",
-        "Hardmax": "ignores that versions before 13 flatten the tensor",
-        "GridSample": "interpolates in float",
-        "HannWindow": "computes in the type of the result",
-        "HammingWindow": "computes in the type of the result",
-        "BlackmanWindow": "computes in the type of the result",
-        "InstanceNormalization": "multiplies by the scale before it divides",
-        "LRN": "sums over as many channels as the batch has",
-        "LSTM": "ignores the direction, `clip`, `input_forget`, the activations and the lengths of sequences",
-        "LayerNormalization": "returns statistics of the type of the tensor, and computes them in float16",
-        "LinearClassifier": "returns NaN without intercepts, and the type of the operand",
-        "LinearRegressor": "returns NaN without intercepts",
-        "LpNormalization": "divides by the sum of the elements, without magnitudes",
-        "LpPool": "leaves NaN out of sums",
-        "MaxPool": "returns indices of other elements",
-        "Normalizer": "returns the type of the operand",
-        "OneHotEncoder": "compares floats without the cast to integers",
-        "OneHot": "computes the values as a sum of differences",
-        "PRelu": "multiplies 0 by the slope",
-        "QLinearMatMul": "rounds after it has added the zero point",
-        "QuantizeLinear": "returns the smallest integer for a quotient above 2^31",
-        "RMSNormalization": "squares in float16",
-        "ReduceMean": "divides integers as floats",
-        "ReduceSumSquare": "returns a longer type for integers",
-        "RNN": "ignores the direction, `clip`, the activations and the lengths of sequences",
-        "ReduceLogSumExp": "subtracts infinities",
-        "Resize": "multiplies infinities by weights of 0",
-        "RoiAlign": "takes the largest weighted element, and not the largest interpolated one",
-        "SVMClassifier": "returns scores of the type of the operand",
-        "Scaler": "returns the type of the operand",
-        "Shrink": "computes integers and doubles as floats",
-        "Slice": "starts outside of the tensor for a large negative start and a negative step",
-        "Softmax": "ignores that versions before 13 flatten the tensor",
-        "LogSoftmax": "ignores that versions before 13 flatten the tensor",
-        "TopK": "sorts bfloat16 beside NaN by another order",
-        "TreeEnsemble": "follows the true branch of BRANCH_NEQ for NaN",
-        "TreeEnsembleRegressor": "returns the type of the operand, and follows the true branch of BRANCH_NEQ for NaN",
-        "Unique": "returns sorted elements also without `sorted`",
-    },
-    "onnxruntime": {
-        "Cast": "saturates doubles also if `saturate` is 0",
-        "DFT": "divides an inverse transform of doubles by a length in float",
-        "DeformConv": "multiplies NaN by 0 for samples outside of the tensor",
-        "Einsum": "adds integers as floats",
-        "GlobalMaxPool": "starts from the lowest number, and not from minus infinity",
-        "LayerNormalization": "returns NaN as the mean of an infinity",
-        "LogSoftmax": "loses NaN in double",
-        "LRN": "subtracts squares from a running sum, in which an infinity becomes NaN",
-        "LSTM": "loses NaN in its activations",
-        "MaxPool": "starts from the lowest number, and not from minus infinity",
-        "OneHot": "counts negative indices from the end in version 9 too",
-        "GRU": "loses NaN in its activations",
-        "RNN": "loses NaN in its activations, and computes Tanh with errors of 17 ULP",
-        "ReduceLogSumExp": "loses NaN beside an infinity",
-        "ReduceProd": "multiplies integers as floats",
-        "SoftmaxCrossEntropyLoss": "loses NaN",
-        "ReduceL1": "adds integers as floats",
-        "ReduceMean": "adds integers as floats",
-        "ReduceSum": "adds integers as floats",
-        "Shrink": "computes integers and doubles as floats",
-        "Slice": "returns an element for an end of the largest integer and a negative step",
-        "TreeEnsemble": "follows the true branch of BRANCH_NEQ for NaN",
-        "TreeEnsembleRegressor": "follows the true branch of BRANCH_NEQ for NaN",
-    },
-    "variant as a function": {
-        "ReduceL1": "ReduceSum of ONNX Runtime adds integers as floats",
-        "SoftmaxCrossEntropyLoss": "LogSoftmax of ONNX Runtime loses NaN in double",
-        "Celu": "the function of the schema returns a vector for a scalar",
-    },
+KNOWN_FAULTS: Mapping[tuple[str, str], Sequence[str]] = {
+    (fault.subject, fault.operator): fault.kinds for fault in known_faults()
 }
-"""Faults of subjects that no exact formula here settles, by the beginning of the subject's name and the operator."""
+"""The kinds of accusations that known faults of subjects explain, by the beginning of the subject's name and the
+operator. No formula here settles them; `truth/known_faults.toml` has the evidence of each."""
 
-BASES = {"variant in double": "onnx-reference", "variant in another order": "onnxruntime"}
+BASES = {
+    "variant in double": "onnx-reference",
+    "variant in another order": "onnxruntime",
+    "variant as a function": "onnxruntime",
+}
 """The subjects that compute variants, with their faults."""
 
 OF_ONE_TYPE = frozenset({"Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear", "EyeLike"})
@@ -553,8 +479,9 @@ class Sweep:
 
     def accuse(self, node: DrawnNode, seed: str, name: str, line: str, kind: str, *, is_settled: bool) -> None:
         """Count an accusation, and keep the first of each cause."""
-        known = KNOWN_FAULTS.get(BASES.get(name, name.partition(" without")[0]), {}).get(node.operator, "")
-        state = "settled" if is_settled else "known" if known else "open"
+        kinds = KNOWN_FAULTS.get((BASES.get(name, name.partition(" without")[0]), node.operator))
+        is_known = kinds is not None and (not kinds or kind.partition(", ")[2] in kinds or kind in kinds)
+        state = "settled" if is_settled else "known" if is_known else "open"
         types = "/".join(dict.fromkeys(type_name(array.dtype) for array in node.operands.values()))
         cause = f"{state}: {name}: {node.operator} of {types}: {kind}"
         self.causes[cause] += 1

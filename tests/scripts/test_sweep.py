@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from repository import ROOT
 
-from conformance.declarations.drawing import draw_node
+from conformance.declarations.drawing import DrawnNode, draw_node
 from conformance.declarations.tables import declarations
+from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.numbers.enclosure import Enclosure
+from truth.known_faults import evaluate_arithmetic, known_faults
 
 
 @pytest.fixture
@@ -78,3 +81,33 @@ def test_variants_agree_with_onnxruntime(script):
 )
 def test_is_fault_of_subject_needs_an_exact_value_within_the_bound(script, actual, value, error, exact, expected):
     assert script.is_fault_of_subject(actual, value, error, exact) is expected
+
+
+@pytest.mark.parametrize("fault", known_faults(), ids=lambda fault: f"{fault.subject}-{fault.operator}")
+def test_known_fault_is_shown_by_exact_arithmetic(script, fault):
+    node = DrawnNode(fault.operator, fault.model, fault.operands, {}, ())
+    with np.errstate(all="ignore"):
+        tensor = enclose(NodeScope.of(fault.model), node.proto, node.operands)[fault.output]
+        outputs = next(outputs for name, outputs in script.subjects(node, 0) if name == fault.subject)
+    if fault.subject == "torch" and not script.is_installed:
+        assert outputs is None
+        return
+    value, error = (tensor.value, tensor.error) if isinstance(tensor, Enclosure) else (tensor, np.zeros(tensor.shape))
+    place = np.unravel_index(fault.element, value.shape)
+    actual = np.asarray(outputs[fault.output])[place]
+    assert script.is_fault_of_subject(actual.item(), value[place].item(), float(error[place]), fault.exact_value)
+
+
+def test_arithmetic_of_known_faults_calls_no_other_functions():
+    assert evaluate_arithmetic("-2 ** 2 + sqrt(9) / 3") == -3
+    for text in ("__import__('os')", "exp(1, 2)", "'a' + 'b'", "x"):
+        with pytest.raises(ValueError, match="arithmetic"):
+            evaluate_arithmetic(text)
+
+
+def test_type_that_onnx_infers_settles_an_output_of_another_type(script):
+    model = next(fault.model for fault in known_faults() if fault.operator == "Softmax")
+    result = np.ones((1, 2, 2), np.float32)
+    assert script.is_inferred(model, 0, result)
+    assert not script.is_inferred(model, 0, result.astype(np.float64))
+    assert not script.is_inferred(model, 0, result[np.newaxis])

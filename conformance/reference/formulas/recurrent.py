@@ -92,9 +92,13 @@ def _with_numbers(function: Callable[..., T], numbers: Sequence[float], X: T) ->
 def _open_at_nan(activation: Activation[T], X: T) -> T:
     """Return an activation whose result for NaN is open.
 
-    The pages of recurrent operators do not mention NaN, and kernels limit the operand of an activation first.
+    The pages of recurrent operators do not mention NaN, and kernels limit the operand of an activation first. In a sum
+    without a bound, an overflow may meet an infinity, which gives NaN.
     """
-    return activation(X).leave_open(np.isnan(X.value))
+    may_be_nan = np.isnan(X.value)
+    if isinstance(X, Enclosure):
+        may_be_nan |= np.isinf(X.error)
+    return activation(X).leave_open(may_be_nan)
 
 
 def _clipped(limit: float, activation: Activation[T], X: T) -> T:

@@ -550,7 +550,8 @@ class Enclosure:
         return np.asarray((self.value == 0) & (self.error == 0))
 
     def undetermined(self, condition: Array) -> Enclosure:
-        return replace(self, error=np.where(condition, np.inf, self.error))
+        overflows = None if self.overflows is None else self.overflows & ~condition  # it may be another number too
+        return replace(self, error=np.where(condition, np.inf, self.error), overflows=overflows)
 
     def below_largest(self, axes: Sequence[int]) -> Enclosure:
         largest = self.extreme(axes, largest=True, keepdims=True)
@@ -705,7 +706,7 @@ class Enclosure:
         if not np.any(unspecified):
             return self
         unspecified = np.broadcast_to(unspecified, self.shape)
-        return replace(self, error=np.where(unspecified, np.inf, self.error), unspecified=unspecified)
+        return replace(self.undetermined(unspecified), unspecified=unspecified)
 
 
 Operand: TypeAlias = "Enclosure | float"

@@ -343,6 +343,14 @@ def test_limit_of_a_recurrent_operator_may_be_rounded_to_the_type() -> None:
     assert not admissible_mask(np.float16([[[[0.801]]]]), Y).any()
 
 
+def test_overflow_beside_an_infinity_leaves_a_gate_open() -> None:
+    X, W, R = np.float32([[[2, 2]]]), np.float32([[[3e38, -np.inf]]]), np.float32([[[0]]])
+    attributes = {"hidden_size": 1, "clip": 0.5}
+    assert admissible_mask(np.float32([[[[np.nan]]]]), enclose("RNN", X, W, R, **attributes)).all()
+    Y = enclose("RNN", X, np.float32([[[3, -np.inf]]]), R, **attributes)
+    assert not admissible_mask(np.float32([[[[np.nan]]]]), Y).any()
+
+
 # Transforms agree with NumPy's fast transforms, and weights of the mel scale with their triangles.
 
 

@@ -132,6 +132,12 @@ def test_normalizer_by_the_largest_element_is_open_beside_nan() -> None:
     assert admissible_mask(run(ML, "Normalizer", [rows], norm="MAX")[0], Y).all()
 
 
+def test_quotient_by_a_negative_number_is_open_although_it_overflows() -> None:
+    (Y,) = enclose(ML, "Normalizer", [np.float32([[-1e38, -1e-38]])], norm="MAX")
+    assert Y.unspecified.all()
+    assert admissible_mask(np.float32([[-1, 0]]), Y).all()
+
+
 def test_labels_of_equal_scores_are_open() -> None:
     model = {"coefficients": [1.0, 1.0], "classlabels_ints": [3, 5]}
     labels = enclose(ML, "LinearClassifier", [np.float32([[2]])], 2, **model)[0]
