@@ -104,6 +104,8 @@ def constant_node(name: str, array: Array) -> onnx.NodeProto:
     return helper.make_node("Constant", [], [name], value=tensor_of(array, name))
 
 
+_NO_PART = GraphPart()
+
 PADDING_VALUE = 77
 """Value of the padding around an operand that is sliced from a larger tensor. Using it changes every result."""
 
@@ -123,8 +125,8 @@ class OperandSource:
     fed: Mapping[str, Array] = field(default_factory=dict)
     overridable: tuple[onnx.TensorProto, ...] = ()
     overriding: Mapping[str, Array] = field(default_factory=dict)
-    before: GraphPart = field(default_factory=GraphPart)
-    after: GraphPart = field(default_factory=GraphPart)
+    before: GraphPart = _NO_PART
+    after: GraphPart = _NO_PART
 
 
 def raw_tensor(array: Array, name: str) -> onnx.TensorProto:

@@ -26,7 +26,7 @@ import sys
 import time
 from binascii import a2b_base64, b2a_base64
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from math import prod
@@ -609,6 +609,7 @@ def _working_directory(folder: str) -> Iterator[None]:
         os.chdir(before)
 
 
+@lru_cache(maxsize=64)
 def numpy_type(name: str) -> Any:
     """Return NumPy's type for a type of the protocol; some types come from ml_dtypes, a dependency of onnx.
 
@@ -695,12 +696,17 @@ def _invalid_type(output: Any) -> str:
     """Return the name of the type of an output that is not a tensor; empty for a tensor."""
     if not isinstance(output, (np.ndarray, np.generic)):
         return _type_name(output)
-    is_known = output.dtype.name in _ONNX_TYPES and output.dtype.isnative
-    return "" if is_known else f"ndarray of {output.dtype}"[:200]
+    return "" if _onnx_type(output.dtype) else f"ndarray of {output.dtype}"[:200]
 
 
 def _tensor_fields(output: Any) -> dict[str, Any]:
-    return {"name": "", "dtype": _ONNX_TYPES[output.dtype.name], "shape": output.shape}
+    return {"name": "", "dtype": _onnx_type(output.dtype), "shape": output.shape}
+
+
+@lru_cache(maxsize=64)
+def _onnx_type(dtype: np.dtype[Any]) -> str:
+    """Return the protocol's name of an element type; an empty text if the protocol has no such type."""
+    return _ONNX_TYPES.get(dtype.name, "") if dtype.isnative else ""
 
 
 def _output_message(output: Any, file: str) -> dict[str, Any]:
