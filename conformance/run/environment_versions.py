@@ -113,7 +113,7 @@ _UNRECORDED_SUFFIXES = (".pyc", "/RECORD", "/INSTALLER", "/REQUESTED", "/direct_
 _UNRECORDED_FOLDERS = ("../", "/", "conformance/data/")
 """Starts of the names of installed scripts, and of the files of the corpus, which has a digest of its own."""
 
-_SOURCE_SUFFIXES = frozenset({".py", ".toml", ".json", ".so"})
+_SOURCE_SUFFIXES = (".py", ".toml", ".json", ".so")
 
 
 def subject_files_digest(id: str, kind: SubjectKind) -> str | None:
@@ -192,8 +192,10 @@ def _package_hashes(package: str) -> Iterator[str]:
         return
     spec = PathFinder.find_spec("conformance" if package == DISTRIBUTION else package, sys.path)
     folders = list(spec.submodule_search_locations or ()) if spec else []
-    for folder in map(Path, folders):
-        paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SOURCE_SUFFIXES)
-        yield from (f"{path.relative_to(folder).as_posix()},{_file_hash(path)}" for path in paths if path.is_file())
+    for folder in folders:
+        for root, _, names in os.walk(folder):
+            below = root[len(folder) :].replace(os.sep, "/").lstrip("/")
+            paths = (Path(root, name) for name in names if name.endswith(_SOURCE_SUFFIXES))
+            yield from (f"{below}{below and '/'}{path.name},{_file_hash(path)}" for path in paths if path.is_file())
     if spec and spec.origin and not folders and Path(spec.origin).is_file():
         yield f"{Path(spec.origin).name},{_file_hash(Path(spec.origin))}"

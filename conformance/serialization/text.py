@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _UNPRINTABLE = re.compile(
-    "[^\t\n\x20-\x7e\xa0-\u200a\u2010-\u2027\u2030-\u2065\u2070-\ud7ff\ue000-\ufefe\uff00-\uffef\U00010000-\U000effff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2066-\u206f\ud800-\udfff\ufeff\ufff0-\uffff\U000f0000-\U0010ffff]"
 )
 """Characters that XML forbids, that are invisible, or that change the direction of text; and surrogates."""
 
