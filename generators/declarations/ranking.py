@@ -249,7 +249,7 @@ def _special_ties(before: str) -> list[list[float]]:
         return [[-np.inf, -1.0, 0.0], [-1.0, -np.inf, -2.0], [-np.inf] * 3, [np.inf, 1.0, np.inf]]
     if before in {"Log", "Sqrt"}:
         return [[0.0, -0.0, 0.0], [-0.0, 0.0, -0.0], [np.inf, 1.0, np.inf], [0.0, 0.0, 0.0]]
-    return [[-np.inf] * 3, [np.inf, 0.0, np.inf]] if before == "Exp" else [[-np.inf, 0.0, 0.0], [0.0, -np.inf, 0.0]]
+    return [[-np.inf] * 3, [np.inf, 0.0, np.inf]] if before == "Exp" else []  # the ties of a quotient are open
 
 
 def build_argmax_names(name: str, row: Row) -> BuiltModel:
