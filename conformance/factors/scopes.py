@@ -309,7 +309,10 @@ SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
 }
 """Builders of enclosing scopes by level."""
 
-SEARCH_SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {"loop_doubling_r": partial(_loop, doubled=("R",))}
+SEARCH_SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
+    "loop_doubling_r": partial(_loop, doubled=("R",)),
+    "loop_doubling_t": partial(_loop, doubled=("T",)),
+}
 """Builders of enclosing scopes that only random examples of training optimizers have."""
 
 ADDED_SCOPES = ("loop_invariant", "if_both")

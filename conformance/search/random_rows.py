@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, TENSOR_ENCODINGS
@@ -222,7 +222,8 @@ def pass_declaration() -> Declaration:
 
 def optimizer_declaration(operator: str) -> Declaration:
     """Return the factors of examples about a training optimizer: those of the corpus, and classes of the numbers."""
-    declaration = placed_declaration(operator, is_for_search=True)
+    declaration, letters = placed_declaration(operator, is_for_search=True), TRAINING_OPTIMIZERS[operator].operands
+    repeated = (*letters, *map("".join, combinations(letters, 2)))
     return replace(
         declaration,
         factors={
@@ -230,7 +231,7 @@ def optimizer_declaration(operator: str) -> Declaration:
             "scope": (*declaration.factors["scope"], *SEARCH_SCOPES),
             "size": (*SIZES, SWEEP),
             "tensors": ("1", "1", "1", "2", "3-9", "10-40", AFTER_EMPTY),
-            "repeated": ("none",) * 8 + TRAINING_OPTIMIZERS[operator].operands,
+            "repeated": ("none",) * 8 + repeated,
             "names": NAME_LEVELS,
             "resized": RESIZED_LEVELS,
             "rank": RANKS,
@@ -244,8 +245,12 @@ def optimizer_declaration(operator: str) -> Declaration:
                 {"scope": ("scan",), "rank": ("0",)}, "Scan iterates over rows, and a scalar has no rows."
             ),
             LevelCombination(
-                {"scope": ("loop", *SEARCH_SCOPES), "repeated": TRAINING_OPTIMIZERS[operator].operands},
+                {"scope": ("loop", *SEARCH_SCOPES), "repeated": repeated},
                 "Two results cannot replace the same operand.",
+            ),
+            LevelCombination(
+                {"scope": ("loop_doubling_t",), "T": ("2^53-2^63", "negative")},
+                "The specification does not define an overflow of T.",
             ),
             *(
                 LevelCombination(

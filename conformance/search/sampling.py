@@ -267,7 +267,7 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
     shapes = _shapes(turn, row, numbers.more)
     names = tensor_names(optimizer.operands, len(shapes))
     repeated = _repeated_operand(row, len(shapes))
-    if repeated:
+    if len(row["repeated"]) == 1 and repeated:
         shapes[1] = shapes[0]
     count = _run_count(row, element_count(shapes), numbers)
     counts = _update_counts(row, numbers.more, count)
@@ -288,10 +288,17 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
 
 
 def _repeated_operand(row: Row, tensors: int) -> dict[str, str]:
-    """Return the operand of the second tensor that is also the operand of the first tensor; see `Example.repeated`."""
-    if row["repeated"] == "none" or tensors < 2:
+    """Return the operand that is also another operand: of the first tensor, or of the second; see `Example.repeated`.
+
+    The level is the letters of two operands of the first tensor, or the letter of an operand of both tensors.
+    """
+    level = row["repeated"]
+    if level == "none" or (len(level) == 1 and tensors < 2):
         return {}
-    return {f"{row['repeated']}2": f"{row['repeated']}1"}
+    if len(level) == 1:
+        return {f"{level}2": f"{level}1"}
+    replaced, taken = (f"{letter}1" if tensors > 1 else letter for letter in level)
+    return {replaced: taken}
 
 
 def _run_count(row: Row, elements: int, numbers: RandomNumbers) -> int:

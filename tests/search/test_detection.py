@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import onnx
@@ -184,14 +184,14 @@ def raise_small_states(node, inputs):
     return [*inputs[:2], *(array for group in raised for array in group)]
 
 
-def keep_first_rate(model, op_type):
-    """Take R from outside of each Loop that carries it."""
+def keep_first_scalar(place, model, op_type):
+    """Take R (place 0) or T (place 1) from outside of each Loop that carries it."""
     for loop in all_nodes(model):
         for body in subgraphs_of(loop) if loop.op_type == "Loop" else ():
             outer = {value.name: name for value, name in zip(body.input, loop.input, strict=False)}
             for node in body.node:
                 if node.op_type == op_type:
-                    node.input[0] = outer.get(node.input[0], node.input[0])
+                    node.input[place] = outer.get(node.input[place], node.input[place])
 
 
 def keep_first_sizes(kernel):
@@ -217,6 +217,20 @@ def stop_early(node, inputs, outputs):
             for output in outputs[place :: len(tensors)]:
                 output[...] = 0
     return outputs
+
+
+def read_shared_value_once(kernel):
+    """Read zeros for a value that is another operand of the first tensor too."""
+
+    def run(node, inputs):
+        changed, seen = list(inputs), []
+        for kind, group in enumerate(groups(node, inputs)):
+            if any(group[0] is array for array in seen):
+                changed[2 + kind * len(group)] = np.zeros_like(group[0])
+            seen.append(group[0])
+        return kernel(node, changed)
+
+    return run
 
 
 def update_in_place(kernel):
@@ -267,10 +281,11 @@ def test_search_detects_a_backend_that_raises_small_states(operator):
     assert any((array < 2**-8).any() for name, array in failing.operands.items() if name.startswith("H"))
 
 
-@pytest.mark.parametrize("operator", ["Momentum", "Adagrad"])
-def test_search_detects_a_backend_that_keeps_the_first_rate_of_a_loop(operator):
-    failing = first_failing_example(patched(operator, rewrites=(keep_first_rate,)), operator)
-    assert failing.context.scope == "loop_doubling_r"
+@pytest.mark.parametrize(("operator", "scalar"), [("Momentum", "r"), ("Adagrad", "r"), ("Adagrad", "t")])
+def test_search_detects_a_backend_that_keeps_the_first_scalar_of_a_loop(operator, scalar):
+    keep_first = partial(keep_first_scalar, "rt".index(scalar))
+    failing = first_failing_example(patched(operator, rewrites=(keep_first,)), operator)
+    assert failing.context.scope == f"loop_doubling_{scalar}"
 
 
 @pytest.mark.parametrize("operator", [*OPTIMIZERS, "ArgMax"])
@@ -283,6 +298,12 @@ def test_search_detects_a_backend_that_keeps_the_sizes_of_the_first_run(operator
 def test_search_detects_a_backend_that_stops_at_a_small_tensor_after_an_empty_one(operator):
     failing = first_failing_example(patched(operator, wrappers=(replace_outputs(stop_early),)), operator)
     assert failing.tensor_count > 2
+
+
+@pytest.mark.parametrize("operator", OPTIMIZERS)
+def test_search_detects_a_backend_that_reads_a_value_of_two_operands_once(operator):
+    failing = first_failing_example(patched(operator, wrappers=(read_shared_value_once,)), operator)
+    assert failing.repeated
 
 
 @pytest.mark.parametrize("operator", OPTIMIZERS)
