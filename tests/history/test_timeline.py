@@ -256,9 +256,9 @@ def test_neighbours_with_changed_verdicts_are_worth_comparing(store):
     named = SubjectName.parse("onnxruntime@1.2[optimization=disabled]", SubjectKind.BACKEND)
     assert not releases_worth_comparing(store.folder, named, ["Gelu"])
     found = releases_worth_comparing(store.folder, named, ["ArgMax", "Softmax", "Adam", "Adagrad", "Momentum"])
-    assert {(each["older"], each["newer"]) for each in found} == {("1.0", "1.1"), ("1.2", "1.10")}
-    assert all(each["subject"] == "onnxruntime" and each["changed"] > 0 for each in found)
-    assert [each["changed"] for each in found] == sorted((each["changed"] for each in found), reverse=True)
+    assert {(each.older, each.newer) for each in found} == {("1.0", "1.1"), ("1.2", "1.10")}
+    assert all(each.subject == "onnxruntime" and each.changed > 0 for each in found)
+    assert [each.changed for each in found] == sorted((each.changed for each in found), reverse=True)
 
 
 def test_missing_history_names_no_releases(tmp_path):

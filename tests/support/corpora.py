@@ -34,7 +34,7 @@ REPEATED = "test_adagrad_data_sets_repeated_float"
 SHOULD = "test_adam_zeros_of_both_signs_float"
 
 
-SILENT = "test_momentum_broadcast_g"
+SILENT = "test_momentum_r_and_t_of_shape_1"
 
 
 SEVERAL = "test_momentum_multiple"
