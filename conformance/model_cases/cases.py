@@ -143,11 +143,10 @@ def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> I
 
 @dataclass(frozen=True)
 class _Sized:
-    """A part with the sizes of its case, the elements of its operands, and the answers for the first data set."""
+    """A part with the sizes of its case, its operands, and the answers for the first data set."""
 
     part: Part
-    constants: Mapping[str, Array]
-    data_sets: Sequence[Mapping[str, Array]]
+    operands: Operands
     first: Sequence[Answer]
 
 
@@ -299,17 +298,16 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
         if smaller is None or _elements(smaller) > limit:
             continue
         operands = Operands(smaller, has_values=has_values)
-        data_sets = list(operands.data_sets())
-        if _elements(smaller, len(data_sets)) > limit:
+        if _elements(smaller, operands.data_set_count()) > limit:
             continue
         try:
-            first = _answers(smaller, {**operands.constants, **data_sets[0]})
+            first = _answers(smaller, {**operands.constants, **next(operands.data_sets())})
         except Unsupported as problem:
             reason = problem
             if not step:
                 break  # smaller tensors have no answer either
             continue
-        return _Sized(smaller, operands.constants, data_sets, first)
+        return _Sized(smaller, operands, first)
     return reason
 
 
@@ -340,7 +338,8 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
     Raises:
         Unsupported: there is no such data set.
     """
-    part, constants, data_sets = uses.sized.part, uses.sized.constants, uses.sized.data_sets
+    part, constants = uses.sized.part, uses.sized.operands.constants
+    data_sets = list(uses.sized.operands.data_sets())
     answered = [(data_sets[0], uses.sized.first)]
     failure: Unsupported | None = None
     for fed in data_sets[1:]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,11 +65,19 @@ class Operands:
         own = {name: value.array for name, value in self._part.operands.items() if value.is_given}
         if own:
             yield {name: own.get(name, array) for name, array in self._fed.items()}  # type: ignore[misc]
-        kinds = self.kinds
-        if not kinds or self._is_finite:
+        if self._has_ordinary:
             yield self._fed
-        for probes in self._probes(kinds, in_pairs=in_pairs):
-            yield self._hard_data_set(probes, kinds)
+        for probes in self._probes(in_pairs=in_pairs):
+            yield self._hard_data_set(probes)
+
+    def data_set_count(self) -> int:
+        """Return the number of data sets in pairs, without their elements."""
+        has_own = any(value.is_given for value in self._part.operands.values())
+        return has_own + self._has_ordinary + len(self._probes(in_pairs=True))
+
+    @property
+    def _has_ordinary(self) -> bool:
+        return self._is_finite or not self.kinds
 
     @cached_property
     def kinds(self) -> dict[str, tuple[onnx.NodeProto, str | Rule]]:
@@ -83,20 +91,17 @@ class Operands:
                 found.setdefault(name, (node, kind))
         return found
 
-    def _probes(
-        self, kinds: Mapping[str, tuple[onnx.NodeProto, str | Rule]], *, in_pairs: bool
-    ) -> list[dict[str, int]]:
+    def _probes(self, *, in_pairs: bool) -> list[dict[str, int]]:
         """Return the numbers of probes of the operands, so that each probe, or each pair of two operands, occurs."""
-        if not kinds:
+        if not self.kinds:
             return []
         if self._is_finite:
-            return [dict.fromkeys(kinds, probe) for probe in REGION_PROBES]
-        counts = {name: self._modes(name, kind) for name, (_, kind) in kinds.items()}
+            return [dict.fromkeys(self.kinds, probe) for probe in REGION_PROBES]
+        counts = {name: self._modes(name, kind) for name, (_, kind) in self.kinds.items()}
         if len(counts) == 1 or not in_pairs:
             rounds = [number for number in range(max(counts.values())) if in_pairs or number in SINGLE_PROBES]
             return [{name: number % count for name, count in counts.items()} for number in rounds]
-        rows = covering_array(Declaration({name: tuple(map(str, range(count))) for name, count in counts.items()}))
-        return [{name: int(level) for name, level in row.items()} for row in rows]
+        return [dict(zip(counts, row, strict=True)) for row in _pairwise_rows(tuple(counts.values()))]
 
     def _modes(self, name: str, kind: str | Rule) -> int:
         """Return the number of probes that differ for an operand."""
@@ -105,12 +110,10 @@ class Operands:
             return 2
         return 3 if kind == "small" else len(PROBE_MODES) - (dtype.kind in "iu")
 
-    def _hard_data_set(
-        self, probes: Mapping[str, int], kinds: Mapping[str, tuple[onnx.NodeProto, str | Rule]]
-    ) -> dict[str, Array]:
+    def _hard_data_set(self, probes: Mapping[str, int]) -> dict[str, Array]:
         """Return hard elements of the operands that have them, scales first, because ties of steps depend on them."""
         values = dict(self._base)
-        for name, (node, kind) in sorted(kinds.items(), key=lambda each: each[1][1] != "scale"):
+        for name, (node, kind) in sorted(self.kinds.items(), key=lambda each: each[1][1] != "scale"):
             own = {each: values[each] for each in node.input if each in values}
             try:
                 hard = hard_numbers_of(node, self._part.opset, own)
@@ -150,6 +153,15 @@ class Operands:
             grid = np.indices(shape)[axis if len(shape) == len(data) else -1]
             return (grid % max(data[axis], 1)).astype(dtype) if shape else np.zeros(shape, dtype)
         return np.zeros(shape, dtype) if not rule.low.isdigit() else np.full(shape, int(rule.low)).astype(dtype)
+
+
+@cache
+def _pairwise_rows(counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return rows of numbers below the counts, so that each pair of numbers in two columns occurs."""
+    rows = covering_array(
+        Declaration({str(place): tuple(map(str, range(count))) for place, count in enumerate(counts)})
+    )
+    return [tuple(int(row[str(place)]) for place in range(len(counts))) for row in rows]
 
 
 def hard_data_sets(part: Part) -> Iterator[dict[str, Array]]:

@@ -128,6 +128,29 @@ def test_generate_model_without_values_leaves_out_trees_in_attributes(command, h
     assert not (here / "without").exists()
 
 
+def test_generate_model_keeps_operand_of_few_bits(command, here):
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    scaled (uint4[3] X, float[3] scale) => (float[3] Y) { Y = DequantizeLinear <axis = 0> (X, scale) }"""
+    onnx.save(onnx.parser.parse_model(text), here / "scaled.onnx")
+    assert command("generate", "--model", "scaled.onnx", "--output", "cases").status == 0
+    (document,) = documents(here / "cases")
+    assert document["level"] == "must"
+
+
+def test_generate_model_that_is_refused_replaces_nothing(command, here, network):
+    options = ("--shape", "batch=1", "--output", "cases", "--replace")
+    assert command("generate", "--model", network, *options).status == 0
+    before = read_tree(here / "cases")
+    (here / "broken.onnx").write_bytes(network.read_bytes()[:1000])
+    for refused in (
+        ("--model", here / "broken.onnx"),
+        ("--model", network, "--model", "absent.onnx"),
+        ("--onnx", "-g", "adam"),
+    ):
+        assert command("generate", *refused, "--output", "cases", "--replace").status == 2
+        assert read_tree(here / "cases") == before
+
+
 def test_generate_model_with_inputs_adds_values_of_the_model(command, here, network):
     image = np.full((1, 64, 40, 40), 0.25, np.float32)
     np.savez(here / "inputs.npz", X=image)
