@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -18,6 +19,7 @@ from runs_in_memory import list_results, make_result, make_run, text_renderer, w
 from conformance.report.formats import ctrf, html, junit, markdown
 from conformance.report.formats import hazard_table as report
 from conformance.report.html.groups import Group, GroupKind, groups, link_cases
+from conformance.report.html.overview import SubjectCauses
 from conformance.report.html.subjects import columns
 from conformance.report.summary import summary
 from conformance.results.records import Within
@@ -226,6 +228,13 @@ def groups_of(*runs: Any) -> list[Group]:
 
 def group_rows(*runs: Any) -> list[tuple[str, str, str, tuple[str, ...]]]:
     return [(group.kind, SUBJECTS[group.column % 3], group.text, group.cases) for group in groups_of(*runs)]
+
+
+@pytest.mark.parametrize(("more", "text"), [(0, "1 cause, 1 case"), (1, "2 causes, 2 cases")])
+def test_causes_of_a_subject_are_counted(more: int, text: str) -> None:
+    cause: Any = SimpleNamespace(group=SimpleNamespace(cases=["test_adam"]))
+    column: Any = None
+    assert SubjectCauses(column, [cause], [cause] * more).count == text
 
 
 def test_causes_have_the_unexpected_results() -> None:
