@@ -121,6 +121,7 @@ NAMES = {"src": np.arange(5, 13, dtype=np.int64)[None], "src_mask": np.zeros((1,
 CACHES = {f"in_cache{number}": np.zeros((1, 128, 19, 1), np.float32) for number in range(4)}
 RATE = {"sr": np.array(16000, np.int64)}
 STATE = {"state": np.zeros((2, 1, 128), np.float32)}
+THREE = dict.fromkeys("XYZ", (2, 3, 4))
 ZEROS = {"h": np.zeros((1, 1, 128), np.float32), "c": np.zeros((1, 1, 128), np.float32)}
 
 _ocr = partial(partial, in_package, "rapidocr_onnxruntime")
@@ -147,6 +148,31 @@ MODELS = (
     ),
 )
 """The models of README.md as their packages have them, with shapes that keep an audit short."""
+
+WITH_SEQUENCES = (
+    AuditedFile(
+        "logreg_iris",
+        "onnxruntime",
+        partial(in_package, "onnxruntime", "datasets/logreg_iris.onnx"),
+        {"float_input": (3, 2)},
+        {},
+    ),
+    *(
+        AuditedFile(
+            f"sequence_model{number}",
+            "onnx",
+            partial(in_package, "onnx", f"backend/test/data/simple/test_sequence_model{number}/model.onnx"),
+            shapes,
+            {name: np.array(place, np.int64) for name, place in places.items()},
+        )
+        for number, shapes, places in (
+            (1, {"X": (2, 3, 4), "Y": (1, 3, 4), "Z": (3, 3, 4)}, {"pos": 0, "pos_at": 1}),
+            (3, THREE, {"pos_erase": 0, "pos_insert": 1, "pos_at": 2}),
+            (6, {"X": (2, 3, 4)}, {}),
+        )
+    ),
+)
+"""Models with sequences of tensors and of maps, from the packages of ONNX Runtime and onnx."""
 
 FURTHER_MODELS = (
     AuditedFile("maps", "skl2onnx", partial(trained, "maps"), {"X": (20, 6)}, {}),
@@ -342,7 +368,7 @@ def main() -> None:
     alone: Counter[str] = Counter()
     models: Counter[str] = Counter()
     subjects = given.subject or SUBJECTS
-    for model in CONVERTED_MODELS if given.float16 else MODELS:
+    for model in CONVERTED_MODELS if given.float16 else (*MODELS, *WITH_SEQUENCES):
         if given.model and model.name not in given.model:
             continue
         for subject in subjects:
