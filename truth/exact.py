@@ -75,6 +75,9 @@ def evaluate_exactly(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[A
     Raises:
         NoFormula: an operator has no exact value here.
     """
+    main = min((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=13)
+    if main < 13 and (flattened := {"Softmax", "LogSoftmax"} & {node.op_type for node in model.graph.node}):
+        raise NoFormula(f"{min(flattened)} that flattens the tensor")
     return _graph(model.graph, {name: exact_array(array) for name, array in feeds.items()})
 
 

@@ -71,8 +71,8 @@ def describe(node: Mapping[str, Any], case: Path | None) -> str:
     exact, way = exact_element(model, feeds, at, index)
     value = float(worst["value"])
     if type not in FLOATS:
-        is_right = float(worst["expected"]) == exact != value
-        return f"{head}: {'runtime' if is_right else 'OURS'}, {value} for {int(exact)} ({way})"
+        is_right = mpmath.mpf(str(worst["expected"])) == exact != mpmath.mpf(str(worst["value"]))
+        return f"{head}: {'runtime' if is_right else 'OURS'}, {worst['value']} for {int(exact)} ({way})"
     values = [float(evaluate(model, feeds, variant)[at][index]) for variant in VARIANTS.values()]
     unit = ulp(float(exact), type)
     error = float(abs(mpmath.mpf(value) - exact)) / unit

@@ -11,6 +11,7 @@ from conformance.declarations.drawing import DrawnNode, draw_node
 from conformance.declarations.tables import declarations
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
+from truth.exact import NoFormula, evaluate_exactly
 from truth.known_faults import evaluate_arithmetic, known_faults
 
 
@@ -111,3 +112,9 @@ def test_type_that_onnx_infers_settles_an_output_of_another_type(script):
     assert script.is_inferred(model, 0, result)
     assert not script.is_inferred(model, 0, result.astype(np.float64))
     assert not script.is_inferred(model, 0, result[np.newaxis])
+
+
+def test_softmax_that_flattens_has_no_exact_formula():
+    fault = next(fault for fault in known_faults() if fault.operator == "Softmax")
+    with pytest.raises(NoFormula):
+        evaluate_exactly(fault.model, fault.operands)
