@@ -24,6 +24,7 @@ from conformance.models.graphs import (
     called_name,
     copy_of,
     function_name,
+    infer_shapes,
     iter_nodes,
     names_in_model,
     subgraphs_of,
@@ -148,7 +149,7 @@ def _require_primitives(model: onnx.ModelProto) -> None:
 
 def _infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
     try:
-        return shape_inference.infer_shapes(model)
+        return infer_shapes(model)
     except (shape_inference.InferenceError, ValueError) as error:
         problem = " ".join(str(error).split()).rstrip(".")
         raise ModelError(

@@ -14,9 +14,8 @@ import numpy as np
 
 from conformance.graphs.cutting import with_outputs
 from conformance.graphs.intermediate_values import SubjectRefused, are_identical, run_once
-from conformance.models.graphs import is_operator, main_opset
+from conformance.models.graphs import is_operator, main_opset, with_inferred_types
 from conformance.models.inputs import initializer_arrays, required_input_names
-from conformance.models.types import with_inferred_types
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate, explicit_axis
 from conformance.passes.hazards import hazards
 

@@ -14,7 +14,7 @@ from conformance.serialization.decoding import NonEmpty  # noqa: TC001 - msgspec
 
 Seq = Annotated[int, Meta(ge=0, description="Number of a command; its answer repeats it.")]
 ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
-Shape = Annotated[list[Annotated[int, Meta(ge=0, le=2**40)]], Meta(max_length=64)]
+Shape = Annotated[list[Annotated[int, Meta(ge=0, le=2**40)]], Meta(max_length=32)]
 ElementType = Annotated[
     Literal[
         *("float", "double", "float16", "bfloat16"),

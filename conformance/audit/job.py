@@ -38,7 +38,7 @@ from conformance.graphs.hashing import hash_values
 from conformance.graphs.intermediate_values import Exposure, RecordedValues, value_digest_of
 from conformance.isolation.protocol import placeholder_for_type
 from conformance.jobs.job import JobState, require_number, run_job
-from conformance.models.arrays import dtype_of, type_name, type_number
+from conformance.models.arrays import MAX_RANK, dtype_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
 from conformance.plugins import suite_version
 from conformance.serialization.codec import JsonReader, encode_json
@@ -59,9 +59,6 @@ MAX_RECORD_BYTES = 2**28
 
 MAX_VALUE_BYTES = 2**40
 """Maximum size of a recorded value."""
-
-MAX_RANK = 32
-"""Maximum rank of a recorded value; the most that every version of NumPy supports."""
 
 CHUNK_NODES = 16
 """Maximum number of nodes in a chunk."""

@@ -23,6 +23,7 @@ from conformance.reference.formulas.linear import FLOAT
 from conformance.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import format_of
+from conformance.reference.oracle import EVALUATION_ERRORS
 from conformance.reference.tolerances import NARROW
 from conformance.subjects.harness import value_digest
 from conformance.verdicts import Unsupported
@@ -280,7 +281,7 @@ class Judgement:
         except Unsupported as reason:
             result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
             return result
-        except (ValueError, IndexError, KeyError, TypeError, StopIteration, AttributeError, OverflowError) as error:
+        except EVALUATION_ERRORS as error:
             result.verdict = NodeVerdict.NOT_JUDGED
             result.reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
             return result

@@ -20,9 +20,8 @@ from conformance.declarations.node_operands import free_operands, hard_elements,
 from conformance.graphs.cutting import cut
 from conformance.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 from conformance.models.arrays import dtype_of
-from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of
+from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.models.inputs import required_input_names
-from conformance.models.types import with_inferred_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

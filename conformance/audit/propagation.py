@@ -22,6 +22,7 @@ from conformance.models.inputs import required_input_names
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.precision import is_computed
+from conformance.reference.oracle import EVALUATION_ERRORS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _evaluate(
     try:
         with np.errstate(all="ignore"):
             results = enclose(scope, node, values)
-    except (Unsupported, ValueError, IndexError, KeyError, TypeError, StopIteration, AttributeError, OverflowError):
+    except (Unsupported, *EVALUATION_ERRORS):
         return {}
     return {name: _exact(result) for name, result in zip(node.output, results, strict=False) if name}
 

@@ -38,8 +38,7 @@ from conformance.graphs.intermediate_values import (
 )
 from conformance.graphs.reading import LoadedModel
 from conformance.models.external_data import initializer_arrays_in
-from conformance.models.graphs import graph_edges
-from conformance.models.types import with_inferred_types
+from conformance.models.graphs import graph_edges, with_inferred_types
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import onnx
 from msgspec.structs import replace
 
 from conformance.blame.comparison import Failure, run_model
@@ -26,7 +25,7 @@ from conformance.graphs.inlining import inline_functions
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.intermediate_values import are_identical
 from conformance.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
-from conformance.models.graphs import is_operator, names_taken_by
+from conformance.models.graphs import infer_shapes, is_operator, names_taken_by
 from conformance.models.inputs import constant_value, initializer_arrays
 from conformance.models.types import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
@@ -38,6 +37,8 @@ from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import onnx
 
     from conformance.blame.comparison import Comparison, Computation
     from conformance.blame.difference import Difference
@@ -147,9 +148,12 @@ class AcceptableIndices:
 
     def share(self, actual: Array) -> float:
         """Return 0 if every index is acceptable, otherwise infinity."""
-        indices = np.squeeze(actual, self.axis) if self.keeps else actual
-        if actual.dtype != np.int64 or indices.shape != self.mask.shape[1:]:
+        shape = [*self.mask.shape[1:]]
+        if self.keeps:
+            shape.insert(self.axis, 1)
+        if actual.dtype != np.int64 or actual.shape != tuple(shape):
             return np.inf
+        indices = actual.reshape(self.mask.shape[1:])
         if indices.size and (indices.min() < 0 or indices.max() >= self.mask.shape[0]):
             return np.inf
         return 0.0 if np.take_along_axis(self.mask, indices[None], 0).all() else np.inf
@@ -441,12 +445,12 @@ def _strict_fault(comparison: Comparison, case: FedModel) -> str:
     """Return the contradiction of types or shapes in a rewrite whose original has none."""
     rewritten = comparison.rewrite(case.model).model
     try:
-        onnx.shape_inference.infer_shapes(case.model, strict_mode=True)
+        infer_shapes(case.model, strict_mode=True)
     except Exception:  # noqa: BLE001 - the original has a contradiction of its own
         return ""
     try:
         if rewritten is not None:
-            onnx.shape_inference.infer_shapes(rewritten, strict_mode=True)
+            infer_shapes(rewritten, strict_mode=True)
     except Exception as error:  # noqa: BLE001 - shape inference raises errors of several kinds
         return next(iter(str(error).splitlines()), type(error).__name__)
     return ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.errors import UnknownName
 from conformance.subjects.naming import WITH_OPTION, SubjectKind, SubjectName
@@ -99,7 +99,7 @@ def find_requirements(named: SubjectName) -> Requirements:
     release = named.release or package.pinned_release
     try:
         version = Version(release)
-    except InvalidVersion:
+    except ValueError:  # also a number with too many digits
         raise UnknownName(
             "malformed-release",
             f"{release} is not a version number of {named.name}.",

@@ -8,7 +8,14 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from conformance.evidence.requirements import RESTRICTION_IDS, has_type
-from conformance.models.graphs import all_nodes, is_operator, main_opset, onnx_op_type, top_level_graphs
+from conformance.models.graphs import (
+    all_nodes,
+    is_operator,
+    main_opset,
+    onnx_op_type,
+    top_level_graphs,
+    with_inferred_types,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,7 +90,7 @@ def _has_empty_axis(case: CaseRecord, model: onnx.ModelProto) -> bool:
     shapes = [{value.name: value.shape for value in each.inputs} for each in case.data_sets]
     if not any(0 in shape for each in shapes for shape in each.values()):
         return False
-    inferred = onnx.shape_inference.infer_shapes(model).graph
+    inferred = with_inferred_types(model).graph
     known = {
         value.name: [dimension.dim_value for dimension in value.type.tensor_type.shape.dim]
         for value in inferred.value_info

@@ -33,8 +33,12 @@ SUMS, TABLES, PAGE = "SHA256SUMS", "tables.json", "index.html"
 TYPES: Dict[str, Any] = {"text": str, "integer": int, "number": (int, float), "boolean": bool}
 MAX_SHOWN = 20
 DIGEST_LENGTH = 64
+MAX_BYTES = 2**28
 
-DAMAGE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, csv.Error)
+DAMAGE = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError),
+    csv.Error,
+)
 """Exceptions that damaged files cause."""
 
 
@@ -91,12 +95,22 @@ def check_sums(folder: Path, listed: Dict[str, str]) -> Iterator[str]:
     yield from (f"{name} is missing." for name in sorted(listed.keys() - present - wrong))
     yield from (f"{name} is not in {SUMS}." for name in sorted(present - listed.keys() - {SUMS}))
     for name in sorted(listed.keys() & present):
-        try:
-            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        except OSError:
-            digest = ""
-        if digest != listed[name]:
+        if digest_of(folder / name) != listed[name]:
             yield f"{name} is altered: its hash is not that in {SUMS}."
+
+
+def digest_of(path: Path) -> str:
+    """Return the hash of a regular file, and an empty text for everything else."""
+    found = hashlib.sha256()
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as stream:
+            for part in iter(lambda: stream.read(2**20), b""):
+                found.update(part)
+    except (OSError, ValueError):
+        return ""
+    return found.hexdigest()
 
 
 def walk(folder: Path) -> Iterator[Tuple[str, str]]:
@@ -110,7 +124,7 @@ def walk(folder: Path) -> Iterator[Tuple[str, str]]:
             if path.is_symlink():
                 yield name, "is a link"
             elif path.is_file():
-                yield name, ""
+                yield name, "is larger than 256 MiB" if path.stat().st_size > MAX_BYTES else ""
             elif not path.is_dir():
                 yield name, "is neither a file nor a folder"
     for error in errors:
@@ -304,7 +318,7 @@ def check_corpus(corpus: Path, tables: Tables, problems: List[str]) -> int:
     folders = {row["case"]: row["kind"] for row in tables["cases"]}
     for row in tables["files"]:
         path = corpus / folders[row["case"]] / row["case"] / row["file"]
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != row["sha256"]:
+        if digest_of(path) != row["sha256"]:
             problems.append(f"{path} is missing or differs from the table files.")
     return len(tables["files"])
 

@@ -81,11 +81,11 @@ class Condition:
         if not specifier:
             return True
         from packaging.specifiers import SpecifierSet
-        from packaging.version import InvalidVersion, Version
+        from packaging.version import Version
 
         try:
             return SpecifierSet(specifier).contains(Version(version), prereleases=True)
-        except InvalidVersion:
+        except ValueError:  # also a number with too many digits
             raise ExpectationsError(
                 "incomparable-version",
                 f"{self.location}: {what} must be {specifier}, but {version!r} is not a comparable version.",

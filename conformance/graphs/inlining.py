@@ -22,8 +22,9 @@ from conformance.models.graphs import (
     main_opset,
     subgraphs_of,
     top_level_graphs,
+    with_inferred_types,
 )
-from conformance.models.types import normal_domain, with_inferred_types
+from conformance.models.types import normal_domain
 from conformance.reference.nodes import resolve_references
 
 if TYPE_CHECKING:

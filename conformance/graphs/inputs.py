@@ -242,7 +242,10 @@ def _read_npz(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...
                     f"{file} has no array {value.name}.",
                     f"It has {', '.join(members) or 'no arrays'}.",
                 )
-            with archive.open(members[value.name]) as stream:
+            member = archive.getinfo(members[value.name])
+            if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise ValueError(f"the array {value.name} is compressed in a way that NumPy does not use")
+            with archive.open(member) as stream:
                 arrays.append(_read_npy(stream, file, value))
     return tuple(arrays)
 

@@ -19,8 +19,7 @@ from conformance.errors import ModelError
 from conformance.files.atomic_write import real_path
 from conformance.graphs.inlining import inline_functions
 from conformance.models.external_data import external_bytes, external_tensors, is_packed
-from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of
-from conformance.models.types import with_inferred_types
+from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.models.validity import MAX_MODEL_BYTES, check_model, read_model
 
 if TYPE_CHECKING:

@@ -42,15 +42,20 @@ def first_supported_probe(session: HarnessSession) -> Callable[[Sequence[int], i
     raise RuleSkipped(f"the harness supports none of {', '.join(PROBES_BY_OPERATOR)}")
 
 
-def check_outputs(probe: Probe, outputs: Sequence[Any]) -> None:
+def check_outputs(probe: Probe, outputs: Sequence[Any], prefix: str = "") -> None:
     """Check that the output messages of a run contain the expected outputs of a probe.
+
+    Args:
+        probe: the probe.
+        outputs: the messages.
+        prefix: prefix of the paths of output files; empty if the suite has requested no files.
 
     Raises:
         RuleViolation: number, type, shape or an element of the outputs is wrong.
     """
     _check_output_count(probe, outputs)
     for number, (message, (name, expected)) in enumerate(zip(outputs, probe.outputs.items(), strict=True)):
-        actual = decode_output(number, message)
+        actual = decode_output(number, message, prefix)
         if actual.dtype != expected.dtype or actual.shape != expected.shape:
             types = format_type(actual.dtype.name, actual.shape), format_type(expected.dtype.name, expected.shape)
             raise RuleViolation(f"output {name} is {types[0]} instead of {types[1]}")
@@ -63,18 +68,21 @@ def _check_output_count(probe: Probe, outputs: Sequence[Any]) -> None:
         raise RuleViolation(f"the answer has {len(outputs)} outputs, and the graph has {len(probe.outputs)}")
 
 
-def decode_output(number: int, message: Any) -> Array:
+def decode_output(number: int, message: Any, prefix: str = "") -> Array:
     """Return the tensor in an output message.
 
     Args:
-        number: index of the output, for error messages.
+        number: index of the output.
+        message: the message.
+        prefix: as for `check_outputs`.
 
     Raises:
-        RuleViolation: the message lacks a field, or its data does not match type and shape.
+        RuleViolation: the message lacks a field, its data does not match type and shape, or it names a file that was
+            not requested.
     """
     try:
         if "file" in message:
-            return take_tensor(message, message["file"], Limits.file)
+            return take_tensor(message, f"{prefix}{number}" if prefix else "", Limits.file)
         return decode_tensor(message)
     except ValueError as error:
         raise RuleViolation(f"output {number} {error}") from None
@@ -292,10 +300,7 @@ def _check_tensor_files(session: HarnessSession) -> None:
     ]
     prefix = str(session.folder / "output_")
     outputs = session.expect("outputs", session.ask("run", inputs=messages, files=prefix))
-    for number, message in enumerate(outputs):
-        if "file" in message and message["file"] != f"{prefix}{number}":
-            raise RuleViolation(f"output {number} is in another file than {prefix}{number}")
-    check_outputs(probe, outputs)
+    check_outputs(probe, outputs, prefix)
 
 
 def _check_carried_run(session: HarnessSession) -> None:

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.environments.create import last_error_line
 from conformance.errors import HistoryError, UnknownName
@@ -46,7 +46,7 @@ class ReleaseRange:
         first, dots, last = text.partition("..")
         try:
             found = cls(Version(first) if first else None, Version(last) if last else None)
-        except InvalidVersion:
+        except ValueError:  # also a number with too many digits
             raise UnknownName(
                 "malformed-release",
                 f"{text} is not a release or a range.",

@@ -30,6 +30,7 @@ from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.oracle import Answer, quiet_evaluation
 from conformance.reference.tolerances import NARROW
+from conformance.serialization.text import one_line, shorten_middle
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ VERSION = "1.0.0"
 
 FOLDING_OPERATORS = frozenset(("Add", "BatchNormalization", "Div", "LayerNormalization", "Mul", "Sub", *PRODUCTS))
 """Operators whose constants a runtime may multiply by, or add to, other constants."""
+
+MAX_PLACE_LENGTH = 1000
+"""Maximum number of characters of the names of a model and a node in a title."""
 
 MAX_CASE_ELEMENTS = 2**14
 """Number of elements of all operands and results of a case up to which its sizes are not reduced further."""
@@ -282,7 +286,8 @@ def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]
             if part is None:
                 found.left_out[operators, "a shape depends on inputs (see --inputs), or a value is not a tensor"] += 1
                 continue
-            yield part, f"{given.model.path.stem}, {chosen[0].name or next(iter(chosen[0].output), '')}"
+            node_name = chosen[0].name or next(iter(chosen[0].output), "")
+            yield part, shorten_middle(one_line(f"{given.model.path.stem}, {node_name}"), MAX_PLACE_LENGTH)
 
 
 def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
@@ -297,11 +302,13 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
         smaller = reduced_part(part, step) if step else part
         if smaller is None or _elements(smaller) > limit:
             continue
-        operands = Operands(smaller, has_values=has_values)
-        if _elements(smaller, operands.data_set_count()) > limit:
-            continue
         try:
-            first = _answers(smaller, {**operands.constants, **next(operands.data_sets())})
+            with quiet_evaluation():
+                operands = Operands(smaller, has_values=has_values)
+                if _elements(smaller, operands.data_set_count()) > limit:
+                    continue
+                ordinary = next(operands.data_sets())
+            first = _answers(smaller, {**operands.constants, **ordinary})
         except Unsupported as problem:
             reason = problem
             if not step:
@@ -339,7 +346,8 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
         Unsupported: there is no such data set.
     """
     part, constants = uses.sized.part, uses.sized.operands.constants
-    data_sets = list(uses.sized.operands.data_sets())
+    with quiet_evaluation():
+        data_sets = list(uses.sized.operands.data_sets())
     answered = [(data_sets[0], uses.sized.first)]
     failure: Unsupported | None = None
     for fed in data_sets[1:]:

@@ -14,9 +14,10 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.models.arrays import dtype_of, tensor_of, type_name, type_number
+from conformance.errors import ModelError
+from conformance.models.arrays import MAX_RANK, check_shape, dtype_of, tensor_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
-from conformance.models.graphs import attribute_graphs, is_operator, names_taken_by, subgraphs_of
+from conformance.models.graphs import attribute_graphs, infer_shapes, is_operator, names_taken_by, subgraphs_of
 from conformance.models.inputs import required_inputs
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, enclose
@@ -91,10 +92,12 @@ def typed_graphs(
         progress: is called with a text for the user.
     """
     graph = model.prepared.graph
-    values = {
-        name: TypedValue.of(array, is_constant=True)
-        for name, array in initializer_arrays_in(graph, model.data_folder).items()
-    }
+    try:
+        arrays = initializer_arrays_in(graph, model.data_folder)
+    except Unsupported as reason:
+        problem = f"No node of {model.path} can be a case: {reason}."
+        raise ModelError("no-cases", problem, "Name another model.") from None
+    values = {name: TypedValue.of(array, is_constant=True) for name, array in arrays.items()}
     values |= {value.name: given for value, given in zip(required_inputs(graph), inputs, strict=True)}
     found: list[TypedGraph] = []
     _Walk(NodeScope.of(model.prepared), found, progress).walk(graph, values, 0)
@@ -157,7 +160,7 @@ class _Walk:
             return []
         centres = []
         for each in results:
-            if not isinstance(each, (Enclosure, np.ndarray)):
+            if not isinstance(each, (Enclosure, np.ndarray)) or len(each.shape) > MAX_RANK:
                 return []
             centres.append(each.value.astype(each.dtype) if isinstance(each, Enclosure) else each)
         if not is_given and sum(array.size for array in centres) > MAX_KNOWN_ELEMENTS:
@@ -240,7 +243,7 @@ def infer(
             part.graph.initializer.append(tensor_of(value.array, name))
     part.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name)
     try:
-        inferred = onnx.shape_inference.infer_shapes(part, strict_mode=True, data_prop=True)
+        inferred = infer_shapes(part, strict_mode=True, data_prop=True)
     except Exception:  # noqa: BLE001 - onnx raises errors of several kinds
         return [None for _ in names]
     known = {value.name: value for value in (*inferred.graph.value_info, *inferred.graph.output)}
@@ -252,9 +255,11 @@ def _typed_value(value: onnx.ValueInfoProto) -> TypedValue | None:
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.elem_type or not tensor.HasField("shape"):
         return None
-    if any(not size.HasField("dim_value") or size.dim_value < 0 for size in tensor.shape.dim):
+    if any(not size.HasField("dim_value") for size in tensor.shape.dim):
         return None
+    shape = tuple(size.dim_value for size in tensor.shape.dim)
     try:
-        return TypedValue(np.dtype(dtype_of(tensor.elem_type)), tuple(size.dim_value for size in tensor.shape.dim))
-    except KeyError:
+        check_shape(shape)
+        return TypedValue(np.dtype(dtype_of(tensor.elem_type)), shape)
+    except (KeyError, ValueError):
         return None

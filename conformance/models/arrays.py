@@ -148,8 +148,8 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "fV" and "int" not in dtype.name
 
 
-MAX_RANK = 64
-"""Maximum number of dimensions of an array in NumPy."""
+MAX_RANK = 32
+"""Maximum number of dimensions of a tensor; the most over which every version of NumPy iterates."""
 
 MAX_SIZE_PRODUCT = 2**59
 """Maximum product of the sizes of a shape that are not 0; NumPy cannot count the bytes of a larger array."""

@@ -7,6 +7,7 @@ part follows calls of model-local functions.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect, insort
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from onnx import AttributeProto, ModelProto, TensorProto, defs
+from onnx import AttributeProto, ModelProto, TensorProto, defs, shape_inference
 
 from conformance.models.types import MAIN_DOMAINS, normal_domain
 
@@ -343,11 +344,15 @@ MAX_EXPANDED_NODES = 200_000
 MAX_CALL_DEPTH = 100
 """Maximum nesting depth of function calls."""
 
+MAX_EXPANDED_BYTES = 2**28
+"""Maximum size of the bodies of all calls of a model, if some of them are called several times."""
+
 
 class _CallCost(NamedTuple):
-    """The result of expanding a function call: the number of nodes, and the depth of nested calls."""
+    """The result of expanding a function call: the number and the bytes of the nodes, and the depth of nested calls."""
 
     nodes: int
+    bytes: int
     levels: int
 
 
@@ -364,12 +369,65 @@ def called_name(node: onnx.NodeProto) -> FunctionName:
 def recursion_problem(model: onnx.ModelProto) -> str | None:
     """Return a sentence that names a function with direct or indirect recursion, or None."""
     calls = _calls_by_function(model)
-    recursive = sorted(calls.keys() - _call_costs(calls).keys())
+    recursive = sorted(calls.keys() - _call_costs(calls, dict.fromkeys(calls, 0)).keys())
     if not recursive:
         return None
     domain, name, _ = recursive[0]
     function = f"{domain or 'ai.onnx'}.{name}"
     return f"The function {function} calls itself directly or through other functions. ONNX forbids recursion."
+
+
+def infer_shapes(model: onnx.ModelProto, **options: bool) -> onnx.ModelProto:
+    """Return a copy of a model with the types and shapes that onnx infers.
+
+    Args:
+        model: the model.
+        options: options of onnx's shape inference.
+
+    Raises:
+        onnx.shape_inference.InferenceError: types or shapes contradict, or the inference would not end.
+    """
+    if (fault := inference_problem(model)) is not None:
+        raise shape_inference.InferenceError(fault)
+    return shape_inference.infer_shapes(model, **options)
+
+
+def with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model with the types of values that can be inferred; some subjects need them for added outputs."""
+    try:
+        return infer_shapes(model, data_prop=False)
+    except Exception:  # noqa: BLE001 - types are a help for the subject only
+        return model
+
+
+def inference_problem(model: onnx.ModelProto) -> str | None:
+    """Return a sentence that explains why onnx's shape inference must not run, or None.
+
+    It follows each call of a function, and does not end for some equations of Einsum with wrong characters.
+    """
+    equations = [each for each in _einsum_equations(model) if not _EQUATION.fullmatch(each)]
+    if equations:
+        return f"The equation {equations[0]!r} of an Einsum is malformed."
+    return call_expansion_problem(model)
+
+
+_TERM = rb"[A-Za-z ]*(\.\.\.)?[A-Za-z ]*"
+_EQUATION = re.compile(rb"%b(,%b)*(->%b)?" % (_TERM, _TERM, _TERM))
+
+
+def _einsum_equations(model: onnx.ModelProto) -> Iterator[bytes]:
+    """Yield the equations of a model; with equations that calls give, all texts that a function can take so."""
+    given: set[str] = set()
+    for node in all_nodes(model):
+        if node.op_type == "Einsum":
+            equations = [each for each in node.attribute if each.name == "equation"]
+            yield from (each.s for each in equations if not each.ref_attr_name)
+            given |= {each.ref_attr_name for each in equations if each.ref_attr_name}
+    if given:
+        given |= {each.ref_attr_name for node in all_nodes(model) for each in node.attribute}
+        defaults = (function.attribute_proto for function in model.functions)
+        holders = chain(defaults, (node.attribute for node in all_nodes(model)))
+        yield from (each.s for holder in holders for each in holder if each.name in given and each.s)
 
 
 def call_expansion_problem(model: onnx.ModelProto) -> str | None:
@@ -378,15 +436,17 @@ def call_expansion_problem(model: onnx.ModelProto) -> str | None:
         return None
     if (fault := recursion_problem(model)) is not None:
         return fault
-    extents = _call_costs(_calls_by_function(model))
-    nodes, levels = _cost_of_calls(
+    sizes = {function_name(function): function.ByteSize() for function in model.functions}
+    extents = _call_costs(_calls_by_function(model), sizes)
+    nodes, size, levels = _cost_of_calls(
         sum((_count_calls(iter_nodes(graph)) for graph in top_level_graphs(model)), Counter()), extents
     )
-    if nodes > MAX_EXPANDED_NODES or levels > MAX_CALL_DEPTH:
+    is_large = nodes > MAX_EXPANDED_NODES or size > max(MAX_EXPANDED_BYTES, sum(sizes.values()))
+    if is_large or levels > MAX_CALL_DEPTH:
         return (
-            f"The model's calls of functions come to more than {MAX_EXPANDED_NODES:,} nodes, or are more "
-            f"than {MAX_CALL_DEPTH}"
-            " levels deep. This suite does not compute such models."
+            f"The model's calls of functions come to more than {MAX_EXPANDED_NODES:,} nodes or "
+            f"{MAX_EXPANDED_BYTES >> 20} MiB, or are more than {MAX_CALL_DEPTH} levels deep."
+            " This suite does not compute such models."
         )
     return None
 
@@ -395,11 +455,14 @@ def _calls_by_function(model: onnx.ModelProto) -> dict[FunctionName, Counter[Fun
     return {function_name(function): _count_calls(iter_nodes(function)) for function in model.functions}
 
 
-def _call_costs(calls: Mapping[FunctionName, Counter[FunctionName]]) -> dict[FunctionName, _CallCost]:
+def _call_costs(
+    calls: Mapping[FunctionName, Counter[FunctionName]], sizes: Mapping[FunctionName, int]
+) -> dict[FunctionName, _CallCost]:
     """Return the cost of a call of each function, by name; recursive functions are omitted.
 
     Args:
         calls: for each function, how often its body calls each operator or function.
+        sizes: the size of each function in bytes.
     """
     left = {name: len(called.keys() & calls.keys()) for name, called in calls.items()}
     callers: dict[FunctionName, list[FunctionName]] = {name: [] for name in calls}
@@ -410,7 +473,7 @@ def _call_costs(calls: Mapping[FunctionName, Counter[FunctionName]]) -> dict[Fun
     extents: dict[FunctionName, _CallCost] = {}
     while ready:
         name = ready.pop()
-        extents[name] = _cost_of_calls(calls[name], extents)
+        extents[name] = _cost_of_calls(calls[name], extents, sizes[name])
         for caller in callers[name]:
             left[caller] -= 1
             if not left[caller]:
@@ -418,16 +481,20 @@ def _call_costs(calls: Mapping[FunctionName, Counter[FunctionName]]) -> dict[Fun
     return extents
 
 
-def _cost_of_calls(called: Counter[FunctionName], extents: Mapping[FunctionName, _CallCost]) -> _CallCost:
+def _cost_of_calls(
+    called: Counter[FunctionName], extents: Mapping[FunctionName, _CallCost], size: int = 0
+) -> _CallCost:
     """Return the cost of expanding a set of calls.
 
     Args:
         called: number of calls of each operator or function.
         extents: the cost of a call of each function.
+        size: the size of the body that has the calls, in bytes.
     """
     of_functions = [(extents[name], count) for name, count in called.items() if name in extents]
     nodes = called.total() + sum(extent.nodes * count for extent, count in of_functions)
-    return _CallCost(nodes, max((extent.levels + 1 for extent, _ in of_functions), default=0))
+    size += sum(extent.bytes * count for extent, count in of_functions)
+    return _CallCost(nodes, size, max((extent.levels + 1 for extent, _ in of_functions), default=0))
 
 
 def _count_calls(nodes: Iterable[onnx.NodeProto]) -> Counter[FunctionName]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from onnx import TensorProto, shape_inference
+from onnx import TensorProto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -134,11 +134,3 @@ ARGMAX_DEFAULTS: Mapping[str, Any] = {"axis": 0, "keepdims": 1, "select_last_ind
 def softmax_default_axis(opset: int) -> int:
     """Return the default axis of Softmax and LogSoftmax: -1 since opset 13, otherwise 1."""
     return -1 if opset >= 13 else 1
-
-
-def with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a model with the types of values that can be inferred; some subjects need them for added outputs."""
-    try:
-        return shape_inference.infer_shapes(model, data_prop=False)
-    except Exception:  # noqa: BLE001 - types are a help for the subject only
-        return model

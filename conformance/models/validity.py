@@ -17,10 +17,10 @@ from conformance.models.graphs import (
     all_graphs,
     all_nodes,
     all_tensors,
-    call_expansion_problem,
     called_name,
     copy_of,
     function_name,
+    inference_problem,
     subgraphs_of,
     top_level_graphs,
 )
@@ -43,10 +43,10 @@ def check_model(model: onnx.ModelProto, *, shapes: bool = False) -> None:
         shapes: whether to infer shapes too, in strict mode.
 
     Raises:
-        onnx.checker.ValidationError: the model is invalid, or `shapes` is set and its calls of functions are too many:
-            shape inference would follow each of them. With `shapes`, shape inference may raise other errors.
+        onnx.checker.ValidationError: the model is invalid, or `shapes` is set and shape inference would not
+            end, see `inference_problem`. With `shapes`, shape inference may raise other errors.
     """
-    fault = find_text_fault(model) or (call_expansion_problem(model) if shapes else None)
+    fault = find_text_fault(model) or (inference_problem(model) if shapes else None)
     if fault is not None:
         raise onnx.checker.ValidationError(fault)
     if any(_named_domains(model)):
@@ -124,15 +124,24 @@ def find_unchecked_faults(model: onnx.ModelProto) -> Iterator[str]:
         function = functions.get(called_name(node))
         if function is not None and len(node.output) > len(function.output):
             yield f"function {_qualified_name(called_name(node))}: a call has more outputs than the function"
+    yield from _tensor_faults(model)
+
+
+def _tensor_faults(model: onnx.ModelProto) -> Iterator[str]:
+    """Yield a description of each tensor in a model whose elements cannot be read; external data are left out."""
     for tensor in all_tensors(model):
         if tensor.data_location == tensor.EXTERNAL:
             continue
+        name = f"tensor {tensor.name or 'of an attribute'}"
         try:
             array_of(tensor)
         except (KeyError, TypeError, NotImplementedError):
             continue  # an element type that the installed onnx does not know
+        except UnicodeDecodeError:
+            yield f"{name}: a text is not UTF-8"
         except ValueError:
-            yield f"tensor {tensor.name or 'of an attribute'}: the number of elements does not match the shape"
+            is_part = tensor.HasField("segment")
+            yield f"{name}: {'it is a segment' if is_part else 'the number of elements does not match the shape'}"
 
 
 def find_missing_functions(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
@@ -157,8 +166,8 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
     """Read a model file and return its bytes and the parsed model.
 
     Raises:
-        ModelError: the file cannot be read, is not an ONNX model, has a text that is not UTF-8, or declares a shape
-            that no array can have.
+        ModelError: the file cannot be read, is not an ONNX model, has a text that is not UTF-8 or a tensor without its
+            elements, or declares a shape that no array can have.
     """
     try:
         content = read_input(path, MAX_MODEL_BYTES)
@@ -180,6 +189,8 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
             check_shape(shape)
         except ValueError as error:
             raise ModelError("impossible-shape", f"{path}: {name}: {error}.", "Correct the model.") from None
+    if (fault := next(_tensor_faults(model), None)) is not None:
+        raise ModelError("invalid", f"{path} is not a valid ONNX model: {fault}.", "Correct the model.")
     return content, model
 
 

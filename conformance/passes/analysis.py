@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import onnx
-from onnx import AttributeProto, TensorProto, shape_inference
+from onnx import AttributeProto, TensorProto
 
 from conformance.errors import ModelError
-from conformance.models.graphs import Scope, call_expansion_problem, recursion_problem
+from conformance.models.graphs import Scope, call_expansion_problem, infer_shapes, recursion_problem
 from conformance.models.types import MAIN_DOMAINS, element_type_text
 from conformance.passes.eliminate_nop_monotone_argmax import (
     ALONG_AXIS,
@@ -191,7 +191,7 @@ def _reason_for_stop(scope: Scope, node: onnx.NodeProto) -> str:
 def _with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with the types that shape inference finds; none if shape inference fails."""
     try:
-        return shape_inference.infer_shapes(_without_endless_calls(model))
+        return infer_shapes(_without_endless_calls(model))
     except Exception:  # noqa: BLE001 - the analysis needs no types
         return onnx.ModelProto()
 

@@ -219,7 +219,7 @@ def round_each_node(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Ar
     known = [each for each in inputs if each is not None]
     try:
         return [each for each in evaluate(_single(scope, proto, known), known) if isinstance(each, np.ndarray)]
-    except (Unsupported, ConformanceError, ArithmeticError, *EVALUATION_ERRORS):
+    except (Unsupported, ConformanceError, *EVALUATION_ERRORS):
         function = None if is_supported(scope.node(proto)) else _schema_function(scope.node(proto), proto, inputs)
     if function is None:
         values = dict(zip(proto.input, inputs, strict=False))

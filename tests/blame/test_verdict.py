@@ -64,6 +64,12 @@ def test_constant_attribute_is_enclosed_by_its_numbers(attribute: str, value: An
     assert output_share((np.ones((1, 3)) * value).astype(np.float32), found["Y"]) == 0
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 3), (3, 1), (1, 1, 1)])
+def test_index_of_another_shape_is_not_accepted(shape: tuple[int, ...]) -> None:
+    found = argmax_after("Softmax", [[0, 1e-8, -3]])
+    assert output_share(np.zeros(shape, np.int64), found) == np.inf
+
+
 def test_clear_maximum_accepts_one_index() -> None:
     found = argmax_after("Softmax", [[0, 1, -3]])
     assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [np.inf, 0]

@@ -54,7 +54,7 @@ BASES = {
     "hazards": "{model} -b reference --no-isolation",
     "expand": "{model} --output out.onnx",
     "verify": "",
-    "generate": "-g functions",
+    "generate": "--model {model}",
     "export": "{directory}",
     "check-harness": "exec:false",
     "env create": "nothing@1.0",
@@ -124,7 +124,7 @@ class Cell:
         return [
             *self.verb.split(),
             *words,
-            *(["--json", "o.json"] if self.kind in {"forged name", "not UTF-8"} else []),
+            *(["--json", "o.json"] if self.kind in NAMES and self.verb in {"audit", "blame", "hazards"} else []),
         ]
 
 

@@ -241,6 +241,8 @@ class TestVerify:
             (lambda folder: (folder / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is damaged"),
             (lambda folder: (folder / "SHA256SUMS").write_text("0\n"), "SHA256SUMS is damaged"),
             (lambda folder: (folder / "SHA256SUMS").unlink(), "SHA256SUMS is missing"),
+            (lambda folder: os.truncate(folder / "SHA256SUMS", 2**40), "SHA256SUMS is larger than 256 MiB"),
+            (lambda folder: os.truncate(folder / "tables.json", 2**40), "tables.json is larger than 256 MiB"),
             (lambda folder: replace_by_link(folder, "../SHA256SUMS"), "SHA256SUMS is a link"),
         ],
     )

@@ -13,8 +13,9 @@ import fake_harness
 import pytest
 from repository import SUPPORT
 
+from conformance.harness_check.backend_rules import decode_output
 from conformance.harness_check.check import check_harness
-from conformance.harness_check.session import RuleState
+from conformance.harness_check.session import RuleState, RuleViolation
 
 pytestmark = pytest.mark.programs
 
@@ -63,7 +64,7 @@ VIOLATIONS = {
         "float32 of shape [1] instead of float32 of shape []",
     ),
     "ReadsShortLines": ("long-lines", "SIGABRT"),
-    "PutsFilesElsewhere": ("tensor-files", "output 0 is in another"),
+    "PutsFilesElsewhere": ("tensor-files", "output 0 is in a file that was not requested"),
     "ReadsFilesInPart": ("tensor-files", "799996 bytes"),
     "ForgetsTheRun": ("carried-run", "within 10 s"),
     "RunsAfterALoadThatFailed": ("carried-run-after-failed-load", "`run` is answered"),
@@ -180,3 +181,11 @@ class TestCommand:
 
 def _exec(name: str) -> str:
     return f"exec:{shlex.join([sys.executable, PROGRAM, name])}"
+
+
+def test_decode_output_with_file_that_was_not_requested_leaves_the_file(tmp_path):
+    path = tmp_path / "foreign"
+    path.write_bytes(bytes(4))
+    with pytest.raises(RuleViolation, match="not requested"):
+        decode_output(0, {"dtype": "float", "shape": [1], "file": str(path)})
+    assert path.read_bytes() == bytes(4)

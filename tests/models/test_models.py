@@ -18,7 +18,7 @@ from conformance.corpus.loading import load_case
 from conformance.judging.optimizer_run import checker_error
 from conformance.models import graphs
 from conformance.models.comparison import copy_with_raw_tensors, tensor_digest
-from conformance.models.graphs import call_expansion_problem, onnx_op_type
+from conformance.models.graphs import call_expansion_problem, infer_shapes, onnx_op_type
 from conformance.models.inputs import GraphInputs, fed_input_names, required_input_names
 from conformance.models.spec_text import installed_version, quote_passage, specification_text, text_package
 from conformance.models.types import TRAINING_DOMAIN, type_text
@@ -393,3 +393,26 @@ def test_external_tensor_is_not_checked():
     tensor.ClearField("float_data")
     tensor.data_location = onnx.TensorProto.EXTERNAL
     assert list(find_unchecked_faults(model)) == []
+
+
+@pytest.mark.parametrize("equation", ["a..b", "ab....", "....", "ab-", "1...", "ab\n"])
+@pytest.mark.parametrize("is_given_by_a_call", [False, True])
+def test_infer_shapes_with_malformed_equation_does_not_run_onnx(equation, is_given_by_a_call):
+    node = helper.make_node("Einsum", ["x"], ["y"], equation=equation)
+    model = helper.make_model(helper.make_graph([node], "g", [], []))
+    if is_given_by_a_call:
+        node.attribute[0].CopyFrom(onnx.AttributeProto(name="equation", ref_attr_name="e", type="STRING"))
+        imports = [helper.make_opsetid("", 17)]
+        model.functions.append(helper.make_function("own", "F", ["x"], ["y"], [node], imports, ["e"]))
+        model.graph.node[0].CopyFrom(helper.make_node("F", ["x"], ["y"], domain="own", e=equation))
+    with pytest.raises(onnx.shape_inference.InferenceError, match="Einsum"):
+        infer_shapes(model)
+
+
+@pytest.mark.parametrize(
+    "equation", ["", "ij,jk->ik", "i j , j k -> i k", "...ij,...jk->...ik", "bhwc,hkc", "i->", "->"]
+)
+def test_infer_shapes_with_equation_of_the_specification_runs_onnx(equation):
+    node = helper.make_node("Einsum", ["x"] * (equation.count(",") + 1), ["y"], equation=equation)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)], [])
+    assert infer_shapes(helper.make_model(graph)).graph.node == [node]

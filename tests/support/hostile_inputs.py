@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,59 @@ def _nested(depth: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def _of_node(
+    op_type: str, *operands: TensorProto, output: int = TensorProto.FLOAT, **attributes: object
+) -> onnx.ModelProto:
+    """Return a model of one node on the input X of shape 2x3 and on initializers; its output has no shape."""
+    node = helper.make_node(op_type, ["X", *(each.name for each in operands)], ["Y"], **attributes)
+    model = model_of((2, 3))
+    model.graph.node[0].CopyFrom(node)
+    model.graph.initializer.extend(operands)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("Y", output, ["a", "b"]))
+    return model
+
+
+def _tensor_with(data_type: int, **fields: object) -> onnx.ModelProto:
+    """Return a model with an initializer of shape 2 and wrong elements."""
+    tensor = TensorProto(name="W", data_type=data_type, dims=[2], **fields)
+    return _of_node("Gather", tensor)
+
+
+def _calls_of_a_large_function() -> onnx.ModelProto:
+    """Return a model of 32 MiB whose ten calls of one function come to 320 MiB."""
+    constant = helper.make_tensor("C", TensorProto.UINT8, [2**25], bytes(2**25), raw=True)
+    nodes = [helper.make_node("Constant", [], ["C"], value=constant), helper.make_node("Abs", ["x"], ["y"])]
+    function = helper.make_function("own", "F", ["x"], ["y"], nodes, [helper.make_opsetid("", 17)])
+    model = model_of((2, 3))
+    del model.graph.node[:]
+    names = ["X", *(f"v{number}" for number in range(9)), "Y"]
+    model.graph.node.extend(helper.make_node("F", [x], [y], domain="own") for x, y in pairwise(names))
+    model.functions.append(function)
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    return model
+
+
+def _range_of_step_0() -> onnx.ModelProto:
+    numbers = [
+        helper.make_tensor(name, TensorProto.FLOAT, [], [value]) for name, value in zip("abc", (0, 9, 0), strict=True)
+    ]
+    model = _of_node("Range", *numbers)
+    del model.graph.node[0].input[0]
+    del model.graph.output[0].type.tensor_type.shape.dim[1]
+    return model
+
+
 MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
+    "calls of 320 MiB": lambda _: _calls_of_a_large_function(),
+    "endless equation": lambda _: _of_node("Einsum", equation="a..b"),
+    "segment": lambda _: _tensor_with(
+        TensorProto.INT64, raw_data=bytes(16), segment=TensorProto.Segment(begin=0, end=9)
+    ),
+    "too few elements": lambda _: _tensor_with(TensorProto.INT64, raw_data=bytes(8)),
+    "text that is not UTF-8": lambda _: _tensor_with(TensorProto.STRING, string_data=[b"\xff", b"\x1b"]),
+    "axis 2^62": lambda _: _of_node("Gather", helper.make_tensor("I", TensorProto.INT64, [2], [0, 1]), axis=2**62),
+    "step 0": lambda _: _range_of_step_0(),
+    "computed rank 40": lambda _: _constant_of_shape([1] * 40),
     "2^30 calls": lambda _: doubling(30),
     "external 6 GiB": lambda folder: _external(folder, length=str(6 * 2**30)),
     "external link": lambda folder: _external(folder, location="link.bin"),
@@ -101,9 +154,9 @@ PLACES: dict[str, Callable[[Path], object]] = {
 """By kind, a function that makes something at a path at which a command expects a file or a folder."""
 
 
-def _npz(path: Path, header: bytes) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("X.npy", header)
+def _npz(path: Path, content: bytes, compression: int = zipfile.ZIP_DEFLATED) -> None:
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("X.npy", content)
 
 
 def _npy_header(shape: tuple[int, ...]) -> bytes:
@@ -127,6 +180,7 @@ def _external_input() -> TensorProto:
 
 INPUTS: dict[str, Callable[[Path], object]] = {
     "npz of 6 GiB": lambda path: _npz(path, _npy_header((3 * 2**29,))),
+    "npz of bzip2": lambda path: _npz(path, _npy_header((2, 3)) + bytes(24), zipfile.ZIP_BZIP2),
     "npz of rank 65": lambda path: _npz(path, _npy_header((1,) * 65)),
     "pb in external data": _folder_of(_external_input()),
     "pb of rank 65": _folder_of(TensorProto(name="X", data_type=1, dims=(1,) * 65, raw_data=bytes(4))),
