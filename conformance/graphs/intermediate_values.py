@@ -158,10 +158,11 @@ def _is_identical(first: Any, second: Any) -> bool:
         return type(first).__name__ == type(second).__name__ and value_digest_of(first) == value_digest_of(second)
     if first.dtype != second.dtype or first.shape != second.shape:
         return False
-    same = first == second
-    if first.dtype.kind == "f":
-        same = (same & (np.signbit(first) == np.signbit(second))) | (np.isnan(first) & np.isnan(second))
-    return bool(np.all(same))
+    if first.dtype.kind not in "fV":  # NumPy takes bfloat16 for a type of bytes
+        return bool(np.all(first == second))
+    word = f"u{first.dtype.itemsize}"
+    is_nan = np.isnan(first.astype(np.float64)) & np.isnan(second.astype(np.float64))
+    return bool(np.all((first.view(word) == second.view(word)) | is_nan))
 
 
 def value_digest_of(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -177,3 +178,11 @@ def test_recording_keeps_the_digest_of_a_sequence(tmp_path: Path) -> None:
     for _ in range(2):  # the second audit reads the recording
         result = audit_subject(model, subject, inputs, options=AuditOptions(workers=workers))
         assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.WRONG]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_tensors_are_identical_by_their_bits_except_for_nan(dtype: Any) -> None:
+    first = np.array([np.nan, 0, 1]).astype(dtype)
+    assert are_identical([first], [np.array([-np.nan, 0, 1]).astype(dtype)])
+    assert not are_identical([first], [np.array([np.nan, -0.0, 1]).astype(dtype)])
+    assert not are_identical([first], [np.array([0, np.nan, 1]).astype(dtype)])
