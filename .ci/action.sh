@@ -58,6 +58,10 @@ else
   mkdir -p -- "$output"
   rm -f -- "$output/summary.md" "$output/summary.json" "$output/annotations.txt"
   "$suite" run "${arguments[@]}" || status=$?
+  if ((status == 0)) && [[ ! -f "$output/summary.md" ]]; then # such as args with --help
+    printf 'error: Nothing was run. Correct the input args.\n' >&2
+    status=2
+  fi
   if [[ -f "$output/annotations.txt" ]]; then cat -- "$output/annotations.txt"; fi
 fi
 

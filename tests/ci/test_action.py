@@ -123,7 +123,11 @@ class TestActionScript:
         action(BACKEND=RIGHT, ARGS=f'-k "$(touch {marker})`touch {marker}`"')
         assert not marker.exists()
 
-    @pytest.mark.parametrize("inputs", [{"BACKEND": "acme"}, {"BACKEND": RIGHT, "ARGS": "--nonsense"}, {}], ids=str)
+    @pytest.mark.parametrize(
+        "inputs",
+        [{"BACKEND": "acme"}, {"BACKEND": RIGHT, "ARGS": "--nonsense"}, {"BACKEND": RIGHT, "ARGS": "--help"}, {}],
+        ids=str,
+    )
     def test_wrong_input_fails_on_the_page(self, action, inputs):
         step = action(**inputs)
         assert step.status == 2
