@@ -63,7 +63,12 @@ class NodeRecorder:
 
 
 def _devices_of(output: Any) -> set[str]:
-    """Return the devices of an array; NumPy computes on the CPU. What is not an array was not computed."""
+    """Return the devices of an array; NumPy computes on the CPU. What is not an array was not computed.
+
+    JAX traces the nodes of a subgraph before it compiles them, and a traced value has no device.
+    """
+    if isinstance(output, jax.core.Tracer):
+        return set()
     if isinstance(output, jax.Array):
         return {device.platform for device in output.devices()}
     return {CPU} if isinstance(output, np.ndarray | np.generic) else set()

@@ -32,11 +32,18 @@ class FakeArray:
         return self.array
 
 
+class FakeTracer(FakeArray):
+    """A value of JAX that is traced."""
+
+    def devices(self):
+        raise TypeError("a traced value has no device")
+
+
 class FakeJax(ModuleType):
     """JAX, as far as the adapter uses it."""
 
     __version__ = "0.10"
-    Array = FakeArray
+    Array, core = FakeArray, SimpleNamespace(Tracer=FakeTracer)
 
     def __init__(self, *, has_gpu):
         super().__init__("jax")
@@ -57,15 +64,16 @@ class FakeJax(ModuleType):
 
 @pytest.fixture
 def load(monkeypatch):
-    """Return a function that loads the adapter; `numpy_nodes` are the operators that NumPy computes."""
+    """Return a function that loads the adapter; NumPy computes `numpy_nodes`, and JAX traces `traced_nodes`."""
 
-    def load_for(*, has_gpu=True, numpy_nodes=()):
+    def load_for(*, has_gpu=True, numpy_nodes=(), traced_nodes=()):
         jax = FakeJax(has_gpu=has_gpu)
         call_onnx = SimpleNamespace(_get_jit_func=lambda node, *_: lambda x: compute(node, x))
 
         def compute(node, x):
             found = np.exp(np.asarray(x))
-            return found if node.name in numpy_nodes else FakeArray(found, jax.current)
+            array = FakeTracer if node.name in traced_nodes else FakeArray
+            return found if node.name in numpy_nodes else array(found, jax.current)
 
         class Runtime:
             def __init__(self, model):
@@ -116,6 +124,12 @@ def test_node_that_numpy_computes_is_not_judged(load):
     prepared.run(X)
     assert prepared.placement == {"cpu": {"Exp": 1}, "gpu": {"Exp": 1}}
     assert "Exp" in placement_violation("gpu", prepared.placement)
+
+
+def test_traced_node_is_not_counted(load):
+    prepared = load(traced_nodes=["0"]).prepare(MODEL, "gpu")
+    prepared.run(X)
+    assert prepared.placement == {"gpu": {"Exp": 1}}
 
 
 def test_cpu_has_no_placement(load):
