@@ -83,10 +83,10 @@ def find_conditions(example: AnyExample, is_same: Callable[[AnyExample], bool | 
 
 
 def restore(example: AnyExample, names: Iterable[str]) -> AnyExample:
-    """Return an example in which the features with these names are restored to a plain value."""
+    """Return an example in which the features with these names are restored to a plain value, if they have one."""
     for name in names:
         feature = next((each for each in features(example) if each.name == name), None)
-        if feature is not None:
+        if feature is not None and feature.restored:
             example = feature.restored[0]
     return example
 

@@ -84,6 +84,12 @@ def test_restore_makes_each_feature_plain():
         )
 
 
+def test_restore_without_plain_value_changes_nothing():
+    example = adagrad(shape=(0,))
+    assert [feature.restored for feature in features(example) if feature.name == "size 1"] == [()]
+    assert restore(example, ["size 1"]) is example
+
+
 def test_describe_ignores_conditions_that_the_example_lacks():
     assert describe(adagrad(), ["scope", "attribute of no name"]) == describe(adagrad(), [])
 
