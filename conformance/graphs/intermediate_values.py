@@ -12,6 +12,7 @@ There are three ways, in this order:
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -276,10 +277,8 @@ def _expose_groups(
             continue
         exposed = False
         if recorded.runs < MAX_GROUP_RUNS:
-            try:
+            with suppress(SubjectRefused):
                 exposed = _expose(backend, model, inputs, group, recorded, Exposure.GROUP)
-            except SubjectRefused as refusal:
-                recorded.refused[group[0]] = str(refusal)
         if exposed:
             continue
         if len(group) == 1 or recorded.runs >= MAX_GROUP_RUNS:

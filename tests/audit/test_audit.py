@@ -187,6 +187,21 @@ def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: Load
     assert "group of added outputs" in result.ways
 
 
+def test_value_of_a_refused_group_is_judged_if_a_smaller_group_exposes_it(chain: LoadedModel) -> None:
+    class RefusesBAndC(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            names = [value.name for value in model.graph.output]
+            if "A" not in names and {"B", "C"} <= set(names):
+                raise RuntimeError("out of memory")
+            return super().prepare(model, device)
+
+    def changed(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        return values | ({"Y": values["Y"] * np.float32(0.999)} if {"A", "B", "C"} <= set(names) else {})
+
+    result = audit(chain, RefusesBAndC(changed))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+
+
 def test_operand_that_a_fused_kernel_computes_again_makes_no_node_wrong(chain: LoadedModel) -> None:
     def computed_twice(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
         if {"A", "B", "C"} <= set(names):
