@@ -395,7 +395,7 @@ def test_external_tensor_is_not_checked():
     assert list(find_unchecked_faults(model)) == []
 
 
-@pytest.mark.parametrize("equation", ["a..b", "ab....", "....", "ab-", "1...", "ab\n"])
+@pytest.mark.parametrize("equation", ["a..b", "ab....", "....", "ab-", "1...", "ab\n", "ij," * 30 + "!"])
 @pytest.mark.parametrize("is_given_by_a_call", [False, True])
 def test_infer_shapes_with_malformed_equation_does_not_run_onnx(equation, is_given_by_a_call):
     node = helper.make_node("Einsum", ["x"], ["y"], equation=equation)
