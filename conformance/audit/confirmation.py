@@ -60,7 +60,7 @@ _SUMMANDS: Mapping[str, slice] = {
 """The places of operands of an operator whose constants a runtime may add to other summands."""
 
 MAX_WIDENING = 6
-"""Number of times that the segment of a wrong node takes in the nodes before it."""
+"""Number of times that the region of a node takes in the nodes before it."""
 
 
 @dataclass(frozen=True)
@@ -150,14 +150,14 @@ class Confirmation:
         node, values = self.model.graph.node[number], self.recorded.values
         operands = names_taken_by(node)
         if not self._exposed_operands(number, operands) or any(name not in values for name in operands):
-            return _Trial(None, {})
+            return _NOT_RETURNED
         single = cut(self.model, [number], values)  # with its constants: some runtimes run no node without them
         if single is None:
-            return _Trial(None, {})
+            return _NOT_RETURNED
         try:
             (results,) = run_once(self.subject.target, single.model, single.arrays)
         except SubjectRefused:
-            return _Trial(None, {}, 1)
+            return replace(_NOT_RETURNED, model_runs=1)
         known = {name: values[name] for name in operands}
         known |= {value.name: array for value, array in zip(single.model.graph.output, results, strict=True)}
         options = JudgementOptions(self.all_elements)
