@@ -784,15 +784,15 @@ def _unfold_tensor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _ngram_repeat_block(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose NGramRepeatBlock: scores, and -inf for each token that would repeat an n-gram of its sequence."""
     ids, scores, size = np.asarray(inputs[0]), tensor(inputs[1]), node.attributes["ngram_size"]
-    is_open = np.ones(scores.shape, dtype=bool)
+    is_allowed = np.ones(scores.shape, dtype=bool)
     if ids.shape[1] >= size:
         grams = np.lib.stride_tricks.sliding_window_view(ids, size, 1)
         sequences, places = np.nonzero((grams[..., :-1] == grams[:, -1:, 1:]).all(axis=-1))
         tokens = grams[sequences, places, -1]
         if ((tokens < 0) | (tokens >= scores.shape[1])).any():
             raise Unsupported("NGramRepeatBlock with a token outside of the vocabulary")
-        is_open[sequences, tokens] = False
-    return [scores.where(is_open, Enclosure.exact(np.full(scores.shape, -np.inf, scores.dtype)))]
+        is_allowed[sequences, tokens] = False
+    return [scores.where(is_allowed, Enclosure.exact(np.full(scores.shape, -np.inf, scores.dtype)))]
 
 
 MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
