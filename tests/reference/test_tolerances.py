@@ -83,9 +83,11 @@ def test_top_k_unsorted_leaves_the_order_open() -> None:
     assert (values.tolist(), indices.tolist()) == ([5, 4, 3], [2, 3, 0])
 
 
-def test_gemm_with_beta_zero_and_nan_has_nan_at_should() -> None:
+@pytest.mark.parametrize("factor", ["alpha", "beta"])
+def test_gemm_with_factor_zero_and_nan_has_nan_at_should(factor: str) -> None:
     A, B, C = np.ones((1, 2), F), np.ones((2, 2), F), np.array([NAN, 1], F)
-    (tensor,) = enclose("Gemm", A, B, C, beta=0.0)
+    operands = [A, B, C] if factor == "beta" else [A, B * C, np.full(2, 2, F)]
+    (tensor,) = enclose("Gemm", *operands, **{factor: 0.0})
     skipped, written = np.array([[2, 2]], F), np.array([[NAN, 2]], F)
     assert passes(skipped, tensor)
     assert passes(written, tensor)

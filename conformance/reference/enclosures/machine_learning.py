@@ -182,7 +182,7 @@ def _normalizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _transformed(scores: Enclosure, name: str) -> Enclosure:
-    """Return scores after `post_transform`.
+    """Return scores after `post_transform`. The result of a score that overflows may be NaN.
 
     Raises:
         Unsupported: the page does not define the transformation.
@@ -190,9 +190,9 @@ def _transformed(scores: Enclosure, name: str) -> Enclosure:
     if name in ("", "NONE"):
         return scores
     if name == "LOGISTIC":
-        return sigmoid(scores)
+        return sigmoid(scores).undetermined(np.isinf(scores.error))
     if name == "SOFTMAX":
-        return softmax(scores, [1])
+        return softmax(scores, [1]).undetermined(np.asarray(np.isinf(scores.error).any(axis=1, keepdims=True)))
     raise Unsupported(f"post_transform {name}, which the page does not define")
 
 

@@ -36,6 +36,10 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
         results: its outputs.
     """
     first = inputs[0] if inputs else None
+    if node.op_type == "OneHot" and node.opset < 11 and isinstance(first, np.ndarray):
+        # the page excludes negative indices, and states a result of them
+        is_negative = np.expand_dims(first < 0, node.attributes.get("axis", -1))
+        return [_as_enclosure(results[0]).leave_open(is_negative)]
     if first is None or not np.size(_elements(first)):
         return _mark_empty_mean(node, inputs, results)
     if is_computed(first.dtype):

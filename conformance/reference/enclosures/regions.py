@@ -7,6 +7,7 @@ operations; the sampled value changes with it, by the differences of neighbourin
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from math import ceil, prod
 from typing import TYPE_CHECKING, Any
@@ -254,11 +255,17 @@ def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         errors.append(shifts.error[:, :, axis] + 2 * _roundoff(X, offset) * np.abs(x[-1]))
     split = X.moved(lambda v: v.reshape(batch * offset_groups, channels // offset_groups, *sizes))
     columns = sample(split, x, errors, _taps("linear"))
+    pairs = np.maximum(columns.magnitude, 1.0)
     if mask is not None:
-        columns = columns * mask.moved(lambda m: m.reshape(batch * offset_groups, 1, count, *result))
+        factors = mask.moved(lambda m: m.reshape(batch * offset_groups, 1, count, *result))
+        columns, pairs = columns * factors, pairs * np.maximum(factors.magnitude, 1.0)
     columns = columns.moved(lambda c: c.reshape(batch, groups, channels // groups, count, -1))
     weights = W.moved(lambda w: w.reshape(groups, outputs // groups, channels // groups, count))
-    Y = dot(columns, weights, lambda c, w: np.einsum("ngckp,gock->ngop", c, w), channels // groups * count)
+    convolve = partial(np.einsum, "ngckp,gock->ngop")
+    Y = dot(columns, weights, convolve, channels // groups * count)
+    if mask is not None:  # a product of two of the three factors may overflow
+        reached = convolve(pairs.reshape(columns.shape), np.maximum(weights.magnitude, 1.0))
+        Y = Y.undetermined(np.isfinite(Y.value) & (reached > float(format_of(X.dtype).largest)))
     Y = Y.moved(lambda y: y.reshape(batch, outputs, *result))
     return [Y if B is None else add(Y, B.moved(lambda b: b.reshape(-1, *[1] * rank)), is_fused=True)]
 
@@ -366,7 +373,8 @@ def _mean_samples(
     magnitudes = combine(w[0], X.magnitude, w[1])
     error = combine(w[0], X.error, w[1])
     error = error + combine(e[0], X.magnitude, w[1] + e[1]) + combine(w[0], X.magnitude, e[1])
-    return X.from_terms(combine(w[0], X.value, w[1]), magnitudes, error, 4 * prod(samples) + 6)
+    finite = combine(w[0], np.where(np.isfinite(X.magnitude), X.magnitude, 0), w[1]) * prod(samples)
+    return X.from_terms(combine(w[0], X.value, w[1]), magnitudes, error, 4 * prod(samples) + 6, finite=finite)
 
 
 def _largest_samples(

@@ -95,17 +95,18 @@ def _gemm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         tensor(X).moved(np.transpose) if given.get(flag, 0) else tensor(X)
         for X, flag in zip(inputs[:2], ("transA", "transB"), strict=True)
     )
-    Y, C = matmul(A, B), optional_tensor(inputs, 2)
+    product, C = matmul(A, B), optional_tensor(inputs, 2)
     alpha, beta = float(given.get("alpha", 1.0)), float(given.get("beta", 1.0))
-    Y = Y if alpha == 1 else multiply(Y, Y.constant(alpha), is_fused=True)
-    if C is None:
-        return [Y]
-    if beta == 0 and np.isfinite(C.value).all():
-        return [_broadcast_to(Y, C)]
-    total = add(Y, C if beta == 1 else multiply(C, C.constant(beta)), is_fused=True)
-    if beta == 0 and not is_strict():  # the page multiplies an infinity or NaN by 0; libraries do not read C
-        total = total.undetermined(~np.broadcast_to(np.isfinite(C.value), total.shape))
-    return [total]
+    Y = product if alpha == 1 else multiply(product, product.constant(alpha), is_fused=True)
+    if C is not None and beta == 0 and np.isfinite(C.value).all():
+        Y = _broadcast_to(Y, C)
+    elif C is not None:
+        Y = add(Y, C if beta == 1 else multiply(C, C.constant(beta)), is_fused=True)
+    for operand, factor in ((product, alpha), (C, beta)):
+        # the page multiplies an infinity or NaN by 0; libraries do not read the operand
+        if operand is not None and factor == 0 and not is_strict():
+            Y = Y.undetermined(~np.broadcast_to(np.isfinite(operand.value), Y.shape))
+    return [Y]
 
 
 def _broadcast_to(Y: T, C: T) -> T:

@@ -121,11 +121,16 @@ def _slice(
     ends: Sequence[int],
     axes: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
+    *,
+    opset: int,
 ) -> Array:
     ranges = [slice(None)] * X.ndim
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis, step = axes[i] if axes else i, steps[i] if steps else 1
         size = X.shape[axis]
+        # pages below 13 do not state that starts are clamped; that of 10 has the largest integer as the end of any axis
+        if step < 0 and ((opset < 13 and start < -size) or (opset < 11 and end >= 2**31 - 1)):
+            raise Unsupported(f"a backward slice from or to a place outside of the tensor in opset {opset}")
         stop = None if step < 0 and end < -size else end
         # backwards, a start before the first element means the first element; in Python it means none
         ranges[axis] = slice(max(start, -size) if step < 0 else start, stop, step)
@@ -211,7 +216,7 @@ DATA_MOVEMENT: Mapping[str, Evaluation] = {
     "Flatten": partial(_move, _flatten),
     "Squeeze": partial(_move, _squeeze),
     "Unsqueeze": partial(_move, _unsqueeze),
-    "Slice": partial(_move, _slice),
+    "Slice": lambda node, inputs, system: _move(partial(_slice, opset=node.opset), node, inputs, system),
     "Tile": partial(_move, _tile),
     "Gather": _gather,
     "Split": _split,

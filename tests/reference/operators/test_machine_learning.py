@@ -146,6 +146,13 @@ def test_labels_of_equal_scores_are_open() -> None:
     assert labels.unspecified.all()
 
 
+@pytest.mark.parametrize("transform", ["LOGISTIC", "SOFTMAX"])
+def test_probability_of_a_score_beyond_float_may_be_nan(transform: str) -> None:
+    model = {"coefficients": [1.0, -1.0, 0.0, 0.0], "classlabels_ints": [3, 5], "post_transform": transform}
+    Y = enclose(ML, "LinearClassifier", [np.array([[3e200, 2e200], [1, 2]])], 2, **model)[1]
+    assert admissible_mask(np.full((2, 2), np.nan, np.float32), Y)[:, 0].tolist() == [True, False]
+
+
 def test_a_class_without_coefficients_is_not_judged() -> None:
     with pytest.raises(Unsupported):
         enclose(ML, "LinearClassifier", [np.float32([[2]])], 2, coefficients=[1.0], classlabels_ints=[0, 1])

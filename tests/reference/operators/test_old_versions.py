@@ -90,6 +90,21 @@ def test_batch_normalization_with_parameters_of_each_element(opset: int) -> None
     assert not admissible_mask((wanted + 0.001).astype(np.float32), Y).any()
 
 
+def test_one_hot_of_a_negative_index_below_version_11_is_open() -> None:
+    result = enclose("OneHot", 9, [np.array([-1, 1]), np.array(2), B[:2]], {})
+    assert result.unspecified.tolist() == [[True, True], [False, False]]
+
+
+@pytest.mark.parametrize(("start", "end", "opset"), [(2, 2**31 - 1, 10), (-9, -9, 12)])
+def test_slice_backwards_from_or_to_a_place_outside_is_judged_from_the_page_on_that_states_it(
+    start: int, end: int, opset: int
+) -> None:
+    inputs = [A[0], *(np.array([number]) for number in (start, end, 0, -1))]
+    with pytest.raises(Unsupported):
+        enclose("Slice", opset, inputs, {})
+    assert len(enclose("Slice", 13, inputs, {})) == (start < 0)
+
+
 def test_clip_of_an_infinity_below_version_11_limits_it_to_the_largest_float() -> None:
     largest = np.finfo(np.float32).max
     for dtype, wanted in ((np.float16, np.inf), (np.float32, largest), (np.float64, float(largest))):

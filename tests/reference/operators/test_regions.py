@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from one_node_models import enclose_operator
+from one_node_models import enclose_operator, f32
 from onnxruntime_nodes import run
 
 from conformance.reference.numbers.enclosure import admissible_mask
@@ -117,6 +117,15 @@ def test_roi_align_is_the_mean_of_samples(half: bool, ratio: int) -> None:
     mode = "half_pixel" if half else "output_half_pixel"
     given = {"coordinate_transformation_mode": mode, "output_height": 2, "output_width": 3, "spatial_scale": 0.75}
     assert_close(enclose("RoiAlign", X, rois, np.array([0, 1]), sampling_ratio=ratio, **given), wanted)
+
+
+def test_overflow_of_a_partial_result_is_admissible_in_regions() -> None:
+    X, zero, half = f32([[[3e38, 3e38]]]), np.zeros((1, 2, 1, 1), np.float32), f32([[[0.5]]])
+    samples = enclose("RoiAlign", X, f32([0, 0, 1, 0]), np.array([0]), sampling_ratio=2)
+    product = enclose("DeformConv", X[..., :1], f32([[[2]]]), zero, None, half)
+    for result in (samples, product):
+        assert admissible_mask(np.full((1, 1, 1, 1), np.inf, np.float32), result).all()
+    assert not admissible_mask(f32([[[np.inf]]]), enclose("DeformConv", half, half, zero, None, half)).any()
 
 
 def test_deform_conv_samples_at_moved_positions() -> None:
