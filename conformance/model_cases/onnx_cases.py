@@ -92,11 +92,15 @@ def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
     Raises:
         Unsupported: the reference lacks a node, or does not judge it on these inputs.
     """
-    scope = NodeScope.of(model)
-    given = (value.name for value in model.graph.input)
+    return _outputs_by(enclose, model, inputs)
+
+
+def _outputs_by(compute: Callable[..., Sequence[Any]], model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a model; `compute` returns those of a node in its scope, from the values by name."""
+    scope, given = NodeScope.of(model), (value.name for value in model.graph.input)
     values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
     for node in model.graph.node:
-        results = enclose(scope, node, values)
+        results = compute(scope, node, values)
         values.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
     return [values[value.name] for value in model.graph.output]
 
@@ -369,12 +373,11 @@ def _round_each_node(model: onnx.ModelProto, inputs: Sequence[Array]) -> list[An
     Raises:
         Unsupported: a node has no exact value.
     """
-    scope, given = NodeScope.of(model), (value.name for value in model.graph.input)
-    values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
-    for node in model.graph.node:
-        results = round_each_node(scope, node, [values.get(name) for name in node.input])
-        values.update(zip(node.output, results, strict=False))
-    return [values[value.name] for value in model.graph.output]
+
+    def compute(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> list[Array]:
+        return round_each_node(scope, node, [values.get(name) for name in node.input])
+
+    return _outputs_by(compute, model, inputs)
 
 
 def _answer(tensor: Any, exact: Any, given: Array | None) -> Answer:
