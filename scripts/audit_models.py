@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -309,8 +310,21 @@ def row(model: AuditedFile, document: Mapping[str, Any]) -> str:
     )
 
 
+def day_text(days: Mapping[str, Sequence[str]]) -> str:
+    """Return the sentence that tells on which day each row was audited; `days` has the rows of each day."""
+    newest = max(days)
+    older = "; ".join(f"{', '.join(rows)} ({day})" for day, rows in sorted(days.items()) if day != newest)
+    return f"All rows are of {newest}{f', except those of an earlier state of the suite: {older}' if older else ''}."
+
+
 def page(
-    rows: Sequence[str], totals: Sequence[str], wrong: Sequence[str], versions: Sequence[str], *, is_partial: bool
+    rows: Sequence[str],
+    totals: Sequence[str],
+    wrong: Sequence[str],
+    versions: Sequence[str],
+    days: Mapping[str, Sequence[str]],
+    *,
+    is_partial: bool,
 ) -> Iterator[str]:
     """Yield the lines of the page."""
     yield from (
@@ -338,6 +352,7 @@ def page(
         "",
         "The largest share is the largest difference from the expected value, as a share of the bound.",
         "Above 1 a node is wrong.",
+        day_text(days),
         *(["A model that is not listed for a subject was not audited on it."] if is_partial else []),
         "Constants do not count as nodes. The branch that an `If` takes counts in the place of the `If`.",
         "",
@@ -367,6 +382,7 @@ def main() -> None:
     counted: Counter[str] = Counter()
     alone: Counter[str] = Counter()
     models: Counter[str] = Counter()
+    days: dict[str, list[str]] = {}
     subjects = given.subject or SUBJECTS
     for model in CONVERTED_MODELS if given.float16 else (*MODELS, *WITH_SEQUENCES):
         if given.model and model.name not in given.model:
@@ -376,6 +392,8 @@ def main() -> None:
                 continue
             document = audit(model, subject, given.work)
             rows.append(row(model, document))
+            finished = datetime.fromtimestamp(kept_audit(model, subject, given.work).stat().st_mtime, UTC)
+            days.setdefault(str(finished.date()), []).append(f"{model.name} on {subject}")
             print(rows[-1], flush=True)
             (result,) = document["audits"]
             wrong += wrong_lines(model, subject, result["nodes"])
@@ -394,7 +412,9 @@ def main() -> None:
     versions = [f"{package} {importlib.metadata.version(package)}" for package in PACKAGES]
     output = given.output or PAGES / ("float16.md" if given.float16 else "README.md")
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text("\n".join(page(rows, totals, wrong, versions, is_partial=given.kept)) + "\n", encoding="utf-8")
+    output.write_text(
+        "\n".join(page(rows, totals, wrong, versions, days, is_partial=given.kept)) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
