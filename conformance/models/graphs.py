@@ -407,7 +407,7 @@ def inference_problem(model: onnx.ModelProto) -> str | None:
     """
     equations = [each for each in _einsum_equations(model) if not _EQUATION.fullmatch(each)]
     if equations:
-        return f"The equation {equations[0]!r} of an Einsum is malformed."
+        return f"The equation {equations[0][:80]!r} of an Einsum is malformed."
     return call_expansion_problem(model)
 
 

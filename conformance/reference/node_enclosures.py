@@ -228,7 +228,7 @@ def round_each_node(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Ar
     computed: dict[str, Array | None] = dict(zip(function.input, inputs, strict=False))
     for node in nodes:
         results = round_each_node(inner, node, [computed.get(name) for name in node.input])
-        computed.update(zip(node.output, results, strict=False))
+        computed.update((name, each) for name, each in zip(node.output, results, strict=False) if name)
     return [array for name in function.output if (array := computed.get(name)) is not None]
 
 
