@@ -452,6 +452,15 @@ BOUND_BITS = 10
 """Significant bits of a bound, which is rounded up: the last bits of double arithmetic depend on the machine."""
 
 
+DOUBLE_BOUND_BITS = 1
+"""Significant bits of the bound of a double, whose error in double arithmetic is itself a few last bits."""
+
+VALUE_BITS = 24
+"""Bits of an inexact value below the highest bit of its error: errors of double arithmetic are below them."""
+
+MARGIN = 2.0**-20
+"""Part of a bound that is added before it is rounded up, more than an expected value loses with its last bits."""
+
 EXACT_SHARE = 2
 """The distance of an exact value from the value in double counts as this part of the error, which is larger."""
 
@@ -473,10 +482,11 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
         return Answer(expected, np.zeros(expected.shape) if is_floating(expected.dtype) else None)
     value, error = np.asarray(expected.value), np.asarray(expected.error)
     error = np.where(np.isnan(error), np.where(np.isfinite(value), np.inf, 0.0), error)
-    is_open = np.isinf(error)
+    is_open, bits = np.isinf(error), DOUBLE_BOUND_BITS if expected.dtype == np.float64 else BOUND_BITS
     with np.errstate(all="ignore"):
         if is_floating(expected.dtype):
-            rounded = value.astype(expected.dtype)
+            value = _without_last_bits(value, error)
+            rounded = np.where(is_open & np.isfinite(value), 0, value).astype(expected.dtype)
             if exact is not None and exact.dtype == expected.dtype and exact.shape == expected.shape:
                 rounded = np.where(np.abs(exact.astype(np.float64) - value) <= error, exact, rounded)
         else:
@@ -493,10 +503,26 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
         if not is_floating(expected.dtype):
             bound = np.where(is_open, np.inf, np.maximum(high - wide, wide - low))
             return Answer(rounded, bound if bound.any() else None)
-    return Answer(rounded, np.where(is_open | np.isnan(distance), np.inf, _round_up(distance + error)))
+    return Answer(rounded, np.where(is_open | np.isnan(distance), np.inf, _round_up(distance + error, bits)))
 
 
-def _round_up(bounds: Array) -> Array:
-    """Return bounds with few significant bits, which are at least the given ones."""
-    mantissa, exponent = np.frexp(bounds)
-    return np.asarray(np.ldexp(np.ceil(np.ldexp(mantissa, BOUND_BITS)), exponent - BOUND_BITS))
+def _round_up(bounds: Array, bits: int = BOUND_BITS) -> Array:
+    """Return bounds with few significant bits, which are at least the given ones.
+
+    A bound that is a number of few bits becomes larger too, because another machine may compute a larger one.
+    """
+    mantissa, exponent = np.frexp(bounds * (1 + MARGIN))
+    return np.asarray(np.ldexp(np.ceil(np.ldexp(mantissa, bits)), exponent - bits))
+
+
+def _without_last_bits(value: Array, error: Array) -> Array:
+    """Return inexact values as multiples of a small part of their errors.
+
+    The last bits of double arithmetic depend on the machine. They decide about a value in the middle of two numbers of
+    the output's type, and about the sign of a sum that is nearly 0.
+    """
+    with np.errstate(all="ignore"):
+        _, exponent = np.frexp(error * (1 + MARGIN))
+        exponent = exponent - VALUE_BITS
+        rounded = np.ldexp(np.floor(np.ldexp(value, -exponent) + 2 / 3), exponent)  # no number of few bits is near 1/3
+    return np.where((error > 0) & np.isfinite(error) & np.isfinite(rounded), rounded, value)

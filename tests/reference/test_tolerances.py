@@ -260,6 +260,15 @@ def test_integers_beside_an_unspecified_one_keep_all_bits(op_type: str, second: 
     assert answer_of(tensor).expected.tolist()[1] == right
 
 
+@pytest.mark.parametrize("value", [1 + 2.0**-24, 0.0, 1.0])
+def test_answer_of_value_with_other_last_bit_has_same_bytes(value: float) -> None:
+    answers = [
+        answer_of(Enclosure(np.array([value + shift]), np.array([2.0**-20 + shift]), np.dtype(np.float32)))
+        for shift in (0.0, 2.0**-52, -(2.0**-52))
+    ]
+    assert len({each.expected.tobytes() + np.asarray(each.bound).tobytes() for each in answers}) == 1
+
+
 def test_quotient_of_integers_is_rounded_toward_zero_and_its_overflow_is_unspecified() -> None:
     A, B = np.array([-128, -128, -7, 7, -6], np.int8), np.array([-1, 3, 2, -2, 2], np.int8)
     (tensor,) = enclose("Div", A, B)

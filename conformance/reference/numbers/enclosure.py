@@ -416,7 +416,8 @@ class Enclosure:
             )
             accumulated = np.where(np.isfinite(magnitudes), accumulated, 0.0)
             largest, reached = float(format_of(wide).largest), magnitudes if finite is None else finite
-            overflow = reached > largest
+            # less than half an ULP above the largest number is no overflow, and may be an error in double
+            overflow = reached > (largest if wide.itemsize == 8 else largest * (1 + 2.0**-40))
             # in double the value overflows itself, and its NaN may come from infinities of both signs
             is_lost = overflow & np.isnan(value) & (wide.itemsize == 8) & (finite is not None)
             # terms of the other sign may overflow before the sum does; the difference has an error in double
