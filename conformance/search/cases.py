@@ -34,6 +34,7 @@ from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import Answer, answers_for_graph
+from conformance.search.distractors import SHOULD_NAMES
 from conformance.search.drawn_example import DrawnExample
 from conformance.verdicts import Level, Unsupported
 
@@ -72,9 +73,9 @@ def build_oracle_case(example: AnyExample, level: Level = Level.MUST, *, whole: 
             indeterminate element.
 
     Raises:
-        NoExpectedOutputsError: ONNX's full check rejects the model, the reference does not implement one of its
-            operators, admissible evaluations differ by more than rounding on every element, or the oracle takes too
-            long.
+        NoExpectedOutputsError: the level is `must` and the distractor is judged at level `should` alone, ONNX's full
+            check rejects the model, the reference does not implement one of its operators, admissible evaluations
+            differ by more than rounding on every element, or the oracle takes too long.
     """
     if isinstance(example, DrawnExample):
         return _build_drawn_case(example, level)
@@ -108,6 +109,8 @@ def build_native_case(example: Example, level: Level = Level.MUST) -> CaseInMemo
 def _build_case(
     example: Example, level: Level, expected: Callable[[Graph, Sequence[Array]], Sequence[Answer]]
 ) -> CaseInMemory:
+    if level is Level.MUST and example.distractor in SHOULD_NAMES:
+        raise NoExpectedOutputsError("judged at level should")
     built = example.built
     model = onnx.load_model_from_string(built.model)
     try:

@@ -539,5 +539,8 @@ MODEL_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
 NAMES = (*GRAPH_TEXTS, *MODEL_CHANGES)
 """All distractors."""
 
+SHOULD_NAMES = ("read_in_training",)
+"""Distractors that are judged at level should alone, as in the corpus."""
+
 NAMES_WITHOUT_FUNCTIONS = ("ir_3", "ir_7")
 """Distractors whose IR version does not allow functions."""

@@ -24,7 +24,7 @@ from conformance.factors.wrapping import Context
 from conformance.mutants import catalogue
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.search.cases import CpuTimeoutError, NoExpectedOutputsError, limit_cpu_time
-from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS
+from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS, SHOULD_NAMES
 from conformance.search.evaluation import EvaluatedExample, optimizer_task
 from conformance.search.example import Example
 from conformance.search.failing_examples import to_case
@@ -117,9 +117,17 @@ PLAIN = Example(
 
 @for_each("name", NAMES)
 def test_distractor_makes_a_valid_model_with_all_inputs(name):
-    evaluated = EvaluatedExample(replace(PLAIN, distractor=name))
+    evaluated = EvaluatedExample(replace(PLAIN, distractor=name), Level.SHOULD if name in SHOULD_NAMES else Level.MUST)
     assert OptimizerExample(optimizer_task(evaluated.native)).reference_output.expected
     assert name == Example.from_document(evaluated.example.to_document()).distractor
+
+
+@pytest.mark.parametrize("name", SHOULD_NAMES)
+def test_distractor_of_level_should_has_no_outputs_at_level_must(name):
+    evaluated = EvaluatedExample(replace(PLAIN, distractor=name))
+    with pytest.raises(NoExpectedOutputsError):
+        evaluated.native  # noqa: B018
+    assert evaluated.has_no_outputs
 
 
 @pytest.mark.parametrize(
