@@ -263,6 +263,18 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda row: f"takes R, T and G of each iteration of a {row['scope'].capitalize()}, in {row['types']}",
         lambda operator, row: ("pure", "scalars", _step(operator, row)),
     ),
+    "close_attributes": FamilyText(
+        ("types",),
+        lambda row: f"nodes of one model use their own attributes, which differ by 2e-7, in {row['types']}",
+        lambda operator, row: (_step(operator, row), "attribute_type"),
+    ),
+    "stored_state": FamilyText(
+        ("values", "types"),
+        lambda row: (
+            f"updates the {row['values']} of two sets of initializers twice with the same results, in {row['types']}"
+        ),
+        lambda operator, row: ("pure", _step(operator, row), "operands"),
+    ),
     "many_tensors": FamilyText(
         ("tensors", "shapes", "types"),
         lambda row: f"takes {row['tensors']} tensors of {row['shapes']} shapes in {row['types']}, each with its state",

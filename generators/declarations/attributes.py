@@ -1,4 +1,4 @@
-"""Families of training optimizer cases about attributes: of several nodes and calls, with powers of T, and that are 0.
+"""Families of training optimizer cases about attributes: of several nodes and calls, with powers of T, 0 or close.
 
 A family is a declaration of factors, with a builder of models and data for the rows of its covering array.
 """
@@ -66,6 +66,20 @@ NONFINITE: Mapping[str, Sequence[float]] = {
 """Values of the operands that are not finite. Each is in an element of its own, in which the others are finite."""
 
 
+CLOSE_VALUES = (1e-7, 3e-7)
+"""Values of an attribute of two nodes. Both are 0 with six digits after the point."""
+
+CLOSE_OPERANDS: Mapping[str, Sequence[float]] = {
+    "X": (0.0, 2.0**20, 1.0, 1.0, 1.0),
+    "G": (1e-7, 0.5, 0.5, 0.5, 2.0**20),
+    "V": (0.0, 0.0, 2.0**20, 0.0, 0.0),
+    "H": (0.0, 0.0, 0.0, 2.0**20, 0.0),
+}
+"""Values of the operands. Each of the `CLOSE_VALUES` of an attribute has another result in an element of its own."""
+
+LARGE_COUNT = 2**20
+"""Value of T for which each of the `CLOSE_VALUES` of decay_factor has another result."""
+
 CALLS = ("attributes", "types", "operator_name")
 """Differences between the calls of a function, and a function with the name of the operator in another domain."""
 
@@ -73,7 +87,7 @@ CALLS = ("attributes", "types", "operator_name")
 def own_attributes_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `own_attributes`: nodes of one type, each of which differs in one attribute."""
     del op_type
-    return Declaration({"order": ("listed", "reversed"), "scope": ("main", "if_then"), "types": ("float", "double")})
+    return Declaration({"order": ("listed", "reversed"), "scope": ("main",), "types": ("float",)})
 
 
 def counts_declaration(op_type: str) -> Declaration:
@@ -97,6 +111,12 @@ def calls_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `calls`: a function that a model calls several times in different ways."""
     del op_type
     return Declaration({"calls": CALLS, "types": ("float",)})
+
+
+def close_attributes_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `close_attributes`: nodes that differ in one attribute by less than 1e-6."""
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float",)})
 
 
 def build_own_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -150,6 +170,23 @@ def build_zero_weights(op_type: str, name: str, row: Row) -> BuiltModel:
     T = 0 if op_type == "Adam" else 2  # alpha = 1 of Adam has no R_adjusted above T = 0
     runs = [{**scalar_operands(rate, T, own), **tensors} for rate in (RATE, 0.0)]
     return _build_nodes(op_type, name, attributes, runs, Context())
+
+
+def build_close_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `close_attributes_declaration`."""
+    own, _ = TYPES[row["types"]]
+    usual = USUAL_ATTRIBUTES[op_type]
+    attributes = [
+        {**usual, changed: close}
+        for changed, value in usual.items()
+        if isinstance(value, float)
+        for close in CLOSE_VALUES
+    ]
+    count = LARGE_COUNT if op_type == "Adagrad" else usual_count(op_type, own)
+    letters = TRAINING_OPTIMIZERS[op_type].operands
+    tensors = {letter: np.array(CLOSE_OPERANDS[letter], dtype=own) for letter in letters}
+    operands = {**scalar_operands(RATE, count, own), **tensors}
+    return _build_nodes(op_type, name, _in_order(attributes, row), [operands], Context())
 
 
 def build_calls(op_type: str, name: str, row: Row) -> BuiltModel:

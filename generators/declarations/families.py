@@ -16,10 +16,12 @@ from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZ
 from generators.declarations.argmax import argmax_close_declaration, argmax_placed_declaration
 from generators.declarations.attributes import (
     build_calls,
+    build_close_attributes,
     build_counts,
     build_own_attributes,
     build_zero_weights,
     calls_declaration,
+    close_attributes_declaration,
     counts_declaration,
     own_attributes_declaration,
     zero_weights_declaration,
@@ -52,10 +54,12 @@ from generators.declarations.operands import (
     build_iterations,
     build_names,
     build_repeated,
+    build_stored_state,
     build_uses,
     iterations_declaration,
     names_declaration,
     repeated_declaration,
+    stored_state_declaration,
     uses_declaration,
 )
 from generators.declarations.ranking import (
@@ -225,6 +229,8 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "uses": Family(uses_declaration, build_uses),
     "broadcast": Family(broadcast_declaration, build_broadcast),
     "iterations": Family(iterations_declaration, build_iterations),
+    "close_attributes": Family(close_attributes_declaration, build_close_attributes),
+    "stored_state": Family(stored_state_declaration, build_stored_state),
 }
 """Families of each training optimizer, by tag. Their cases also have a tag `factor=level` for each factor."""
 

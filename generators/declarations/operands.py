@@ -77,11 +77,11 @@ def after_empty_declaration(op_type: str) -> Declaration:
 
 
 def repeated_sets(op_type: str) -> Mapping[str, Sequence[str]]:
-    """Return the operands that two tensors share, by level: each operand alone, the whole state, and all operands."""
+    """Return the operands that two tensors share, by level: each operand alone, and the whole state."""
     operands = TRAINING_OPTIMIZERS[op_type].operands
     state = operands[2:]
     several = {"state": state} if len(state) > 1 else {}
-    return {**{name: (name,) for name in operands}, **several, "all": operands}
+    return {**{name: (name,) for name in operands}, **several}
 
 
 def repeated_declaration(op_type: str) -> Declaration:
@@ -124,6 +124,15 @@ def iterations_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `iterations`: all operands of a node change from iteration to iteration."""
     del op_type
     return Declaration({"scope": ("loop", "scan"), "types": ("float",)})
+
+
+def stored_state_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `stored_state`: X and the state are initializers.
+
+    The models of both values are equal except for the values of the initializers.
+    """
+    del op_type
+    return Declaration({"values": ("first", "second"), "types": ("float",)})
 
 
 def build_after_empty(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -202,6 +211,20 @@ def build_uses(op_type: str, name: str, row: Row) -> BuiltModel:
         for label, tensors in taken.items()
     ]
     return _build_nodes(op_type, name, nodes, operands)
+
+
+def build_stored_state(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `stored_state_declaration`, with two equal runs."""
+    own, _ = TYPES[row["types"]]
+    graph = name.removesuffix(f"_{row['values']}_{row['types']}")[: -len("_001")]
+    seeds = {True: f"{graph}/fed", False: f"{graph}/{row['values']}"}
+    tensors = {
+        letter: pseudo_random_array(f"{seeds[letter == 'G']}/{letter}", (2, 2), own, *OPERAND_RANGES[letter])
+        for letter in TRAINING_OPTIMIZERS[op_type].operands
+    }
+    operands = {**scalar_operands(RATE, usual_count(op_type, own), own), **tensors}
+    context = Context(sources={letter: "initializer" for letter in tensors if letter != "G"})
+    return build_node(op_type, graph, USUAL_ATTRIBUTES[op_type], [operands, operands], context)
 
 
 def build_broadcast(op_type: str, name: str, row: Row) -> BuiltModel:

@@ -47,6 +47,7 @@ def cases() -> Iterator[Case]:
     yield from _names()
     yield from _forms()
     yield _many_pairs()
+    yield _indices_of_one_value()
     yield from _initializers_read_once()
     yield from _shared_node_names()
 
@@ -318,6 +319,23 @@ def _forms() -> Iterator[Case]:
         ScenarioGraph(pair("Softmax"), (X,), opsets={"ai.onnx": 13}),
         ("fires", "softmax"),
         level=Level.SHOULD,  # onnx's checker accepts the name; the specification does not mention it
+    )
+
+
+def _indices_of_one_value() -> Case:
+    """Define a case with two ArgMax of one value after the removal of Exp, which differ in select_last_index."""
+    tied = np.array([[3, 3, 2], [1, 2, 2]], dtype=np.float32)
+    nodes = [producer("Exp"), argmax(axis=1), argmax("X", "last", axis=1, select_last_index=1)]
+    return _case(
+        "first_and_last_index",
+        "Exp is removed, and ArgMax nodes of one value still give the first index and the last one",
+        APPLIES,
+        ScenarioGraph(
+            nodes,
+            (tied,),
+            outputs=[make_value_info(name, "int64", tied.shape[:1]) for name in ("index", "last")],
+        ),
+        ("fires", "argmax_unchanged"),
     )
 
 

@@ -86,6 +86,18 @@ def _without_namesakes(where: str) -> Callable[[onnx.ModelProto, onnx.ModelProto
     return finish
 
 
+def _first_of_alike_argmax(after: onnx.ModelProto, before: onnx.ModelProto) -> None:
+    """Give ArgMax nodes of one value and axis the attributes of the first of them, if an operator was removed."""
+    first: dict[Any, onnx.NodeProto] = {}
+    is_smaller = len(after.graph.node) < len(before.graph.node)
+    for node in [node for node in after.graph.node if node.op_type == "ArgMax" and is_smaller]:
+        given = {attribute.name: attribute.i for attribute in node.attribute}
+        same = first.setdefault((node.domain, *node.input, given.get("axis", 0), given.get("keepdims", 1)), node)
+        if same is not node:
+            del node.attribute[:]
+            node.attribute.extend(same.attribute)
+
+
 def _other_ir_version(model: onnx.ModelProto) -> None:
     model.ir_version += 1
 
@@ -202,6 +214,11 @@ PRESERVATION = (
         "source_initializer",
         "drops the initializer that the operator alone reads",
         rewire=_dropping_initializer,
+    ),
+    replace_steps(
+        "merges_alike_argmax",
+        "merges ArgMax nodes of one value that differ in select_last_index alone",
+        finish=_first_of_alike_argmax,
     ),
     *(
         replace_steps(
