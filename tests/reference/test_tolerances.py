@@ -16,6 +16,7 @@ from batches import for_each
 from one_node_models import enclose_operator
 
 from conformance.graphs.distances import find_distances
+from conformance.models.arrays import dtype_of
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import answer_of
 from conformance.reference.nodes import Node
@@ -60,6 +61,18 @@ def test_batch_normalization_may_multiply_the_deviation_by_the_scale_first() -> 
     assert passes(np.full((1, 1), INF, F), tensor)
     (tensor,) = enclose("BatchNormalization", X, np.ones(1, F), zero, zero, np.ones(1, F))
     assert not passes(np.full((1, 1), INF, F), tensor)
+
+
+def test_layer_normalization_is_open_where_a_variance_of_two_halves_overflows() -> None:
+    X = np.array([[1e-22, -1.5e19, 2e-22], [1, 2, 3]], F)
+    (tensor, *_) = enclose("LayerNormalization", X, np.ones(3, F))
+    assert np.isinf(tensor.error).tolist() == [[True] * 3, [False] * 3]
+
+
+def test_product_of_zero_is_open_where_factors_before_it_overflow() -> None:
+    X = np.concatenate([np.full(2, 1e38, F), np.ones(300, F), np.zeros(1, F)]).astype(dtype_of(16))
+    (tensor,) = enclose("CumProd", X, np.array(0, np.int64), opset=26)
+    assert np.isinf(tensor.error[-1])
 
 
 def test_mean_variance_normalization_adds_epsilon_to_the_deviation() -> None:

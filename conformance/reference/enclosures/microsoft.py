@@ -102,7 +102,8 @@ def _as_operand(X: Enclosure) -> Enclosure:
 def _fused_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose FusedConv: the activation of Conv(X, W, B) + Z."""
     Y, Z = tensor(LINEAR_ENCLOSURES["Conv"](node, inputs[:3])[0]), optional_tensor(inputs, 3)
-    Y = Y if Z is None else add(Y, Z, is_fused=True)
+    if Z is not None:  # a kernel that begins its sum with Z may overflow before it adds an infinity
+        Y = add(Y, Z, is_fused=True).undetermined(np.isinf(Y.value) & (Z.value != 0))
     return [_activate(Y, node.attributes.get("activation", ""), node.attributes.get("activation_params", []))]
 
 

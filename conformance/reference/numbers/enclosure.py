@@ -580,8 +580,11 @@ class Enclosure:
         variance = squares.mean(axes)
         with np.errstate(all="ignore"):
             shifted = variance.error + average.error**2 + 2 * average.error * rounded.mean(axes).magnitude
-            # an element that overflows makes the variance undetermined
+            # an element that overflows makes the variance undetermined, and so does a sum of squares of differences
             exceeds = ~np.isfinite(deviation.error).all(axis=tuple(axes), keepdims=True)
+            widest = np.ptp(self.value, axis=tuple(axes), keepdims=True)
+            count = prod(self.shape[axis] for axis in axes)
+            exceeds |= np.isfinite(widest) & (count * widest**2 > float(format_of(self.dtype).largest))
         return replace(variance, error=np.where(exceeds, np.inf, shifted))
 
     def mean(self, axes: Sequence[int], *, keepdims: bool = True) -> Enclosure:
