@@ -37,7 +37,6 @@ UNEXPLAINED = {
     "momentum.left_in_scan",
     "argmax.lowest_of_256_lanes",
     "argmax.lowest_of_1024_lanes",
-    "softmax.not_shifted",
     "momentum.4096_elements_at_most",
     "adam.places_of_16_bits",
 }

@@ -164,7 +164,7 @@ def test_shrink_keeps_what_the_failure_needs(examples):
     is_wrong = has_verdict(replace(subject("reference"), target=WrongInALoop), Verdict.FAIL)
     in_loop = next(example for example in examples if example.operator != "ArgMax" and is_wrong(example))
     small, _ = shrink(in_loop, is_wrong)
-    assert small.context.scope in {"loop", "if_in_loop", "loop_invariant"}
+    assert "loop" in small.context.scope
     assert (small.context.sources, small.context.consumers, small.tensor_count) == ({}, {}, 1)
 
 
