@@ -3,21 +3,24 @@
 Usage: python tests/fuzz/fuzz.py [--seconds N] [--seed N] [--only NAME]
 
 Every failure is printed once, with the arguments that repeat it. Failures in this process are shrunk. The exit status
-is 1 if there is a failure. The seed determines the examples; the time determines their number.
+is 1 if there is a failure. The seed determines the examples; the time determines their number. Each round has a process
+of its own: Hypothesis and the verbs leave garbage that Python collects late, 100 MB a minute.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import multiprocessing
 import os
 import random
 import shutil
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +33,12 @@ from verbs import slow_verb_targets, verb_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkProcess
 
     from hypothesis.strategies import SearchStrategy
 
+FORK = multiprocessing.get_context("fork")
 EXAMPLES = 50
 """Number of examples of a target in one round."""
 
@@ -47,11 +53,12 @@ SETTINGS = settings(
 )
 
 
-class Failures:
-    """The failures, one of each kind."""
+class Found:
+    """The failures, one of each kind, and the number of examples of each target."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
+        self.counts = Counter[str]()
 
     def report(self, name: str, round_seed: int, error: BaseException, example: object) -> None:
         """Print a failure unless its kind was printed before."""
@@ -76,52 +83,74 @@ def main() -> int:
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     limit_memory()
+    faulthandler.enable()
     os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(SUPPORT)}
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         folder = Path(scratch)
         (folder / "seeds").mkdir()
         seeds = Seeds.make(folder / "seeds")
         verbs = verb_targets(seeds)
-        failures, counts = Failures(), Counter[str]()
+        in_process = {**reader_targets(seeds), **{name: (strategy, run_in_process) for name, strategy in verbs.items()}}
+        really = {**slow_verb_targets(seeds), **verbs}
         deadline = time.monotonic() + options.seconds
-        real = threading.Thread(
-            target=run_real_command_line,
-            args=({**slow_verb_targets(seeds), **verbs}, folder / "real", options, deadline, failures, counts),
-        )
-        real.start()
-        fuzz_in_process(
-            {**reader_targets(seeds), **{name: (strategy, run_in_process) for name, strategy in verbs.items()}},
-            folder / "here",
-            options,
-            deadline,
-            failures,
-            counts,
-        )
-        real.join()
+        parts = [
+            start(run_rounds, partial(round, chosen, folder / round.__name__, deadline), options.seed, deadline)
+            for round, targets in ((fuzz_in_process, in_process), (run_real_command_line, really))
+            if (chosen := {name: target for name, target in targets.items() if options.only in {None, name}})
+        ]
+        found = [result_of(*part, Found()) for part in parts]
+    failures = {kind for each in found for kind in each.known}
+    counts = sum((each.counts for each in found), Counter[str]())
     for name, count in sorted(counts.items()):
         print(f"{count:7} {name}")
     really_run = sum(count for name, count in counts.items() if name.startswith("command line"))
-    print(f"{counts.total()} examples, {really_run} of them by the real command line, {len(failures.known)} failures")
+    print(f"{counts.total()} examples, {really_run} of them by the real command line, {len(failures)} failures")
     print(f"seed {options.seed}")
-    return 1 if failures.known else 0
+    return 1 if failures else 0
+
+
+def start(function: Callable[..., Found], *arguments: Any) -> tuple[ForkProcess, Connection]:
+    """Call a function in a new process; return the process, and the connection to which it sends the result."""
+    receiver, sender = FORK.Pipe(duplex=False)
+    process = FORK.Process(target=lambda: sender.send(function(*arguments)))
+    process.start()
+    sender.close()
+    return process, receiver
+
+
+def result_of(process: ForkProcess, receiver: Connection, before: Found) -> Found:
+    """Return the result of a process; if it ends without a result, return that failure and what was found before."""
+    try:
+        found: Found = receiver.recv()
+    except EOFError:
+        found = before
+        found.known.add("process without a result")
+        print("FAILURE: a process ended without a result", flush=True)
+    process.join()
+    return found
+
+
+def run_rounds(round: Callable[[int, Found], Found], first_seed: int, deadline: float) -> Found:
+    """Run rounds until the deadline, each in a new process."""
+    found, round_seed = Found(), first_seed
+    while time.monotonic() < deadline:
+        found = result_of(*start(round, round_seed, found), found)
+        round_seed += 1
+    return found
 
 
 def fuzz_in_process(
     targets: Mapping[str, tuple[SearchStrategy[Any], Callable[[Any, Path], None]]],
     folder: Path,
-    options: argparse.Namespace,
     deadline: float,
-    failures: Failures,
-    counts: Counter[str],
-) -> None:
-    """Fuzz every target in this process, in rounds until the deadline."""
-    chosen = {name: target for name, target in targets.items() if options.only in {None, name}}
-    round_seed = options.seed
-    while chosen and time.monotonic() < deadline:
-        for name, (strategy, run) in chosen.items():
-            if time.monotonic() < deadline:
-                counts[name] += run_round(name, strategy, run, folder, round_seed, failures)
-        round_seed += 1
+    round_seed: int,
+    found: Found,
+) -> Found:
+    """Fuzz every target in this process, and return all that is found."""
+    for name, (strategy, run) in targets.items():
+        if time.monotonic() < deadline:
+            found.counts[name] += run_round(name, strategy, run, folder, round_seed, found)
+    return found
 
 
 def run_round(
@@ -130,7 +159,7 @@ def run_round(
     run: Callable[[Any, Path], None],
     folder: Path,
     round_seed: int,
-    failures: Failures,
+    failures: Found,
 ) -> int:
     """Run some examples of one target; return their number."""
     tried: list[Any] = []
@@ -157,35 +186,25 @@ def run_round(
 
 
 def run_real_command_line(
-    targets: Mapping[str, SearchStrategy[Example]],
-    folder: Path,
-    options: argparse.Namespace,
-    deadline: float,
-    failures: Failures,
-    counts: Counter[str],
-) -> None:
-    """Run examples of all targets in turn with the real command line and different encodings until the deadline."""
-    chosen = {name: target for name, target in targets.items() if options.only in {None, name}}
-    number = 0
-    while chosen and time.monotonic() < deadline:
-        for name, strategy in chosen.items():
-            number += 1
-            if time.monotonic() > deadline:
-                return
-            example = example_of(strategy, options.seed + number)
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            counts[f"command line: {name}"] += 1
-            try:
-                run_really(example, folder, ENCODINGS[number % len(ENCODINGS)])
-            except ValueError:  # an argument that no command line can have
-                continue
-            except Exception as error:  # noqa: BLE001
-                kept = Path(tempfile.mkdtemp(prefix="fuzz-failure-"))
-                write(example, kept)
-                failures.report(
-                    f"command line: {name} (files in {kept})", options.seed + number, error, example.arguments
-                )
+    targets: Mapping[str, SearchStrategy[Example]], folder: Path, deadline: float, round_seed: int, found: Found
+) -> Found:
+    """Run an example of each target with the real command line and an encoding, and return all that is found."""
+    for number, (name, strategy) in enumerate(targets.items()):
+        if time.monotonic() > deadline:
+            break
+        example = example_of(strategy, round_seed)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        found.counts[f"command line: {name}"] += 1
+        try:
+            run_really(example, folder, ENCODINGS[(round_seed + number) % len(ENCODINGS)])
+        except ValueError:  # an argument that no command line can have
+            continue
+        except Exception as error:  # noqa: BLE001
+            kept = Path(tempfile.mkdtemp(prefix="fuzz-failure-"))
+            write(example, kept)
+            found.report(f"command line: {name} (files in {kept})", round_seed, error, example.arguments)
+    return found
 
 
 def example_of(strategy: SearchStrategy[Example], number: int) -> Example:
@@ -193,9 +212,7 @@ def example_of(strategy: SearchStrategy[Example], number: int) -> Example:
     made: list[Example] = []
 
     @seed(number)
-    @settings(
-        max_examples=2, database=None, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
-    )
+    @settings(SETTINGS, max_examples=2, phases=[Phase.generate])
     @given(strategy)
     def keep(example: Example) -> None:
         made.append(example)

@@ -77,16 +77,7 @@ def values(draw: st.DrawFn, name: str) -> onnx.ValueInfoProto:
 def attributes(draw: st.DrawFn, depth: int) -> AttributeProto:
     """An attribute of a usual name with a value of any type."""
     names = [
-        "axis",
-        "keepdims",
-        "value",
-        "body",
-        "then_branch",
-        "else_branch",
-        "to",
-        "axes",
-        "num_scan_inputs",
-        "alpha",
+        *("axis", "keepdims", "value", "body", "then_branch", "else_branch", "to", "axes", "num_scan_inputs", "alpha")
     ]
     attribute = AttributeProto(name=draw(st.sampled_from(names)))
     choices = ["i", "f", "s", "ints", "t", "ref", "none", *(["g", "g", "g"] if depth else [])]

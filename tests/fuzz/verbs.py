@@ -28,16 +28,7 @@ if TYPE_CHECKING:
     from targets import Seeds
 
 REPORTS = ("--html", "o.html", "--json", "o.json", "--junit", "o.xml", "--ctrf", "c.json", "--markdown", "o.md")
-CENSUS = (
-    "census",
-    "-b",
-    "fake_subject:correctly_rounded",
-    "--type",
-    "float16",
-    "--operator",
-    "Exp",
-    "--no-isolation",
-)
+CENSUS = ("census", "-b", "fake_subject:correctly_rounded", "--type", "float16", "--operator", "Exp", "--no-isolation")
 SEARCH = ("search", "-b", WRONG, "--no-isolation", "--operator", "ArgMax", "--examples", "5", "--output", "k", "--seed")
 REFERENCE = ("-b", "reference", "--no-isolation")
 MORE_REPORTS = ("--badge", "o.svg", "--hazard-table", "h.md")
@@ -72,10 +63,7 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         "update-expectations of expectations": of(
             corrupted_toml(TOML.encode()),
             "e.toml",
-            "update-expectations",
-            "r.jsonl",
-            "--expect",
-            "e.toml",
+            *("update-expectations", "r.jsonl", "--expect", "e.toml"),
             r_jsonl=good,
         ),
         "hazards": of(model, "m.onnx", "hazards", "m.onnx"),
