@@ -355,7 +355,12 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
             answered.append((fed, _answers(part, {**constants, **fed})))
         except Unsupported as reason:
             failure = failure or reason
-    kept = [(fed, answers) for fed, answers in answered if not all(each.accepts_every_value for each in answers)]
+    shapes = [each.expected.shape for each in uses.sized.first]  # a case declares one shape for each output
+    kept = [
+        (fed, answers)
+        for fed, answers in answered
+        if not all(each.accepts_every_value for each in answers) and [each.expected.shape for each in answers] == shapes
+    ]
     if not kept:
         raise failure or Unsupported("the specification leaves all elements open")
     fed, answers = kept[0]

@@ -137,6 +137,15 @@ def test_generate_model_keeps_operand_of_few_bits(command, here):
     assert document["level"] == "must"
 
 
+def test_generate_model_leaves_out_data_sets_of_other_output_shapes(command, here):
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    sliced (float[4, 5] X, int64[1] starts, int64[1] ends) => (float[N, 5] Y) { Y = Slice (X, starts, ends) }"""
+    onnx.save(onnx.parser.parse_model(text), here / "sliced.onnx")
+    np.savez(here / "inputs.npz", X=np.ones((4, 5), np.float32), starts=[-(2**62)], ends=[2**62])
+    assert command("generate", "--model", "sliced.onnx", "--inputs", "inputs.npz", "--output", "cases").status == 0
+    assert len(documents(here / "cases")) == 1
+
+
 def test_generate_model_that_is_refused_replaces_nothing(command, here, network):
     options = ("--shape", "batch=1", "--output", "cases", "--replace")
     assert command("generate", "--model", network, *options).status == 0
