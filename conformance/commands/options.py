@@ -34,6 +34,7 @@ from conformance.files.atomic_write import is_standard_output, write_text_atomic
 from conformance.report.report_files import FORMATS, ReportFiles
 from conformance.run.options import OUTPUT, RUN_OPTIONS, RUNNING, SELECTION_OPTIONS, flag_name
 from conformance.serialization.terminal import print_line
+from conformance.serialization.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -241,7 +242,7 @@ def report_option(format: str, help: str = "") -> Any:
 
 
 class _CommonHelp:
-    """Layout of `--help` for a verb or a group of verbs: flags have no type, and paragraphs are reflowed."""
+    """Layout of `--help` and usage errors of verbs and groups: flags have no type, and paragraphs are reflowed."""
 
     def __init__(self, *arguments: Any, **given: Any) -> None:
         super().__init__(*arguments, **given)
@@ -257,6 +258,15 @@ class _CommonHelp:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
         return parameters
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; typer prints a usage error, in which escapes replace unprintable characters."""
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
+        except Exception as error:
+            if hasattr(error, "format_message"):
+                vars(error)["message"] = escape_unprintable(vars(error)["message"])
+            raise
 
 
 class Verb(_CommonHelp, TyperCommand):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.evidence.tables import plain_text, table_of
+from conformance.evidence.tables import table_of
 from conformance.models.arrays import array_of
 from conformance.models.summaries import hex_bits, shortest_decimal
 from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY
@@ -101,7 +101,7 @@ def _census_row(file: str, each: CellResult) -> tuple[Any, ...]:
         each.number("pairs"),
         each.number("out_of_order") if has_order else None,
         None if has_order else each.number("wrong"),
-        plain_text(each.failure) or None,
+        each.failure or None,
         file,
     )
 

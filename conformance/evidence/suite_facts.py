@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from conformance.evidence.tables import plain_text, table_of
+from conformance.evidence.tables import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:
                 (
                     id,
                     subject.kind,
-                    plain_text(subject.version),
+                    subject.version,
                     subject.language,
                     subject.files_sha256 or NOT_RECORDED,
                     len(found),
@@ -77,9 +77,9 @@ def _environment_table(inputs: EvidenceInputs) -> Table:
         facts.setdefault("environment cpu", NOT_RECORDED)
         commands = header.command.split(" && ")
         facts |= {f"command {number}": command for number, command in enumerate(commands, 1)}
-        rows += [(_file_name(run), name, plain_text(value)) for name, value in facts.items()]
+        rows += [(_file_name(run), name, str(value)) for name, value in facts.items()]
     for name, (environment, _) in inputs.cells.items():
-        rows += [(name, f"environment {fact}", plain_text(value)) for fact, value in sorted(environment.items())]
+        rows += [(name, f"environment {fact}", str(value)) for fact, value in sorted(environment.items())]
     return table_of("environment", rows)
 
 
@@ -162,10 +162,7 @@ def source_tables(requirements: RequirementMap) -> Iterator[Table]:
         (one.id, one.repository, one.commit, one.ref, one.path, one.sha256) for one in requirements.parsed.source
     ]
     yield table_of("sources", rows)
-    rows = [
-        (one.source, one.tags, plain_text(one.text), plain_text(one.handling))
-        for one in requirements.parsed.contradiction
-    ]
+    rows = [(one.source, one.tags, one.text, one.handling) for one in requirements.parsed.contradiction]
     yield table_of("contradictions", rows)
 
 
@@ -180,8 +177,7 @@ def left_out_table(
     """
     entries = requirements.parsed.restriction
     rows: list[tuple[Cell, ...]] = [
-        (one.id, plain_text(one.text), one.tags, len(cases.get(one.id, ())), len(cells.get(one.id, ())))
-        for one in entries
+        (one.id, one.text, one.tags, len(cases.get(one.id, ())), len(cells.get(one.id, ()))) for one in entries
     ]
     yield table_of("restrictions", rows)
     rows = [

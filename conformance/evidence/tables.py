@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
+from conformance.evidence.verify import csv_text
 from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = "str | int | float | bool | tuple[str, ...] | None"
 ColumnType: TypeAlias = Literal["text", "integer", "number", "boolean", "list"]
-
-LIST_SEPARATOR = "; "
-"""Text between the items of a list in a CSV file."""
-
-FORMULA_STARTS = ("=", "+", "-", "@")
-"""First characters for which a spreadsheet program can run a text as a formula."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _JSON_TYPES: dict[str, Any] = {
@@ -93,7 +88,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([column.name for column in self.columns])
-        writer.writerows([_csv_text(cell) for cell in row] for row in self.rows)
+        writer.writerows([csv_text(cell) for cell in row] for row in self.rows)
         return stream.getvalue().encode()
 
     def to_json(self) -> bytes:
@@ -145,7 +140,7 @@ def _declarations() -> Mapping[str, Table]:
 
 def table_of(name: str, rows: Iterable[tuple[Cell, ...]]) -> Table:
     """Return the table with this name."""
-    return msgspec.structs.replace(_declarations()[name], rows=tuple(rows))
+    return msgspec.structs.replace(_declarations()[name], rows=tuple(map(plain_row, rows)))
 
 
 def queried_table(name: str, database: sqlite3.Connection) -> Table:
@@ -161,26 +156,9 @@ def queried_table(name: str, database: sqlite3.Connection) -> Table:
     )
 
 
-def plain_text(text: object) -> str:
-    """Return a text from a file as one line that can be encoded; unprintable characters are replaced by escapes."""
-    return one_line(str(text))
-
-
-def _csv_text(cell: Cell) -> str:
-    """Return the text of a cell; an apostrophe precedes a text that a spreadsheet program could run as a formula."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, int | float):
-        return repr(cell)
-    text = cell if isinstance(cell, str) else LIST_SEPARATOR.join(cell)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def plain_row(row: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """Return a row in which each text is one line that can be encoded; escapes replace unprintable characters."""
+    return tuple(
+        one_line(cell) if isinstance(cell, str) else tuple(map(one_line, cell)) if isinstance(cell, tuple) else cell
+        for cell in row
+    )

@@ -8,7 +8,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from conformance.clauses import clauses
-from conformance.evidence.tables import plain_text, queried_table, table_of
+from conformance.evidence.tables import plain_row, queried_table, table_of
+from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -100,18 +101,18 @@ def traceability_tables(
 def _insert(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Cell, ...]]) -> None:
     """Insert rows into a table; a later row replaces a row with the same key."""
     width = len(database.execute(f"SELECT * FROM {table}").description)  # noqa: S608 - one of our tables
-    database.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})", rows)  # noqa: S608
+    database.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})", map(plain_row, rows))  # noqa: S608
 
 
 def _requirement_rows(requirements: RequirementMap, censused: frozenset[str]) -> Iterator[tuple[Cell, ...]]:
     for position, one in enumerate(requirements.requirements):
         census = json.dumps([name for name in one.census if name in censused])
-        texts = (one.restriction or None, plain_text(one.reason) or None, one.source, one.tag)
-        yield (position, one.id, plain_text(one.title), _SCOPE_STATUS[one.scope], census, *texts)
+        texts = (one.restriction or None, one.reason or None, one.source, one.tag)
+        yield (position, one.id, one.title, _SCOPE_STATUS[one.scope], census, *texts)
 
 
 def _case_row(case: CaseRecord) -> tuple[Cell, ...]:
-    texts = (case.case, case.kind, case.level, plain_text(case.title))
+    texts = (case.case, case.kind, case.level, case.title)
     return (*texts, len(case.data_sets), json.dumps(case.clauses))
 
 
@@ -121,7 +122,7 @@ def _clause_rows(cases: Iterable[CaseRecord], runs: Sequence[Results]) -> Iterat
     for id in {clause for case in cases for clause in case.clauses}:
         known = clauses().get(id)
         text, source = (known.text, known.source) if known else (recorded[id].text, recorded[id].source)
-        yield id, plain_text(text), plain_text(source), str(known.conclusion) if known else None
+        yield id, text, source, str(known.conclusion) if known else None
 
 
 def _clause_links(
@@ -137,8 +138,8 @@ def _result_rows(cases: Mapping[str, CaseRecord], runs: Sequence[Results]) -> It
     for run in runs:
         for (subject, id), row in run.rows.items():
             if id in cases:
-                message = plain_text(row.message)[:MAX_MESSAGE_LENGTH] or None
-                known = plain_text(row.expected.reason) if row.expected else None
+                message = one_line(row.message)[:MAX_MESSAGE_LENGTH] or None
+                known = row.expected.reason if row.expected else None
                 yield subject, id, row.level, row.verdict, row.phase, known, message
 
 

@@ -193,7 +193,7 @@ def has_type(cell: Any, column: Dict[str, str]) -> bool:
 
 
 def csv_text(cell: Any) -> str:
-    """Return the text of a cell in a CSV file."""
+    """Return the text of a cell in a CSV file; an apostrophe precedes a text that could be a formula."""
     if cell is None or isinstance(cell, bool):
         return {None: "", True: "true", False: "false"}[cell]
     if isinstance(cell, (int, float)):

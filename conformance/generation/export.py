@@ -124,9 +124,8 @@ def _index_row(corpus: Corpus, entry: CorpusCase) -> Iterator[str | int]:
     yield from (entry.id, entry.kind, entry.level, len(data_sets))
     yield " | ".join(map(" ".join, checks))
     yield " ".join(map(str, _outputs_of_one_computation(case, data_sets)))
-    yield " ".join(sorted(op_types))
-    yield " ".join(document.clauses)
-    yield document.title
+    texts = (" ".join(sorted(op_types)), " ".join(document.clauses), document.title)
+    yield from (f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in texts)  # no formulas
 
 
 def _outputs_of_one_computation(case: LoadedCase, data_sets: list[DataSet]) -> list[int]:

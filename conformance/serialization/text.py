@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2066-\u206f\ud800-\udfff\ufeff\ufff0-\uffff\U000f0000-\U0010ffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff0-\uffff\U000e0000-\U0010ffff]"
 )
 """Characters that XML forbids, that are invisible, or that change the direction of text; and surrogates."""
 

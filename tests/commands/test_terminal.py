@@ -77,11 +77,14 @@ def test_lines_and_tabs_stay_what_they_are():
     assert escape_unprintable("one\n\ttwo") == "one\n\ttwo"
 
 
-def test_error_message_escapes_control_characters(tmp_path):
-    ended = ran("report", str(tmp_path / f"none{MISLEADING}"), "--json", "-", encoding="utf-8")
-    assert ended.returncode == 2
-    assert b"\\x1b[2J\\x07" in ended.stderr
-    assert b"\x1b" not in ended.stderr
+@pytest.mark.parametrize(
+    "arguments", [["hazards", "none"], ["run", "more"], ["run", "--option"], ["history", ""], [""]]
+)
+def test_error_message_escapes_control_characters(arguments, command):
+    ended = command(*arguments[:-1], arguments[-1] + MISLEADING)
+    assert ended.status == 2
+    assert "\\x1b[2J\\x07" in ended.err
+    assert not set(MISLEADING) & set(ended.err) - set("[2JA1\r")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

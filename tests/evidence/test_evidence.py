@@ -176,7 +176,7 @@ def test_injected_names_are_text_of_the_page(inputs, tmp_path):
     script, link = "<script>alert(1)</script>", 'javascript:"><img src=x onerror=alert(1)>'
     results = tmp_path / "results.jsonl"
     text = (folder / "results.jsonl").read_text()
-    text = re.sub(r'("id":|"subject":|[,{])"wrong"(?=,|:\{)', lambda found: f'{found[1]}"{script}"', text)
+    text = re.sub(r'("id":|"subject":|[,{])"wrong"(?=,|:\{)', lambda found: f'{found[1]}"{script}\u202e"', text)
     results.write_text(text.replace('"environment":{', f'"environment":{{"<b>":"{script}",'))
     found = REQUIREMENTS.replace("Requirements of acme", f"</title>{script}").replace("There is no case.", script)
     found = found.replace("doc.md", link.replace('"', '\\"')).replace('"doc"', f'"{script}"')
@@ -185,7 +185,7 @@ def test_injected_names_are_text_of_the_page(inputs, tmp_path):
     paths = [results if path.name == "results.jsonl" else path for path in paths]
     write_evidence(paths, tmp_path / "out", tmp_path / "map.toml", data=folder / "corpus")
     page = (tmp_path / "out" / "index.html").read_text()
-    assert script in {row["subject"] for row in table(tmp_path / "out", "subjects")}
+    assert f"{script}\\u202e" in {row["subject"] for row in table(tmp_path / "out", "subjects")}
     assert page.count("&lt;script&gt;alert(1)") > 10
     for raw in ("<script", "<img", 'href="javascript:', "<b>alert", "</title><"):
         assert raw not in page.replace("</title>\n", "")
