@@ -10,17 +10,18 @@ import numpy as np
 
 from conformance.reference.formulas.elementwise import (
     elu,
+    exp,
     hard_sigmoid,
     leaky_relu,
     relu,
     sigmoid,
     softplus_of_page,
     softsign,
-    tanh,
     tensor,
 )
 from conformance.reference.formulas.linear import integers, matmul, optional_tensor, stack
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, multiply
+from conformance.reference.numbers import elementary
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, is_strict, multiply
 from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported
 
@@ -34,16 +35,23 @@ if TYPE_CHECKING:
     Step = Callable[[T, tuple[T, ...]], tuple[T, ...]]
     """A function of the input of one step (batch_size, input_size) and the state, which returns the new state."""
 
+
+def tanh_of_page(X: T) -> T:
+    """Return (1 - Exp(-2 X)) / (1 + Exp(-2 X)), which is NaN at level `must` where the exponential overflows."""
+    overflows = isinstance(X, Enclosure) and not is_strict() and exp(-2.0 * X).error == np.inf
+    return X.named("tanh of a cell", elementary.tanh).undetermined(np.asarray(overflows))
+
+
 ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ...]]] = {
     "Sigmoid": (sigmoid, ()),
-    "Tanh": (tanh, ()),
+    "Tanh": (tanh_of_page, ()),
     "Relu": (relu, ()),
     "Softsign": (softsign, ()),
     "Softplus": (softplus_of_page, ()),
     "LeakyRelu": (leaky_relu, (float(np.float32(0.01)),)),
     "Elu": (elu, (1.0,)),
     "HardSigmoid": (hard_sigmoid, (float(np.float32(0.2)), 0.5)),
-    "ScaledTanh": (lambda X, alpha, beta: alpha * tanh(beta * X), (None, None)),
+    "ScaledTanh": (lambda X, alpha, beta: alpha * tanh_of_page(beta * X), (None, None)),
     "Affine": (lambda X, alpha, beta: add(multiply(X.constant(alpha), X), X.constant(beta)), (None, None)),
 }
 """The activations, and the defaults of the numbers alpha and beta that they take, which are those of the operators."""

@@ -341,12 +341,13 @@ class Enclosure:
     def named(self, name: str, function: Callable[[Array], Array]) -> Enclosure:
         """Return the results of a monotone function with the admissible error of `tolerances.FUNCTIONS[name]`."""
         result = self.apply(function, self.ulps_of(name))
-        limits = format_of(self.dtype)
-        if is_strict() or limits.name in NARROW:
+        if is_strict():
             return result
+        limits = format_of(self.dtype)
         # intermediates of a kernel may be subnormal although the result is not
-        floor = SUBNORMAL_STEPS * float(limits.smallest_subnormal)
-        return replace(result, error=np.where(result.error > 0, result.error + floor, result.error))
+        floor = 0.0 if limits.name in NARROW else SUBNORMAL_STEPS * float(limits.smallest_subnormal)
+        absolute = FUNCTIONS[name].absolute * float(limits.unit_roundoff)
+        return replace(result, error=result.error + absolute + np.where(result.error > 0, floor, 0.0))
 
     def ulps_of(self, name: str) -> float:
         """Return the admissible error of a function in ULP of its result in the type of the tensor."""

@@ -284,7 +284,11 @@ class NumberTensor:
     def named(self, name: str, function: Callable[[Array], Array]) -> NumberTensor:
         if self.precision_of is not None and name in ("exp", "log"):
             return self._with(np.asarray(getattr(np, name)(self.numbers)))
-        return self.apply(function, self.ulps_of(name))
+        result = self.apply(function, self.ulps_of(name))
+        step = Decimal(FUNCTIONS[name].absolute * float(format_of(self.dtype).unit_roundoff))
+        if not step or self._is_strict or self._precision.adversary is not None:
+            return result
+        return self._with(result.numbers + BoundedNumber(ZERO, self._precision, (-step, step)))
 
     def ulps_of(self, name: str) -> float:
         return FUNCTIONS[name].ulps(format_of(self.dtype).name, is_strict=self._is_strict)

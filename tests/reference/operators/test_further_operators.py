@@ -336,6 +336,14 @@ def test_recurrent_operator_leaves_open_what_follows_nan(op_type):
     np.testing.assert_array_equal(np.isinf(Y.error).ravel(), [False, True])
 
 
+def test_recurrent_operator_admits_the_form_of_tanh_on_its_page_at_must_only() -> None:
+    X = np.float32([[[1e-4], [-0.003]]])
+    form = ((1 - np.exp(-2 * X)) / (1 + np.exp(-2 * X)))[None]
+    Y = enclose("RNN", X, np.float32([[[1]]]), np.float32([[[0]]]), hidden_size=1)
+    assert [admissible_mask(form, each).all() for each in (Y, Y.should)] == [True, False]
+    assert not admissible_mask(form + np.float32(1e-6), Y).any()
+
+
 def test_limit_of_a_recurrent_operator_may_be_rounded_to_the_type() -> None:
     X, W, R = np.float16([[[4]]]), np.float16([[[1]]]), np.float16([[[0]]])
     Y = enclose("RNN", X, W, R, hidden_size=1, activations=["Elu"], clip=float(np.float32(0.8)))
