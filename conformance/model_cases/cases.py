@@ -189,15 +189,11 @@ class ModelCases:
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     reduced: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """Name of the corpus."""
-        return MODELS_CORPUS
+    name = MODELS_CORPUS
+    """Name of the corpus."""
 
-    @property
-    def version(self) -> str:
-        """Version of the corpus."""
-        return VERSION
+    version = VERSION
+    """Version of the corpus."""
 
     def summary(self) -> Iterator[str]:
         """Yield lines with the counts."""

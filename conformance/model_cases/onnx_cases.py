@@ -121,10 +121,8 @@ class OnnxCases:
     own_values: dict[str, str] = field(default_factory=dict)
     without_hard: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """Name of the corpus."""
-        return GENERATOR
+    name = GENERATOR
+    """Name of the corpus."""
 
     @property
     def version(self) -> str:
@@ -296,15 +294,12 @@ def _tensors(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Array]
     Raises:
         Unsupported: a value cannot be in a corpus.
     """
-    found = []
-    for values in (inputs, outputs):
-        arrays = [array_of_value(each) for each in values]
-        if any(not isinstance(array, np.ndarray) for array in arrays):
-            raise Unsupported("a value is a sequence or an optional")
-        if any(array.dtype.kind in "OUS" for array in arrays):
-            raise Unsupported("a value has strings")
-        found.append(arrays)
-    return found[0], found[1]
+    arrays = [array_of_value(each) for each in (*inputs, *outputs)]
+    if any(not isinstance(array, np.ndarray) for array in arrays):
+        raise Unsupported("a value is a sequence or an optional")
+    if any(array.dtype.kind in "OUS" for array in arrays):
+        raise Unsupported("a value has strings")
+    return arrays[: len(inputs)], arrays[len(inputs) :]
 
 
 def _check_not_random(model: onnx.ModelProto) -> None:
@@ -400,7 +395,10 @@ def _case(
     tags = [operator, "onnx", *sorted({type_name(array.dtype) for _, outputs in data_sets for array in outputs})]
     if not answers:
         tags.append(VALUE_TAG)
-        answers = [[_own_answer(output, given) for output in outputs] for _, outputs in data_sets]
+        answers = [
+            [Answer(output, _tolerance(output, given) if is_floating(output.dtype) else None) for output in outputs]
+            for _, outputs in data_sets
+        ]
     else:
         outputs_of_onnx = [output for _, outputs in data_sets for output in outputs]
         pairs = list(zip(chain.from_iterable(answers), outputs_of_onnx, strict=True))
@@ -435,11 +433,6 @@ def _operator(given: Any, operators: Mapping[str, str]) -> str:
     if (match := _EXPANDED.fullmatch(given.name)) and match[1] in operators:
         return operators[match[1]]
     return str(given.model.graph.node[0].op_type)
-
-
-def _own_answer(output: Array, given: Any) -> Answer:
-    """Return an output of onnx with the tolerance of onnx's runner."""
-    return Answer(output, _tolerance(output, given) if is_floating(output.dtype) else None)
 
 
 def _tolerance(expected: Array, given: Any) -> Array:

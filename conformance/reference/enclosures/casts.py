@@ -34,12 +34,8 @@ SCALES = "float8e8m0"
 
 
 def _cast(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    return [cast(inputs[0], dtype_of(node.attributes["to"]), node)]
-
-
-def _cast_like(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    assert inputs[1] is not None
-    return [cast(inputs[0], inputs[1].dtype, node)]
+    X, *like = (each for each in inputs if each is not None)
+    return [cast(X, like[0].dtype if like else dtype_of(node.attributes["to"]), node)]
 
 
 def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
@@ -50,7 +46,7 @@ def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
     """
     assert X is not None
     for dtype in (X.dtype, to):
-        if not _is_number(dtype):
+        if not (is_computed(dtype) or dtype.kind == "b" or is_integer(dtype) or is_small_float(dtype)):
             raise Unsupported(f"no reference for Cast of the type {dtype}")
     if not isinstance(X, Enclosure):
         if X.dtype == to:
@@ -66,10 +62,6 @@ def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
     if name in SMALL_FLOATS or name == SCALES:
         return round_to_small_float(X, to, node)
     return _to_integer(X, to)
-
-
-def _is_number(dtype: np.dtype[Any]) -> bool:
-    return is_computed(dtype) or dtype.kind == "b" or is_integer(dtype) or is_small_float(dtype)
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
@@ -101,18 +93,24 @@ def _discard_bits(X: Array, to: np.dtype[Any]) -> Array:
 def _to_integer(X: Enclosure, to: np.dtype[Any]) -> Tensor:
     """Return integers, or booleans; a number out of range has no defined result.
 
-    A number of which rounding decides the integer is an interval of integers.
+    A number of which rounding decides the integer is an interval of integers. The page of Cast states no conversion of
+    fractions. All implementations truncate to eight bits and more. To two and four bits onnx's evaluator truncates,
+    the pages of these types round to nearest even, and ONNX Runtime rounds ties away from 0: level `must` admits these.
     """
     if to.kind == "b":
         exact = X.apply(lambda x: x != 0)
         if not exact.is_exact:
             raise Unsupported("rounding of an input decides the result of Cast")
         return exact.value.astype(to)
-    with np.errstate(all="ignore"):
-        first, last = (np.trunc(X.value + sign * X.error) for sign in (-1, 1))
     if not np.isfinite(X.error).all() or (np.isnan(X.value) & (X.error > 0)).any():
         raise Unsupported("rounding of an input decides the result of Cast")
-    first, last = (np.where(X.error == 0, np.trunc(X.value), end) for end in (first, last))
+    roundings: list[Callable[[Array], Array]] = [np.trunc]
+    if type_name(to) in INTEGERS_OF_BITS:
+        roundings = [np.rint] if is_strict() else [np.trunc, np.rint, lambda x: np.trunc(x + np.copysign(0.5, x))]
+    with np.errstate(all="ignore"):
+        ends = [np.where(X.error == 0, X.value, X.value + sign * X.error) for sign in (-1, 1)]
+        integers = np.array([convert(end) for convert in roundings for end in ends])
+    first, last = np.asarray(integers.min(0)), np.asarray(integers.max(0))
     fits = _fits(first, to) & _fits(last, to)
     if fits.all() and (first == last).all():
         return first.astype(to)
@@ -216,6 +214,6 @@ def bits_of(dtype: np.dtype[Any]) -> int:
     return INTEGERS_OF_BITS.get(name, 4 if name == "float4e2m1" else 8 * dtype.itemsize)
 
 
-CAST_ENCLOSURES: Mapping[str, NodeEnclosure] = {"Cast": _cast, "CastLike": _cast_like}
+CAST_ENCLOSURES: Mapping[str, NodeEnclosure] = dict.fromkeys(("Cast", "CastLike"), _cast)
 
 CASTS_OF_KNOWN: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {"BitCast": bit_cast}

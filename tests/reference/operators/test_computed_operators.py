@@ -106,6 +106,13 @@ def test_cast_to_integer_truncates():
     assert answer.expected.tolist() == [1, -1, 3]
 
 
+def test_cast_of_fraction_to_four_bits_is_truncated_or_nearest_at_must_and_nearest_even_at_should():
+    (Y,) = enclose_operator("Cast", f32(2.5, 2.6, -0.6), opset=25, to=TensorProto.INT4)
+    rounded = [np.array(y, np.int8).astype("int4") for y in ([2, 2, 0], [2, 3, -1], [3, 3, -1], [4, 4, 1])]
+    assert [admissible_mask(y, Y).tolist() for y in rounded] == [[True] * 3] * 3 + [[False] * 3]
+    assert [admissible_mask(y, Y.should).all() for y in rounded] == [False, True, False, False]
+
+
 def test_cast_of_string_is_unsupported():
     with pytest.raises(Unsupported, match="string"):
         oracle_answers("Cast", np.array(["1"], dtype=object), dtype=np.int64, to=onnx.TensorProto.INT64)

@@ -135,8 +135,8 @@ def test_reductions_of_no_elements_return_the_limits() -> None:
 def test_cast_of_an_interval_to_integers_is_an_interval_of_integers() -> None:
     X = Enclosure(np.array([2.95, 2.5]), np.array([0.1, 0.1]), np.dtype(np.float32))
     (tensor,) = enclose_operator("Cast", X, to=onnx.TensorProto.INT32)
-    assert admissible_mask(np.array([2, 2], np.int32), tensor).tolist() == [True, True]
-    assert admissible_mask(np.array([3, 3], np.int32), tensor).tolist() == [True, False]
+    masks = [admissible_mask(np.array([y, y], np.int32), tensor).tolist() for y in (2, 3)]
+    assert masks == [[True, True], [True, False]]
 
 
 def test_rotary_embedding_whose_products_overflow_admits_fused_products() -> None:
