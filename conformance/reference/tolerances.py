@@ -103,6 +103,10 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("expm1", "alpha * Expm1(X) for X < 0"),
         Form("written", "alpha * (Exp(X) - 1) for X < 0"),
     ),
+    "Celu": (
+        Form("written", "X for X >= 0"),
+        Form("function", "alpha * (X / alpha) for X >= 0, as in the function of the schema", Level.MUST),
+    ),
     "Selu": (
         Form("expm1", "gamma * (alpha * Expm1(X)) for X <= 0"),
         Form("written", "gamma * (alpha * Exp(X) - alpha) for X <= 0"),

@@ -11,7 +11,7 @@ from conformance.reference.enclosures.quantization import enclose_values
 from conformance.reference.formulas.elementwise import raise_to, sqrt, tensor
 from conformance.reference.formulas.linear import dilations, explicit_pads, extents, integers, mean, strides, windows
 from conformance.reference.nodes import Node
-from conformance.reference.numbers.enclosure import Enclosure, admit, dot
+from conformance.reference.numbers.enclosure import Enclosure, admit, between, dot
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.verdicts import Unsupported
 
@@ -81,7 +81,7 @@ def _places_of_largest(node: Node, X: Enclosure, kernel: Sequence[int], pads: Se
     low, high = np.where(is_open, 0, low), np.where(is_open, X.value.size - 1, high)
     if not is_open.any():
         return low.astype(np.int64)
-    return Enclosure((low + high) / 2, (high - low) / 2, np.dtype(np.int64), unspecified=is_open)
+    return between(low, high, np.dtype(np.int64))
 
 
 def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -14,7 +14,7 @@ import numpy as np
 from conformance.models.types import softmax_default_axis
 from conformance.reference.enclosures.exact import evaluate
 from conformance.reference.formulas.linear import reduced_axes
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, between
 from conformance.reference.numbers.precision import is_computed
 from conformance.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFLOW
 from conformance.verdicts import Unsupported
@@ -146,12 +146,7 @@ def _in_any_order(tensor: Tensor, axis: int) -> Tensor:
     )
     if (low == high).all():
         return tensor
-    with np.errstate(all="ignore"):
-        middle, half = (low + high) / 2, (high - low) / 2 * (1 + 2.0**-50) + 2.0**-1074
-    unknown = ~np.isfinite(middle)
-    middle = np.where(low == high, selected.value, np.where(unknown, 0.0, middle))
-    half = np.where(low == high, 0.0, np.where(unknown, np.inf, half))
-    return Enclosure(middle, half, selected.dtype, unspecified=low != high)
+    return between(low, high, selected.dtype)
 
 
 def _mark_empty_mean(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.models.arrays import dtype_of
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, between
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NORMAL_RANGE
 from conformance.verdicts import Unsupported
@@ -16,18 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from conformance.models.arrays import Array
     from conformance.reference.nodes import Node, NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
-
-
-def between(low: Array, high: Array, dtype: np.dtype[Any]) -> Enclosure:
-    """Return elements of which only the range is known; equal ends determine the element."""
-    with np.errstate(all="ignore"):
-        value, error = (low + high) / 2, (high - low) / 2
-    is_known = np.isfinite(error)
-    value, error = np.where(is_known, value, 0.0), np.where(is_known, error, np.inf)
-    return Enclosure(value, error, dtype, unspecified=None if not np.any(error) else np.asarray(error != 0))
 
 
 def _like(node: Node, inputs: Sequence[Tensor]) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.reference.formulas.elementwise import tensor
 from conformance.reference.formulas.linear import dilations, explicit_pads, integers, optional_tensor, strides
-from conformance.reference.numbers.enclosure import Enclosure, add, dot, hull
+from conformance.reference.numbers.enclosure import Enclosure, add, between, dot, hull
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported
 
@@ -136,6 +136,9 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
         shifted = [each + sign * error for each, sign, error in zip(x, signs, errors, strict=True)]
         spread = np.maximum(spread, np.abs(_interpolate(X.value, shifted, taps) - value))
     magnitudes = _interpolate(X.magnitude, x, taps, magnitudes=True)
+    if X.dtype.itemsize == 8:  # products of two weights and a small number are 0 in one order only
+        is_read = _interpolate(np.sign(X.magnitude), x, _with_weights(taps, lambda w: (w != 0).astype(np.float64)))
+        magnitudes = np.where(is_read > 0, np.maximum(magnitudes, np.nextafter(0, 1)), magnitudes)
     error = spread + _interpolate(X.error, x, taps, magnitudes=True)
     count = taps(np.zeros(1), 4)[1].shape[-1]
     if count == 4:  # a polynomial of the distance, whose terms cancel
@@ -201,9 +204,8 @@ def _max_roi_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
                 result[number, :, i, j] = pixels.max(axis=1) if pixels.size else 0.0
                 error[number, :, i, j] = X.error[cell].max(initial=0.0)
                 is_open[number, :, i, j] += np.isnan(pixels).any(axis=1)
-    is_one = low == high
-    value, spread = np.where(is_one, low, (low + high) / 2), np.where(is_one, 0.0, (high - low) / 2)
-    return [Enclosure(value, spread + error, X.dtype).leave_open(is_open > 0)]
+    result = between(low, high, X.dtype)
+    return [Enclosure(result.value, result.error + error, X.dtype).leave_open(is_open > 0)]
 
 
 def _cells(start: float, end: float, count: int, size: int) -> list[tuple[slice, slice]]:

@@ -146,8 +146,12 @@ def _selu(X: T, alpha: float, gamma: float) -> T:
 
 
 def _celu(X: T, alpha: float) -> T:
-    negative = X.apply(lambda x: np.minimum(x, 0)) / alpha
-    return (alpha * _exp_minus_1(negative)).where(X.value < 0, X)
+    below = alpha * _exp_minus_1(X.apply(lambda x: np.minimum(x, 0)) / alpha)
+    return admit(
+        "Celu",
+        written=lambda: below.where(X.value < 0, X),
+        function=lambda: below.where(X.value < 0, alpha * (X / alpha)),
+    )
 
 
 def _shrink(X: Enclosure, lambd: float, bias: float) -> Enclosure:

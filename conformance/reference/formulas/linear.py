@@ -126,7 +126,8 @@ def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             raise Unsupported(f"Einsum with the equation {equation}") from reason
 
     if len(operands) == 2:
-        return [dot(operands[0], operands[1], contract, count)]
+        Y = dot(operands[0], operands[1], contract, count)
+        return [Y.undetermined(np.broadcast_to(_depends_on_order(equation, operands, contract), Y.shape))]
     (first, *_), terms = operands, [SumOfProducts.of(X) for X in operands]
     if len(operands) == 1 and count == 1:
         return [first.moved(contract)]
@@ -145,6 +146,25 @@ def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     # the product of two operands is a tensor of their type
     with judged_at(Level.MUST if len(operands) > 2 else current_level()):
         return [_with_partial_products(first.from_terms(value, total, error, roundings), magnitudes, count)]
+
+
+def _depends_on_order(equation: str, operands: Sequence[Enclosure], contract: Callable[..., Array]) -> Array:
+    """Return where it matters that an operand may be added up first, over the axes that it alone has.
+
+    This sum may overflow although the result does not, and its sign decides the product with an infinity.
+    """
+    left, _, result = equation.replace("...", ".").partition("->")
+    is_open = np.array(False)
+    for place, (X, term) in enumerate(zip(operands, left.split(","), strict=True)) if "->" in equation else ():
+        kept = "".join(dict.fromkeys(name for name in term if name in result or left.count(name) > term.count(name)))
+        if len(kept) < len(term):
+            finite = np.where(np.isfinite(X.value), X.magnitude, 0.0)
+            sums = np.einsum(f"{term}->{kept}".replace(".", "..."), finite)
+            masks = [
+                np.ones(X.shape) if other == place else np.isinf(Y.value) * 1.0 for other, Y in enumerate(operands)
+            ]
+            is_open = is_open | (sums > float(format_of(X.dtype).largest)).any() | (contract(*masks) > 0)
+    return is_open
 
 
 def _with_partial_products(result: Enclosure, factors: Sequence[Array], count: int) -> Enclosure:

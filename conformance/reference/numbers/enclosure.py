@@ -27,7 +27,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -766,11 +766,17 @@ def move(tensor: Tensor, movement: Callable[[Array], Array]) -> Tensor:
 
 def hull(first: T, *others: T) -> T:
     """Return an enclosure of several forms of one formula, all of which are admissible."""
-    return first.hull([partial(_unchanged, other) for other in others])
+    return first.hull([lambda other=other: other for other in others])  # type: ignore[misc]
 
 
-def _unchanged(tensor: T) -> T:
-    return tensor
+def between(low: Array, high: Array, dtype: np.dtype[Any]) -> Enclosure:
+    """Return elements of which only the range is known; equal ends determine the element."""
+    with np.errstate(all="ignore"):
+        value = np.where(low == high, low, (low + high) / 2)
+        error = np.where(low == high, 0.0, np.maximum(high - value, value - low))  # the middle is rounded
+    is_known = np.isfinite(error)
+    value, error = np.where(is_known, value, 0.0), np.where(is_known, error, np.inf)
+    return Enclosure(value, error, dtype, unspecified=None if not np.any(error) else np.asarray(error != 0))
 
 
 def admit(name: str, **forms: Callable[[], T]) -> T:
