@@ -24,8 +24,6 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from fractions import Fraction
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -44,18 +42,17 @@ from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.nodes import attribute_values
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
-from truth.exact import NoFormula, evaluate_exactly
+from truth.exact import evaluate_exactly
+from truth.exact_node import NoFormula
 from truth.known_faults import known_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.declarations.drawing import DrawnNode
 
     Array = np.ndarray[Any, Any]
     Outputs = list[Array] | None
-
-mpmath.mp.prec = 400
 
 KNOWN_FAULTS = known_faults()
 """Faults of subjects that explain accusations. No formula here settles them; `truth/known_faults.toml` has the evidence
@@ -236,176 +233,36 @@ def subjects(node: DrawnNode, bits: int) -> Iterator[tuple[str, Outputs]]:
 # Exact values
 
 
-def exact_value(node: DrawnNode, place: tuple[int, ...]) -> Any:
-    """Return the exact value of an element of the first output; None if no formula is known here."""
-    arrays = list(node.operands.values())
-    if node.operator == "Gelu":
-        x = mpmath.mpf(float(arrays[0][place]))
-        inner = mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3)
-        is_tanh = attributes_of(node).get("approximate", "none") == "tanh"
-        return x / 2 * (1 + (mpmath.tanh(inner) if is_tanh else mpmath.erf(x / mpmath.sqrt(2))))
-    if node.operator in UNARY:
-        return UNARY[node.operator](mpmath.mpf(float(arrays[0][place])))
-    if node.operator in {"Softmax", "LogSoftmax"} and np.isnan(arrays[0].astype(np.float64)).any():
-        axis = attributes_of(node).get("axis", -1)
-        row = np.moveaxis(arrays[0], axis, -1)[tuple(np.delete(place, axis))]
-        return mpmath.nan if np.isnan(row.astype(np.float64)).any() else None
-    if node.operator in BINARY and arrays[0].dtype.kind in "fV":
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
-        first, second = (float(np.broadcast_to(array, shape)[place]) for array in arrays)
-        if np.isfinite([first, second]).all() and not (node.operator == "Div" and not second):
-            return _fraction(BINARY[node.operator](Fraction(first), Fraction(second)))
-    if node.operator == "MatMul" and min(array.ndim for array in arrays) > 1:
-        shape = np.broadcast_shapes(*(array.shape[:-2] for array in arrays))
-        row = np.broadcast_to(arrays[0], (*shape, *arrays[0].shape[-2:]))[place[:-1]]
-        column = np.broadcast_to(arrays[1], (*shape, *arrays[1].shape[-2:]))[(*place[:-2], slice(None), place[-1])]
-        return _sum_of_products(row, column)
-    if node.operator == "Conv" and not attributes_of(node).get("auto_pad"):
-        return _sum_of_products(*_window(node, place))
-    if node.operator == "Normalizer" and attributes_of(node).get("norm", "MAX") in NORMS:
-        row = [float(each) for each in arrays[0][place[:-1]].astype(np.float32)]
-        if not np.isfinite(row).all():
-            return None
-        norm = NORMS[attributes_of(node).get("norm", "MAX")]([Fraction(each) for each in row])
-        return _fraction(Fraction(row[place[-1]])) / norm if norm else None
-    if node.operator in SUMS and (terms := _reduced(node, place)) is not None:
-        return SUMS[node.operator](terms)
-    return None
-
-
-def evaluated_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> Any:
-    """Return an element by the interpreter `truth.exact`; None if it lacks the operator, or this form of it."""
+def exact_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> Any:
+    """Return an element of an output by the interpreter `truth.exact`; None if it has no formula for the node."""
     if sum(array.size for array in node.operands.values()) > MAX_EVALUATED:
         return None
     try:
-        outputs = evaluate_exactly(node.model, node.inputs)
-        element = outputs[number][place]
+        element = evaluate_exactly(node.model, node.inputs)[number][place]
         return None if element is None else mpmath.mpf(element)
     except (NoFormula, ArithmeticError, LookupError, TypeError, ValueError):
         return None
 
 
-MAX_EVALUATED = 2000
+MAX_EVALUATED = 20_000
 """Maximum number of elements of the operands of a node that `truth.exact` evaluates."""
 
-
-def _fraction(number: Fraction) -> Any:
-    return mpmath.mpf(number.numerator) / number.denominator
-
-
-def _sum_of_products(first: Array, second: Array) -> Any:
-    pairs = [(float(a), float(b)) for a, b in zip(first, second, strict=True)]
-    if not np.isfinite(pairs).all():  # the finite products do not change the sum
-        return mpmath.mpf(sum(a * b for a, b in pairs if not np.isfinite([a, b]).all()))
-    return _fraction(sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction()))
-
-
-def _window(node: DrawnNode, place: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
-    """Return the elements that Conv multiplies for an element of its result, and the weights; the bias is the last."""
-    X, W, *bias = node.operands.values()
-    rank, given = X.ndim - 2, attributes_of(node)
-    pads = given.get("pads", [0] * 2 * rank)
-    padded = np.pad(X, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)])
-    first = place[1] // (len(W) // given.get("group", 1)) * W.shape[1]
-    steps, gaps = (given.get(name, [1] * rank) for name in ("strides", "dilations"))
-    part = tuple(
-        slice(index * step, index * step + (size - 1) * gap + 1, gap)
-        for index, step, gap, size in zip(place[2:], steps, gaps, W.shape[2:], strict=True)
-    )
-    window = padded[(place[0], slice(first, first + W.shape[1]), *part)]
-    return [*window.flat, *(each[place[1]] for each in bias)], [*W[place[1]].flat, *(1 for _ in bias)]
-
-
-def _reduced(node: DrawnNode, place: tuple[int, ...]) -> list[Fraction] | None:
-    """Return the elements that a reduction takes for an element of its result; None if some are not finite."""
-    X, given = next(iter(node.operands.values())), attributes_of(node)
-    axes = node.operands.get("axes", given.get("axes"))
-    if axes is None and given.get("noop_with_empty_axes"):
-        return None
-    chosen = {int(axis) % X.ndim for axis in (range(X.ndim) if axes is None else axes)}
-    left = iter(place)
-    keeps = given.get("keepdims", 1)
-    index = []
-    for axis in range(X.ndim):
-        if axis not in chosen:
-            index.append(next(left))
-        else:
-            index.append(slice(None))  # type: ignore[arg-type]
-            if keeps:
-                next(left)
-    row = [float(element) for element in np.asarray(X[tuple(index)]).flat]
-    return [Fraction(element) for element in row] if np.isfinite(row).all() else None
-
-
-UNARY: Mapping[str, Callable[[Any], Any]] = {
-    "Exp": mpmath.exp,
-    "Sqrt": mpmath.sqrt,
-    "Log": mpmath.log,
-    "Tanh": mpmath.tanh,
-    "Erf": mpmath.erf,
-    "Sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
-    "Softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
-    "Softsign": lambda x: x / (1 + abs(x)),
-    "Reciprocal": lambda x: 1 / x,
-    "Sin": mpmath.sin,
-    "Cos": mpmath.cos,
-    "Tan": mpmath.tan,
-    "Asin": mpmath.asin,
-    "Acos": mpmath.acos,
-    "Atan": mpmath.atan,
-    "Sinh": mpmath.sinh,
-    "Cosh": mpmath.cosh,
-    "Asinh": mpmath.asinh,
-    "Acosh": mpmath.acosh,
-    "Atanh": mpmath.atanh,
-    "Mish": lambda x: x * mpmath.tanh(mpmath.log1p(mpmath.exp(x))),
-    "HardSwish": lambda x: x * max(0, min(1, x / 6 + mpmath.mpf("0.5"))),
-}
-"""The formula of each operator of one operand."""
-
-BINARY: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "Add": lambda a, b: a + b,
-    "Sub": lambda a, b: a - b,
-    "Mul": lambda a, b: a * b,
-    "Div": lambda a, b: a / b,
-}
-
-SUMS: Mapping[str, Callable[[list[Fraction]], Any]] = {
-    "ReduceSum": lambda terms: _fraction(sum(terms, Fraction())),
-    "ReduceMean": lambda terms: _fraction(sum(terms, Fraction()) / len(terms)),
-    "ReduceL1": lambda terms: _fraction(sum(map(abs, terms), Fraction())),
-    "ReduceSumSquare": lambda terms: _fraction(sum((each * each for each in terms), Fraction())),
-    "ReduceL2": lambda terms: mpmath.sqrt(_fraction(sum((each * each for each in terms), Fraction()))),
-    "ReduceProd": lambda terms: _fraction(prod(terms, start=Fraction(1))),
-    "ReduceLogSum": lambda terms: mpmath.log(_fraction(sum(terms, Fraction()))),
-    "ReduceLogSumExp": lambda terms: mpmath.log(sum(mpmath.exp(_fraction(each)) for each in terms)),
-}
-"""The formula of each reduction."""
-
-NORMS: Mapping[str, Callable[[list[Fraction]], Any]] = {
-    "MAX": lambda row: _fraction(max(row)),
-    "L1": SUMS["ReduceL1"],
-    "L2": SUMS["ReduceL2"],
-}
-"""The divisor of each `norm` of Normalizer."""
-
-OWN_ERROR = 2.0**-52
-"""Relative error of a value of the reference that is shown as a double."""
+OWN_ERROR, SMALLEST = 2.0**-52, 2.0**-1074
+"""Relative and absolute errors of a value of the reference that is shown as a double."""
 
 
 def is_fault_of_subject(actual: float, value: float, error: float, exact: Any) -> bool:
     """Return whether the bound contains the exact value, and the subject's value is further from it than the bound."""
-    if exact is None or isinstance(exact, mpmath.mpc):
-        return bool(isinstance(exact, mpmath.mpc) and np.isnan(value) and not np.isnan(actual))
+    if exact is None:
+        return False
     if mpmath.isnan(exact):
         return bool(np.isnan(value) and not np.isnan(actual))
+    limit = error + abs(exact) * OWN_ERROR + SMALLEST
     if not mpmath.isfinite(exact) or not np.isfinite(actual):
         return bool(exact == value and exact != actual) or (
-            bool(mpmath.isfinite(exact))
-            and bool(np.isfinite(value))
-            and abs(exact - value) <= error + abs(exact) * OWN_ERROR
+            bool(mpmath.isfinite(exact)) and bool(np.isfinite(value)) and abs(exact - value) <= limit
         )
-    return bool(abs(exact - value) <= error + abs(exact) * OWN_ERROR and abs(exact - mpmath.mpf(actual)) > error)
+    return bool(abs(exact - value) <= limit and abs(exact - mpmath.mpf(actual)) > error)
 
 
 def is_inferred(model: onnx.ModelProto, number: int, tensor: Array | Enclosure) -> bool:
@@ -485,10 +342,9 @@ class Sweep:
                 place = tuple(int(part) for part in np.argwhere(outside)[0]) if outside.ndim else ()
                 value = bound.value[place] if isinstance(bound, Enclosure) else bound[place]
                 error = float(bound.error[place]) if isinstance(bound, Enclosure) else 0.0
-                exact = exact_value(node, place) if number == 0 and actual.dtype.kind in "fV" else None
-                exact = evaluated_element(node, number, place) if exact is None else exact
+                exact = exact_element(node, number, place)
                 got = actual[place]
-                is_settled = exact is not None and is_fault_of_subject(float(got), float(value), error, exact)
+                is_settled = exact is not None and is_fault_of_subject(_number(got), _number(value), error, exact)
                 line = f"{level}: output {number}{list(place)} is {got!r}, expected {value!r} ± {error:.3g}"
                 if exact is not None:
                     line += f", exactly {mpmath.nstr(exact, 20)}"
@@ -499,8 +355,7 @@ class Sweep:
     def accuse(self, node: DrawnNode, seed: str, name: str, line: str, kind: str, *, is_settled: bool) -> None:
         """Count an accusation, and keep the first of each cause."""
         subject = BASES.get(name, name.partition(" without")[0])
-        rows = [fault for fault in KNOWN_FAULTS if (fault.subject, fault.operator) == (subject, node.operator)]
-        is_known = any(not row.kinds or kind.partition(", ")[2] in row.kinds or kind in row.kinds for row in rows)
+        is_known = any(row.explains(subject, node.model, kind) for row in KNOWN_FAULTS)
         state = "settled" if is_settled else "known" if is_known else "open"
         types = "/".join(dict.fromkeys(type_name(array.dtype) for array in node.operands.values()))
         cause = f"{state}: {name}: {node.operator} of {types}: {kind}"
@@ -516,6 +371,10 @@ class Sweep:
         """Return the report: accusations by cause, and counts."""
         found = [f"{number:6} {cause}\n       {self.examples[cause]}" for cause, number in sorted(self.causes.items())]
         return [*found, *(f"{number:8} {text}" for text, number in self.counts.most_common())]
+
+
+def _number(element: Any) -> float:
+    return int(element) if isinstance(element, np.integer | np.bool_) else float(element)
 
 
 def _kind(number: Any) -> str:

@@ -6,67 +6,26 @@ runtimes with it. An operator that has no row in `FORMULAS` has no exact value h
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
 from onnx import helper, numpy_helper
 
+from .exact_images import IMAGE_FORMULAS
+from .exact_node import Node, NoFormula, exact_array, mapped, objects
+from .exact_tables import TABLE_FORMULAS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import onnx
 
-mpmath.mp.dps = 60
-
 LIMITS = {2: (0, 255), 3: (-128, 127), 4: (0, 65535), 5: (-32768, 32767), 21: (0, 15), 22: (-8, 7)}
 """The smallest and the largest integer by the number of the element type."""
-
-
-class NoFormula(Exception):
-    """An operator, or a form of it, has no exact value here."""
-
-
-class Node:
-    """One node with exact operands."""
-
-    def __init__(self, node: onnx.NodeProto, inputs: Sequence[Any], scope: Mapping[str, Any]) -> None:
-        self.operator, self.scope = node.op_type, scope
-        self.attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
-        self.inputs = list(inputs)
-
-    def get(self, name: str, default: Any) -> Any:
-        """Return an attribute."""
-        value = self.attributes.get(name, default)
-        return value.decode() if isinstance(value, bytes) else value
-
-    def number(self, name: str, default: float) -> Any:
-        """Return an attribute that is a number in float."""
-        return mpmath.mpf(float(np.float32(self.get(name, default))))
-
-    def input(self, place: int) -> Any:
-        """Return an operand; None if it is left out."""
-        return self.inputs[place] if place < len(self.inputs) else None
-
-    def axes(self, rank: int) -> tuple[int, ...]:
-        """Return the axes of a reduction."""
-        given = self.input(1) if self.input(1) is not None else self.get("axes", None)
-        return tuple(range(rank)) if given is None else tuple(int(axis) % rank for axis in given)
-
-
-def exact_array(array: Any) -> Any:
-    """Return an array of exact numbers; integers and booleans stay as they are."""
-    if array.dtype.kind in "iub":
-        return array
-    numbers = [mpmath.mpf(float(each)) for each in array.reshape(-1)]
-    return _objects(numbers, array.shape)
-
-
-def _objects(numbers: Sequence[Any], shape: Sequence[int]) -> Any:
-    result = np.empty(len(numbers), object)
-    result[:] = numbers
-    return result.reshape(shape)
 
 
 def evaluate_exactly(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
@@ -75,19 +34,19 @@ def evaluate_exactly(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[A
     Raises:
         NoFormula: an operator has no exact value here.
     """
-    main = min((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=13)
-    if main < 13 and (flattened := {"Softmax", "LogSoftmax"} & {node.op_type for node in model.graph.node}):
-        raise NoFormula(f"{min(flattened)} that flattens the tensor")
-    return _graph(model.graph, {name: exact_array(array) for name, array in feeds.items()})
+    opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+    return _graph(model.graph, {name: exact_array(array) for name, array in feeds.items()}, opsets)
 
 
-def _graph(graph: onnx.GraphProto, given: Mapping[str, Any]) -> list[Any]:
+def _graph(graph: onnx.GraphProto, given: Mapping[str, Any], opsets: Mapping[str, int]) -> list[Any]:
     scope = dict(given)
     scope.update({each.name: exact_array(numpy_helper.to_array(each)) for each in graph.initializer})
     for each in graph.node:
         if each.op_type not in FORMULAS:
             raise NoFormula(each.op_type)
-        node = Node(each, [scope[name] if name else None for name in each.input], scope)
+        inputs = [scope[name] if name else None for name in each.input]
+        node = Node(each, inputs, scope, opsets)
+        node.is_alone = len(graph.node) == 1
         results = FORMULAS[each.op_type](node)
         results = results if isinstance(results, list) else [results]
         scope.update(zip(each.output, results, strict=False))
@@ -100,7 +59,7 @@ def _each(function: Callable[..., Any]) -> Callable[[Node], Any]:
     def formula(node: Node) -> Any:
         arrays = np.broadcast_arrays(*(np.asarray(each, dtype=object) for each in node.inputs if each is not None))
         rows = zip(*(each.reshape(-1) for each in arrays), strict=True)
-        return _objects([function(*row) for row in rows], arrays[0].shape)
+        return objects([function(*row) for row in rows], arrays[0].shape)
 
     return formula
 
@@ -113,6 +72,16 @@ def _with(function: Callable[..., Any], **defaults: float) -> Callable[[Node], A
         return _each(lambda x: function(x, *given))(node)
 
     return formula
+
+
+def _real(function: Callable[[Any], Any]) -> Callable[[Node], Any]:
+    """Return an elementwise formula of a function that has no real value for some numbers, for which it is NaN."""
+
+    def compute(x: Any) -> Any:
+        value = function(x)
+        return mpmath.nan if isinstance(value, mpmath.mpc) else value
+
+    return _each(compute)
 
 
 def _normal_share(x: Any) -> Any:
@@ -140,19 +109,10 @@ def _gemm(node: Node) -> Any:
         each.T if node.get(name, 0) else each for each, name in zip(node.inputs, ("transA", "transB"), strict=False)
     )
     alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
+    if A.dtype != object and not alpha == beta == 1:
+        raise NoFormula("Gemm of integers with factors")
     total = alpha * np.dot(A, B)
     return total if node.input(2) is None else total + beta * node.input(2)
-
-
-def _softmax(node: Node) -> Any:
-    x = node.inputs[0]
-    powers = _map(mpmath.exp, x - np.max(x, axis=node.get("axis", -1), keepdims=True))
-    shares = powers / powers.sum(axis=node.get("axis", -1), keepdims=True)
-    return _map(mpmath.log, shares) if node.operator == "LogSoftmax" else shares
-
-
-def _map(function: Callable[[Any], Any], x: Any) -> Any:
-    return _objects([function(each) for each in np.asarray(x, object).reshape(-1)], np.shape(x))
 
 
 def _reduced(function: Callable[[Any], Any]) -> Callable[[Node], Any]:
@@ -165,7 +125,7 @@ def _reduced(function: Callable[[Any], Any]) -> Callable[[Node], Any]:
         shape = [x.shape[axis] for axis in left]
         rows = np.transpose(x, [*left, *axes]).reshape(int(np.prod(shape)), -1)
         kept = [1 if axis in axes else x.shape[axis] for axis in range(x.ndim)]
-        return _objects([function(list(row)) for row in rows], kept if node.get("keepdims", 1) else shape)
+        return objects([function(list(row)) for row in rows], kept if node.get("keepdims", 1) else shape)
 
     return formula
 
@@ -178,7 +138,7 @@ def _normalized(x: Any, axes: tuple[int, ...], epsilon: Any) -> list[Any]:
     size = int(np.prod([x.shape[axis] for axis in axes]))
     mean = x.sum(axis=axes, keepdims=True) / size
     variance = ((x - mean) ** 2).sum(axis=axes, keepdims=True) / size
-    inverse = _map(lambda v: 1 / mpmath.sqrt(v + epsilon), variance)
+    inverse = mapped(lambda v: 1 / mpmath.sqrt(v + epsilon), variance)
     return [(x - mean) * inverse, mean, inverse]
 
 
@@ -197,7 +157,7 @@ def _lrn(node: Node) -> Any:
     rows = []
     for c in range(channels):
         part = x[:, max(0, c - (size - 1) // 2) : min(channels, c + size // 2 + 1)]
-        rows.append(x[:, c] / _map(lambda s: (bias + alpha / size * s) ** beta, (part**2).sum(axis=1)))
+        rows.append(x[:, c] / mapped(lambda s: (bias + alpha / size * s) ** beta, (part**2).sum(axis=1)))
     return np.stack(rows, axis=1)
 
 
@@ -214,58 +174,115 @@ def _quantized(node: Node) -> Any:
             return None if mpmath.isnan(steps) else high if steps > 0 else low
         return min(max(int(mpmath.nint(steps)) + start, low), high)  # nint rounds ties to even
 
-    return _map(quantize, x)
+    return mapped(quantize, x)
 
 
-ACTIVATIONS: Mapping[str, Callable[[Any], Any]] = {
-    "Sigmoid": _sigmoid,
-    "Tanh": mpmath.tanh,
-    "Relu": lambda x: max(x, mpmath.mpf(0)),
+ACTIVATIONS: Mapping[str, tuple[Callable[..., Any], Sequence[float]]] = {
+    "Sigmoid": (_sigmoid, ()),
+    "Tanh": (mpmath.tanh, ()),
+    "Relu": (lambda x: max(x, mpmath.mpf(0)), ()),
+    "Softsign": (lambda x: x / (1 + abs(x)), ()),
+    "Softplus": (lambda x: mpmath.log1p(mpmath.exp(x)), ()),
+    "Affine": (lambda x, a, b: a * x + b, (1.0, 0.0)),
+    "ScaledTanh": (lambda x, a, b: a * mpmath.tanh(b * x), (1.0, 1.0)),
+    "HardSigmoid": (lambda x, a, b: max(mpmath.mpf(0), min(mpmath.mpf(1), a * x + b)), (0.2, 0.5)),
+    "LeakyRelu": (lambda x, a: x if x >= 0 else a * x, (0.01,)),
+    "ThresholdedRelu": (lambda x, a: x if x > a else mpmath.mpf(0), (1.0,)),
+    "Elu": (lambda x, a: x if x >= 0 else a * mpmath.expm1(x), (1.0,)),
 }
+"""The activations of recurrent operators, with the defaults of `activation_alpha` and `activation_beta`."""
+
+DEFAULT_ACTIVATIONS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
+
+
+def _activated(function: Callable[..., Any], numbers: Sequence[Any], limit: Any, X: Any) -> Any:
+    """Return an activation of each element, which is clipped first."""
+
+    def compute(x: Any) -> Any:
+        return mpmath.nan if mpmath.isnan(x) else function(max(-limit, min(limit, x)) if limit else x, *numbers)
+
+    return mapped(compute, X)
+
+
+def _activations(node: Node, directions: int) -> list[Callable[[Any], Any]]:
+    """Return the activations of all directions."""
+    names = [each.decode() for each in node.attributes.get("activations", [])]
+    names, limit = names or DEFAULT_ACTIVATIONS[node.operator] * directions, node.number("clip", 0.0)
+    alphas, betas = (list(node.attributes.get(f"activation_{name}", [])) for name in ("alpha", "beta"))
+    if (alphas or betas) and not all(len(ACTIVATIONS[name][1]) == 2 for name in names):
+        raise NoFormula(f"{node.operator} with parameters of some activations")
+    chosen: list[Callable[[Any], Any]] = []
+    for place, name in enumerate(names):
+        function, defaults = ACTIVATIONS[name]
+        given = [alphas[place] if alphas else 0, betas[place] if betas else 0] if alphas or betas else defaults
+        numbers = [mpmath.mpf(float(np.float32(each))) for each in given]
+
+        chosen.append(partial(_activated, function, numbers, limit))
+    return chosen
 
 
 def _recurrent(node: Node) -> Any:
-    """Return the outputs of LSTM, GRU or RNN with the default activations, step by step as on the page."""
-    if {"activations", "clip", "layout", "input_forget"} & set(node.attributes) or node.input(7) is not None:
-        raise NoFormula(f"{node.operator} with other attributes")
-    X, W, R = node.inputs[:3]
+    """Return the outputs of LSTM, GRU or RNN, step by step as on the page."""
+    first = 1 if node.get("layout", 0) else 0  # the axis of time, or of the direction
+
+    def swap(x: Any) -> Any:
+        return np.moveaxis(x, first, 0)
+
+    X, (W, R) = swap(node.inputs[0]), node.inputs[1:3]
     steps, batch, _ = X.shape
     hidden, directions = R.shape[-1], {"bidirectional": (1, -1), "reverse": (-1,)}.get(node.get("direction", ""), (1,))
     lengths = [steps] * batch if node.input(4) is None else [int(each) for each in node.input(4)]
-    zero = mpmath.mpf(0)
+    activations, zero = _activations(node, len(directions)), mpmath.mpf(0)
+    own = len(activations) // len(directions)
     Y = np.full((steps, len(directions), batch, hidden), zero, object)
     finals = [np.full((len(directions), batch, hidden), zero, object) for _ in range(2)]
     for d, b in product(range(len(directions)), range(batch)):
         gates = W.shape[1]
         bias = np.full(2 * gates, zero, object) if node.input(3) is None else node.input(3)[d]
         state = [
-            np.full(hidden, zero, object) if node.input(5 + k) is None else node.input(5 + k)[d, b] for k in range(2)
+            np.full(hidden, zero, object) if node.input(5 + k) is None else swap(node.input(5 + k))[d, b]
+            for k in range(2)
         ]
+        peepholes = np.full(3 * hidden, zero, object) if node.input(7) is None else node.input(7)[d]
+        chosen = activations[own * d : own * (d + 1)]
         for t in range(lengths[b])[:: directions[d]]:
-            state = _step(node, np.dot(W[d], X[t, b]) + bias[:gates], R[d], bias[gates:], state)
+            given = np.dot(W[d], X[t, b]) + bias[:gates]
+            state = _step(node, given, R[d], bias[gates:], state, np.split(peepholes, 3), chosen)
             Y[t, d, b] = state[0]
         for k in range(2):
             finals[k][d, b] = state[k]
-    return [Y, *finals]
+    return [Y.transpose(2, 0, 1, 3) if node.get("layout", 0) else Y, *(np.moveaxis(each, 0, first) for each in finals)]
 
 
-def _step(node: Node, x: Any, R: Any, bias: Any, state: Sequence[Any]) -> list[Any]:
-    H, C = state
+def _step(
+    node: Node,
+    x: Any,
+    R: Any,
+    bias: Any,
+    state: Sequence[Any],
+    peepholes: Sequence[Any],
+    activations: Sequence[Callable[[Any], Any]],
+) -> list[Any]:
+    (H, C), (f, g, *h) = state, (*activations, activations[0])
     if node.operator == "RNN":
-        return [_map(mpmath.tanh, x + np.dot(R, H) + bias), C]
-    h = len(H)
+        return [f(x + np.dot(R, H) + bias), C]
+    n = len(H)
     if node.operator == "LSTM":
-        i, o, f, c = np.split(x + np.dot(R, H) + bias, 4)
-        C = _map(_sigmoid, f) * C + _map(_sigmoid, i) * _map(mpmath.tanh, c)
-        return [_map(_sigmoid, o) * _map(mpmath.tanh, C), C]
-    z, r = (_map(_sigmoid, x[k : k + h] + np.dot(R[k : k + h], H) + bias[k : k + h]) for k in (0, h))
-    last, own = R[2 * h :], bias[2 * h :]
+        i, o, forget, c = np.split(x + np.dot(R, H) + bias, 4)
+        i = f(i + peepholes[0] * C)
+        forget = 1 - i if node.get("input_forget", 0) else f(forget + peepholes[2] * C)
+        C = forget * C + i * g(c)
+        if (limit := node.number("clip", 0.0)) and any(abs(each) > limit for each in C):
+            raise NoFormula("LSTM that may clip its cell")  # the page does not state it
+        return [f(o + peepholes[1] * C) * h[0](C), C]
+    z, r = (f(x[k : k + n] + np.dot(R[k : k + n], H) + bias[k : k + n]) for k in (0, n))
+    last, own = R[2 * n :], bias[2 * n :]
     inner = r * (np.dot(last, H) + own) if node.get("linear_before_reset", 0) else np.dot(last, r * H) + own
-    return [(1 - z) * _map(mpmath.tanh, x[2 * h :] + inner) + z * H, C]
+    return [(1 - z) * g(x[2 * n :] + inner) + z * H, C]
 
 
 def _if(node: Node) -> Any:
-    return _graph(node.attributes["then_branch" if bool(node.inputs[0]) else "else_branch"], node.scope)
+    return _graph(node.attributes["then_branch" if bool(node.inputs[0]) else "else_branch"], node.scope, node.opsets)
 
 
 def _loop(node: Node) -> Any:
@@ -275,7 +292,7 @@ def _loop(node: Node) -> Any:
     while (trips is None or turn < int(trips)) and (going is None or bool(going)):
         names = [each.name for each in body.input]
         given = dict(zip(names, [np.array(turn), np.array(True) if going is None else going, *state], strict=True))
-        going, *results = _graph(body, {**node.scope, **given})
+        going, *results = _graph(body, {**node.scope, **given}, node.opsets)
         state = results[: len(state)]
         for row, result in zip(rows, results[len(state) :], strict=True):
             row.append(result)
@@ -293,16 +310,29 @@ def _scan(node: Node) -> Any:
     names = [each.name for each in body.input]
     for turn in range(len(scanned[0])):
         slices = [x[len(x) - 1 - turn if back else turn] for x, back in zip(scanned, directions, strict=True)]
-        results = _graph(body, {**node.scope, **dict(zip(names, [*state, *slices], strict=True))})
+        results = _graph(body, {**node.scope, **dict(zip(names, [*state, *slices], strict=True))}, node.opsets)
         state = results[: len(state)]
         for row, result in zip(rows, results[len(state) :], strict=True):
             row.append(result)
     return [*state, *(np.stack(row) for row in rows)]
 
 
-def _clipped(x: Any, low: Any, high: Any) -> Any:
+def _clip(node: Node) -> Any:
+    x, low, high = node.inputs[0], node.input(1), node.input(2)
+    largest = float(np.finfo(np.float32).max)
+    if node.opset < 11:
+        low, high = (node.number(name, sign * largest) for name, sign in (("min", -1), ("max", 1)))
+    elif (low is None or high is None) and not all(map(mpmath.isfinite, x.reshape(-1))):
+        raise NoFormula("Clip of an infinity without a limit")  # the page has the limits of the type as defaults
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """Return a quotient, without its fraction for integers; None for a division by 0."""
+    if not b:
+        return None if not a or not isinstance(a, mpmath.mpf) else mpmath.nan if mpmath.isnan(a) else None
+    return a / b if isinstance(a, mpmath.mpf) else abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1)
 
 
 def _elu(x: Any, alpha: Any) -> Any:
@@ -310,23 +340,29 @@ def _elu(x: Any, alpha: Any) -> Any:
 
 
 FORMULAS: Mapping[str, Callable[[Node], Any]] = {
+    **IMAGE_FORMULAS,
+    **TABLE_FORMULAS,
     "Add": _each(lambda a, b: a + b),
     "Sub": _each(lambda a, b: a - b),
     "Mul": _each(lambda a, b: a * b),
-    "Div": _each(lambda a, b: a / b),
+    "Div": _each(_quotient),
     "Pow": _each(lambda a, b: a**b),
     "Greater": _each(lambda a, b: a > b),
     "Less": _each(lambda a, b: a < b),
     "Where": _each(lambda c, a, b: a if c else b),
     "Identity": lambda node: node.inputs[0],
-    "Cast": lambda node: node.inputs[0],
     "Transpose": lambda node: np.transpose(node.inputs[0], node.get("perm", None)),
     "Neg": _each(lambda x: -x),
     "Abs": _each(abs),
-    "Sqrt": _each(lambda x: mpmath.nan if x < 0 else mpmath.sqrt(x)),
-    "Reciprocal": _each(lambda x: 1 / x),
+    "Sqrt": _real(mpmath.sqrt),
+    "Reciprocal": _each(lambda x: 1 / x if x else None),
     "Exp": _each(mpmath.exp),
-    "Log": _each(lambda x: mpmath.nan if x < 0 else mpmath.log(x)),
+    "Log": _real(mpmath.log),
+    "Tan": _each(mpmath.tan),
+    "Asin": _real(mpmath.asin),
+    "Acos": _real(mpmath.acos),
+    "Acosh": _real(mpmath.acosh),
+    "Atanh": _real(mpmath.atanh),
     "Erf": _each(mpmath.erf),
     "Sin": _each(mpmath.sin),
     "Cos": _each(mpmath.cos),
@@ -341,21 +377,26 @@ FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Softsign": _each(lambda x: x / (1 + abs(x))),
     "Mish": _each(lambda x: x * mpmath.tanh(mpmath.log1p(mpmath.exp(x)))),
     "HardSwish": _each(lambda x: x * max(0, min(1, x / 6 + mpmath.mpf("0.5")))),
-    "Clip": lambda node: _clipped(node.inputs[0], node.input(1), node.input(2)),
+    "Clip": _clip,
     "Elu": _with(_elu, alpha=1.0),
     "Celu": _with(lambda x, alpha: x if x > 0 else alpha * mpmath.expm1(x / alpha), alpha=1.0),
     "Selu": _with(lambda x, a, g: g * _elu(x, a), alpha=1.6732632423543772, gamma=1.0507009873554805),
     "HardSigmoid": _with(lambda x, a, b: max(0, min(1, a * x + b)), alpha=0.2, beta=0.5),
+    "PRelu": _each(lambda x, slope: slope * x if x < 0 else x),
     "LeakyRelu": _with(lambda x, alpha: x if x > 0 else alpha * x, alpha=0.01),
     "Gelu": _gelu,
     "MatMul": _matmul,
     "Gemm": _gemm,
-    "Softmax": _softmax,
-    "LogSoftmax": _softmax,
     "ReduceSum": _reduced(mpmath.fsum),
     "ReduceMean": _reduced(_mean),
+    "ReduceProd": _reduced(lambda terms: prod(terms, start=1)),
+    "ReduceLogSum": _reduced(lambda terms: mpmath.log(mpmath.fsum(terms)) if mpmath.fsum(terms) >= 0 else mpmath.nan),
     "ReduceL1": _reduced(lambda terms: mpmath.fsum(map(abs, terms))),
-    "ReduceL2": _reduced(lambda terms: mpmath.sqrt(mpmath.fsum(each * each for each in terms))),
+    "ReduceL2": _reduced(
+        lambda terms: (
+            None if isinstance(terms[0], np.integer) else mpmath.sqrt(mpmath.fsum(each * each for each in terms))
+        )
+    ),
     "ReduceSumSquare": _reduced(lambda terms: mpmath.fsum(each * each for each in terms)),
     "ReduceLogSumExp": _reduced(lambda terms: mpmath.log(mpmath.fsum(map(mpmath.exp, terms)))),
     "LayerNormalization": _layer_normalization,

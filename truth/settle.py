@@ -28,7 +28,8 @@ from onnx import TensorProto, helper
 
 from .chains.chain import draw_chain
 from .evaluate import FLOATS, HALVES, evaluate
-from .exact import NoFormula, evaluate_exactly, exact_array
+from .exact import evaluate_exactly
+from .exact_node import NoFormula, exact_array
 from .run import call, read_inputs, subject_name, write_model
 from .variants import VARIANTS
 

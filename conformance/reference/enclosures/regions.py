@@ -204,8 +204,8 @@ def _max_roi_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
                 result[number, :, i, j] = pixels.max(axis=1) if pixels.size else 0.0
                 error[number, :, i, j] = X.error[cell].max(initial=0.0)
                 is_open[number, :, i, j] += np.isnan(pixels).any(axis=1)
-    result = between(low, high, X.dtype)
-    return [Enclosure(result.value, result.error + error, X.dtype).leave_open(is_open > 0)]
+    largest = between(low, high, X.dtype)
+    return [Enclosure(largest.value, largest.error + error, X.dtype).leave_open(is_open > 0)]
 
 
 def _cells(start: float, end: float, count: int, size: int) -> list[tuple[slice, slice]]:

@@ -1,0 +1,361 @@
+"""Exact formulas of classifiers, encoders, quantized products, integers, windows and other operators of tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+from onnx import helper
+
+from .exact_node import NoFormula, mapped, objects, rounded, sum_of_products
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .exact_node import Node
+
+ZERO, ONE = mpmath.mpf(0), mpmath.mpf(1)
+
+
+def _rows(x: Any, axis: int) -> tuple[Any, list[Any]]:
+    """Return the tensor with an axis as the last, and its rows along it."""
+    moved = np.moveaxis(np.asarray(x, object), axis, -1)
+    return moved, [moved[index] for index in np.ndindex(moved.shape[:-1])]
+
+
+def along(function: Callable[[Node, Any], Any], default: int = -1) -> Callable[[Node], Any]:
+    """Return the formula of an operator that maps each row along the attribute `axis`."""
+
+    def formula(node: Node) -> Any:
+        axis = node.get("axis", default)
+        moved, rows = _rows(node.inputs[0], axis)
+        results = np.stack([np.asarray(function(node, row), object) for row in rows])
+        return np.moveaxis(results.reshape(*moved.shape[:-1], results.shape[-1]), -1, axis)
+
+    return formula
+
+
+def flattened(function: Callable[[Node, Any], Any]) -> Callable[[Node], Any]:
+    """Return the formula of an operator that maps rows, and flattens the tensor to a matrix below opset 13."""
+
+    def formula(node: Node) -> Any:
+        x = node.inputs[0]
+        if node.opset >= 13:
+            return along(function)(node)
+        rows = np.asarray(x, object).reshape(int(np.prod(x.shape[: node.get("axis", 1) % max(x.ndim, 1)])), -1)
+        return np.stack([np.asarray(function(node, row), object) for row in rows]).reshape(x.shape)
+
+    return formula
+
+
+def softmax_row(operator: str, row: Any) -> list[Any]:
+    """Return the shares of the exponentials of a row, or their logarithms."""
+    if any(map(mpmath.isnan, row)) or mpmath.inf in row:
+        return [mpmath.nan] * len(row)
+    largest = max(row)
+    if largest == -mpmath.inf:
+        return [mpmath.nan] * len(row)
+    total = mpmath.fsum(mpmath.exp(each - largest) for each in row)
+    if operator == "Softmax":
+        return [mpmath.exp(each - largest) / total for each in row]
+    return [each - largest - mpmath.log(total) for each in row]
+
+
+def _hardmax_row(_: Node, row: Any) -> Any:
+    if any(map(mpmath.isnan, row)):
+        return [None] * len(row)
+    at = list(row).index(max(row))
+    return [ONE if place == at else ZERO for place in range(len(row))]
+
+
+def _lp_normalized(node: Node, row: Any) -> Any:
+    norm = mpmath.fsum(abs(each) ** node.get("p", 2) for each in row) ** (ONE / node.get("p", 2))
+    return [each / norm if norm else None for each in row]
+
+
+NORMS: Mapping[str, Callable[[Any], Any]] = {
+    "MAX": max,
+    "L1": lambda row: mpmath.fsum(map(abs, row)),
+    "L2": lambda row: mpmath.sqrt(mpmath.fsum(x * x for x in row)),
+}
+"""The divisor of each `norm` of Normalizer."""
+
+
+def _normalizer_row(node: Node, row: Any) -> Any:
+    if not all(map(mpmath.isfinite, map(mpmath.mpf, row))):
+        return [None] * len(row)
+    row = [mpmath.mpf(float(np.float32(float(x)))) for x in row]  # the result is float, and the page computes in it
+    norm = NORMS[node.get("norm", "MAX")](row)
+    return [x / norm if norm else None for x in row]
+
+
+def _softmax_cross_entropy(node: Node) -> Any:
+    x, target = node.inputs[:2]
+    ignored = node.get("ignore_index", None)
+    moved, rows = _rows(x, 1)
+    logs = np.array([softmax_row("LogSoftmax", row) for row in rows], object)
+    losses, weights = [], []
+    for row, label in zip(logs, target.reshape(-1), strict=True):
+        weight = ONE if node.input(2) is None else node.input(2)[int(label)] if int(label) != ignored else ZERO
+        weight = ZERO if int(label) == ignored else weight
+        losses.append(-row[int(label)] * weight if int(label) != ignored else ZERO)
+        weights.append(weight)
+    total, log_prob = mpmath.fsum(losses), np.moveaxis(logs.reshape(moved.shape), -1, 1)
+    if node.get("reduction", "mean") == "none":
+        return [objects(losses, target.shape), log_prob]
+    whole = mpmath.fsum(weights)
+    loss = total if node.get("reduction", "mean") == "sum" else total / whole if whole else None
+    return [objects([loss], ()), log_prob]
+
+
+def _softmax(node: Node) -> Any:
+    return flattened(lambda _, row: softmax_row(node.operator, row))(node)
+
+
+def _batch_normalization(node: Node) -> Any:
+    x, scale, bias, mean, variance = node.inputs
+    if node.get("training_mode", 0) or node.opset < 7 or not node.get("spatial", 1):
+        raise NoFormula("BatchNormalization in training")
+    epsilon, shape = node.number("epsilon", 1e-5), (1, -1, *[1] * (x.ndim - 2))
+    factor = scale / mapped(lambda v: mpmath.sqrt(v + epsilon) if v + epsilon >= 0 else mpmath.nan, variance)
+    return (x - mean.reshape(shape)) * factor.reshape(shape) + bias.reshape(shape)
+
+
+def _rms_normalization(node: Node) -> Any:
+    x, epsilon = node.inputs[0], node.number("epsilon", 1e-5)
+    axes = tuple(range(node.get("axis", -1) % x.ndim, x.ndim))
+    mean = (x**2).sum(axis=axes, keepdims=True) / int(np.prod([x.shape[axis] for axis in axes]))
+    return x / mapped(lambda m: mpmath.sqrt(m + epsilon), mean) * node.inputs[1]
+
+
+def _window(*weights: Any) -> Callable[[Node], Any]:
+    """Return the formula of a window of cosines with some weights."""
+
+    def formula(node: Node) -> Any:
+        size = int(node.inputs[0])
+        period = size if node.get("periodic", 1) else size - 1
+        if not period:
+            raise NoFormula("a window of one element")
+        signs = [(-1) ** k * w for k, w in enumerate(weights)]
+        return objects(
+            [
+                mpmath.fsum(s * mpmath.cos(2 * mpmath.pi * n * k / period) for k, s in enumerate(signs))
+                for n in range(size)
+            ],
+            (size,),
+        )
+
+    return formula
+
+
+def _one_hot(node: Node) -> Any:
+    indices, depth, (off, on) = node.inputs
+    size = int(np.asarray(depth).reshape(-1)[0])
+    axis = node.get("axis", -1) % (indices.ndim + 1)
+    result = np.full((*indices.shape, size), off, object)
+    for place in np.ndindex(indices.shape):
+        at = int(indices[place])
+        if -size <= at < size:
+            result[(*place, at)] = on
+    return np.moveaxis(result, -1, axis)
+
+
+def _one_hot_encoder(node: Node) -> Any:
+    cats = node.get("cats_int64s", None)
+    if cats is None:
+        raise NoFormula("OneHotEncoder of strings")
+    x = node.inputs[0]
+    rows = [[ONE if int(each) == cat else ZERO for cat in cats] for each in x.reshape(-1)]
+    return np.array(rows, object).reshape(*x.shape, len(cats))
+
+
+def _scores(node: Node) -> Any:
+    """Return the scores of a linear model, one row for each row of the input."""
+    x, weights = np.atleast_2d(node.inputs[0]), node.get("coefficients", [])
+    table = np.array([mpmath.mpf(float(each)) for each in weights], object).reshape(-1, x.shape[-1])
+    shifts = node.get("intercepts", []) or [0.0] * len(table)
+    return np.array(
+        [
+            [sum_of_products(zip(row, own, strict=True)) + float(b) for own, b in zip(table, shifts, strict=True)]
+            for row in x
+        ],
+        object,
+    )
+
+
+def _linear_classifier(node: Node) -> Any:
+    scores, labels = _scores(node), node.get("classlabels_ints", None)
+    if labels is None or len(labels) != scores.shape[1] or len(labels) < 2:
+        raise NoFormula("LinearClassifier with strings, or with one score")
+    is_clear = [sum(each == max(row) for each in row) == 1 for row in scores]
+    chosen = [labels[list(row).index(max(row))] if clear else None for row, clear in zip(scores, is_clear, strict=True)]
+    transform = node.get("post_transform", "NONE")
+    if transform == "LOGISTIC":
+        scores = mapped(lambda s: 1 / (1 + mpmath.exp(-s)), scores)
+    elif transform == "SOFTMAX":
+        scores = np.array([softmax_row("Softmax", row) for row in scores], object)
+    elif transform != "NONE":
+        scores = np.full(scores.shape, None, object)
+    return [objects(chosen, (len(chosen),)), scores]
+
+
+def _linear_regressor(node: Node) -> Any:
+    if node.get("post_transform", "NONE") != "NONE":
+        raise NoFormula("LinearRegressor with a transform")
+    return _scores(node)
+
+
+def _quantized_product(node: Node) -> Any:
+    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.inputs
+    if any(each.size != 1 for each in node.inputs[1:3] + node.inputs[4:]):
+        raise NoFormula("QLinearMatMul with several scales")
+    one = [each.reshape(-1)[0] for each in (a_scale, b_scale, y_scale)]
+    zeros = [int(each.reshape(-1)[0]) for each in (a_zero, b_zero, y_zero)]
+    products = np.matmul(a.astype(object) - zeros[0], b.astype(object) - zeros[1])
+    limits = np.iinfo(y_zero.dtype)
+    factor = one[0] * one[1] / one[2]
+    return mapped(
+        lambda p: min(max(int(mpmath.nint(p * factor)) + zeros[2], int(limits.min)), int(limits.max)), products
+    )
+
+
+def _shrink(node: Node) -> Any:
+    limit, bias = node.number("lambd", 0.5), node.number("bias", 0.0)
+    return mapped(
+        lambda x: mpmath.mpf(x) + bias if x < -limit else mpmath.mpf(x) - bias if x > limit else ZERO, node.inputs[0]
+    )
+
+
+def _unique(node: Node) -> Any:
+    if "axis" in node.attributes:
+        raise NoFormula("Unique of slices")
+    elements = list(node.inputs[0].reshape(-1))
+    if not all(each == each for each in elements):  # noqa: PLR0124 - NaN differs from itself
+        raise NoFormula("Unique of NaN")
+    found = sorted({*elements}) if node.get("sorted", 1) else list(dict.fromkeys(elements))
+    columns = (
+        [elements.index(each) for each in found],
+        [found.index(each) for each in elements],
+        [elements.count(each) for each in found],
+    )
+    return [np.array(found, object), *(np.array(column, object) for column in columns)]
+
+
+def _dft(node: Node) -> Any:
+    x = node.inputs[0]
+    if node.get("onesided", 0) or x.ndim < 2:
+        raise NoFormula("DFT of one side")
+    axis = int(node.inputs[2]) if node.input(2) is not None else node.get("axis", 1 if node.opset < 20 else -2)
+    size = x.shape[axis] if node.input(1) is None else int(node.inputs[1])
+    moved = np.moveaxis(x, axis, -2)
+    is_inverse, shape = bool(node.get("inverse", 0)), moved.shape[:-2]
+    y = np.empty((*shape, size, 2), object)
+    for place in np.ndindex(shape):
+        row = [mpmath.mpc(*each) if len(each) == 2 else mpmath.mpc(each[0]) for each in moved[place]][:size]
+        for k in range(size):
+            turn = 2j * mpmath.pi * k / size * (1 if is_inverse else -1)
+            total = mpmath.fsum(each * mpmath.exp(turn * n) for n, each in enumerate(row))
+            total = total / size if is_inverse else total
+            y[(*place, k, 0)], y[(*place, k, 1)] = total.real, total.imag
+    return np.moveaxis(y, -2, axis)
+
+
+def _einsum(node: Node) -> Any:
+    numbers = [
+        mapped(lambda each: mpmath.mpf(each if isinstance(each, mpmath.mpf) else int(each)), x) for x in node.inputs
+    ]
+    return np.asarray(np.einsum(node.get("equation", ""), *numbers), object)
+
+
+def _det(node: Node) -> Any:
+    x = node.inputs[0]
+    matrices = x.reshape(-1, *x.shape[-2:])
+    return objects([mpmath.det(mpmath.matrix(each.tolist())) for each in matrices], x.shape[:-2])
+
+
+def _top(node: Node) -> Any:
+    axis, x = node.get("axis", -1), node.inputs[0]
+    count = node.get("k", 0) if node.input(1) is None else int(node.inputs[1].reshape(-1)[0])
+    moved, rows = _rows(x, axis)
+    if any(each != each for row in rows for each in row) or not node.get("sorted", 1):  # noqa: PLR0124
+        raise NoFormula("TopK of NaN, or without an order")
+    sign = -1 if node.get("largest", 1) else 1
+    places = [sorted(range(len(row)), key=lambda i, r=row: (sign * r[i], i))[:count] for row in rows]  # type: ignore[misc]
+    shape = (*moved.shape[:-1], count)
+    values = np.array([[row[i] for i in each] for row, each in zip(rows, places, strict=True)], object).reshape(shape)
+    return [np.moveaxis(each, -1, axis) for each in (values, np.array(places, object).reshape(shape))]
+
+
+def _cumulated(start: int, combine: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
+    def formula(node: Node) -> Any:
+        axis = int(np.asarray(node.inputs[1]).reshape(-1)[0])
+        moved, rows = _rows(node.inputs[0], axis)
+        results = []
+        for row in rows:
+            total, found = start, []
+            for each in row[::-1] if node.get("reverse", 0) else row:
+                after = combine(total, each)
+                found.append(total if node.get("exclusive", 0) else after)
+                total = after
+            results.append(found[::-1] if node.get("reverse", 0) else found)
+        return np.moveaxis(np.array(results, object).reshape(moved.shape), -1, axis)
+
+    return formula
+
+
+NARROW = (17, 18, 19, 20, 23)
+"""The types with less than 16 bits, for which `saturate` chooses the result of a number out of range."""
+
+
+def _cast(node: Node) -> Any:
+    """Cast to another type. A number that the page gives no result for is None.
+
+    A float is rounded if no node follows, which may read it in a wider type.
+    """
+    to, x = node.get("to", 1), node.inputs[0]
+    dtype = helper.tensor_dtype_to_np_dtype(to)
+    if x.dtype.kind not in "Oiub" or to in (8, 9, 14, 15, 21, 22, 24, 25, 26):
+        raise NoFormula("Cast of other types than floats and integers")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return mapped(lambda n: int(n) if mpmath.isfinite(n) and limits.min <= int(n) <= limits.max else None, x)
+
+    def cast(number: Any) -> Any:
+        if not node.is_alone:
+            return number
+        near = rounded(mpmath.mpf(number if isinstance(number, mpmath.mpf) else int(number)), dtype)
+        if to not in NARROW or mpmath.isfinite(near):
+            return near
+        return None if node.get("saturate", 1) else mpmath.nan
+
+    return mapped(cast, x)
+
+
+TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
+    "BatchNormalization": _batch_normalization,
+    "Cast": _cast,
+    "CumProd": _cumulated(1, lambda a, b: a * b),
+    "CumSum": _cumulated(0, lambda a, b: a + b),
+    "DFT": _dft,
+    "Det": _det,
+    "Einsum": _einsum,
+    "HammingWindow": _window(mpmath.mpf(25) / 46, mpmath.mpf(21) / 46),
+    "HannWindow": _window(ONE / 2, ONE / 2),
+    "Hardmax": flattened(_hardmax_row),
+    "LinearClassifier": _linear_classifier,
+    "LinearRegressor": _linear_regressor,
+    "LogSoftmax": _softmax,
+    "LpNormalization": along(_lp_normalized),
+    "Normalizer": along(_normalizer_row),
+    "OneHot": _one_hot,
+    "OneHotEncoder": _one_hot_encoder,
+    "QLinearMatMul": _quantized_product,
+    "RMSNormalization": _rms_normalization,
+    "Shrink": _shrink,
+    "Softmax": _softmax,
+    "SoftmaxCrossEntropyLoss": _softmax_cross_entropy,
+    "TopK": _top,
+    "Unique": _unique,
+}
+"""The formula of each operator, as on its page."""
