@@ -73,6 +73,7 @@ class Clause:
         passages: exact citations that programs can check. It is empty if no document of ONNX contains the statement.
         conclusion: how the passages support the text.
         reason: why, as one or two sentences.
+        output: the output that is wrong if a backend violates the clause; empty if it can be any output.
     """
 
     id: str
@@ -81,6 +82,7 @@ class Clause:
     passages: tuple[Passage, ...] = ()
     conclusion: Conclusion = Conclusion.NOT_IN_ONNX
     reason: str = ""
+    output: str = ""
 
 
 def text_digest(text: str) -> str:
@@ -103,7 +105,8 @@ def family_titles() -> Mapping[str, str]:
 def _clause(id: str, entry: Mapping[str, Any]) -> Clause:
     passages = tuple(Passage(**passage) for passage in entry.get("passages", ()))
     conclusion = Conclusion(entry.get("conclusion", Conclusion.NOT_IN_ONNX))
-    return Clause(id, entry["source"], entry["text"], passages, conclusion, entry.get("reason", ""))
+    reason, output = entry.get("reason", ""), entry.get("output", "")
+    return Clause(id, entry["source"], entry["text"], passages, conclusion, reason, output)
 
 
 @cache

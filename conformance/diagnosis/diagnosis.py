@@ -91,6 +91,7 @@ class Diagnosis:
                 if other is not explanation and other.jointly_explained & explanation.jointly_explained
             ],
             condition=explanation.condition,
+            clause=mutant.clause,
         )
 
     @property

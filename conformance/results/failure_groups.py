@@ -278,7 +278,7 @@ def _cause_of_output(wrong: OutputEvidence) -> Cause:
 EVIDENCE_CASES = 3
 """Number of cases of a group, the smallest ones, whose evidence is shown."""
 
-_COMPUTED_LAST = "x_new"
+_COMPUTED_LAST = "X_new"
 """Name of the output that a training optimizer computes from its other outputs."""
 
 _ANY_NAME_CLAUSE = ".value_names"
@@ -301,8 +301,8 @@ class FailureGroup:
 
     Attributes:
         text: the signature, or the sentence of the diagnosis that explains the failures.
-        clause: a clause that all cases of the group can violate. None if the values of outputs are not wrong (an error,
-            a wrong type or shape, a violated check), or if a diagnosis explains the failures.
+        clause: the clause that the mutant of the diagnosis violates, or a clause that all cases of the group can
+            violate. None if the values of outputs are not wrong (an error, a wrong type or shape, a violated check).
         check: how the wrong output is checked (`exact`, `bound`, `index`), the name of the violated check, or None.
         diagnosis: the diagnosis that explains the failures, or None.
         cases: ids of the cases, the smallest case first.
@@ -372,20 +372,18 @@ def violated_clause(group: FailureGroup, case: CaseRecord, result: Result) -> st
 def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tuple[str, ...]:
     """Return the clauses of a case that its wrong outputs can violate.
 
-    A clause that is named after another output is left out: `adam.v_new` if V_new is correct and X_new is wrong. X_new
-    is computed from the other outputs, so its clauses are left out if another output is wrong too. A clause about a
+    A clause about another output is left out. X_new is computed from the other outputs, so its clauses are left out if
+    another output is wrong too. If no clause is left, the result is the formula of the wrong output. A clause about a
     mode that no node has is replaced by the clause about the mode of the nodes.
     """
-    wrong = {strip_tensor_number(output.name).lower() for output in outputs if output.violation is not None}
+    wrong = {strip_tensor_number(output.name) for output in outputs if output.violation is not None}
     first = wrong - {_COMPUTED_LAST} or wrong
-    others = {strip_tensor_number(output.name).lower() for output in outputs} - first if first else set()
-    clauses = [_of_used_mode(clause, case) for clause in case.clauses]
-    candidates = tuple(
-        clause
-        for clause in clauses
-        if not any(re.fullmatch(rf"{re.escape(name)}(_\w+)?", clause.rpartition(".")[2]) for name in others)
-    )
-    return candidates or tuple(clauses)
+    clauses, known = [_of_used_mode(clause, case) for clause in case.clauses], specification_clauses()
+    concerned = {clause: known[clause].output if clause in known else "" for clause in clauses}
+    if candidates := tuple(clause for clause in clauses if not concerned[clause] or concerned[clause] in first):
+        return candidates
+    formulas = (f"{clause.partition('.')[0]}.{name.lower()}" for clause in clauses[:1] for name in sorted(first))
+    return tuple(filter(known.__contains__, formulas)) or tuple(clauses)
 
 
 _MODES = ("standard", "nesterov")
@@ -403,7 +401,7 @@ def _of_used_mode(clause: str, case: CaseRecord) -> str:
 def _first_wrong_output(result: Result) -> OutputEvidence | None:
     """Return the first wrong output, but X_new only if no other output is wrong; None if all outputs are correct."""
     wrong = [output for output in result.outputs if output.violation is not None]
-    return min(wrong, key=lambda output: strip_tensor_number(output.name).lower() == _COMPUTED_LAST, default=None)
+    return min(wrong, key=lambda output: strip_tensor_number(output.name) == _COMPUTED_LAST, default=None)
 
 
 def first_violation(result: ResultRow) -> RewriteCheck | None:
@@ -488,7 +486,7 @@ class FailureGrouper:
     def _diagnosed_group(self, key: _GroupKey, cases: _CaseGroup, diagnosis: DiagnosisRecord) -> FailureGroup:
         unexpected = {id for (of, _), group in self._groups.items() if of.subject == key.subject for id in group.sizes}
         return replace(
-            self._group(key, cases),
+            self._group(key, cases, diagnosis.clause or None),
             text=mutant_sentence(diagnosis),
             diagnosis=diagnosis,
             also_explained=len(set(diagnosis.cases) - unexpected),
@@ -623,17 +621,18 @@ MAX_CLAUSES_OF_CAUSE = 3
 def _merge_under_output(
     cause: Cause, groups: Sequence[tuple[str | None, _CaseGroup]]
 ) -> Iterator[tuple[str | None, _CaseGroup]]:
-    """Merge the groups of an operator if its output is wrong under more clauses than `MAX_CLAUSES_OF_CAUSE`.
+    """Merge the groups of an operator if the formula of its output is the probable cause.
 
-    The formula of the output is then the probable cause, so the clause of the merged group is that of the output. The
-    groups stay apart if the specification has no such clause.
+    It is if the clause of the formula has a group, or if more clauses than `MAX_CLAUSES_OF_CAUSE` have one. The groups
+    stay apart if the specification has no such clause.
     """
     by_operator: dict[str, list[tuple[str | None, _CaseGroup]]] = defaultdict(list)
     for clause, group in groups:
         by_operator[(clause or "").partition(".")[0]].append((clause, group))
     for operator, own in by_operator.items():
         formula = f"{operator}.{cause.details[0].lower()}" if cause.kind is CauseKind.WRONG_VALUES else ""
-        if len(own) <= MAX_CLAUSES_OF_CAUSE or formula not in specification_clauses():
+        is_probable = len(own) > MAX_CLAUSES_OF_CAUSE or formula in [clause for clause, _ in own]
+        if not is_probable or formula not in specification_clauses():
             yield from own
             continue
         joined = _CaseGroup()

@@ -65,6 +65,7 @@ class DiagnosisRecord(StoredRecord):
     `jointly_explained` has the ids of cases that the mutant explains only together with other diagnosed mutants.
     `partners` has the texts of these mutants.
     `condition` is there if the subject has the mistake only in models with a property, such as "have T ≤ 0".
+    `clause` is the id of the clause that the mutant violates.
     """
 
     subject: str
@@ -78,6 +79,7 @@ class DiagnosisRecord(StoredRecord):
     jointly_explained: list[str]
     partners: list[NonEmpty] = []
     condition: NonEmpty = ""
+    clause: NonEmpty = ""
 
 
 class SharedRecord(StoredRecord):

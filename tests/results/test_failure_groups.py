@@ -91,8 +91,11 @@ class TestGroups:
             ("adam.z", ("test_c",)),
         ]
 
-    @pytest.mark.parametrize(("names", "expected"), [("rst", ["adam.r", "adam.s", "adam.t"]), ("rstx", ["adam.v_new"])])
-    def test_output_that_is_wrong_under_many_clauses_is_one_cause(self, names, expected):
+    @pytest.mark.parametrize(
+        ("names", "expected"),
+        [("rst", ["adam.r", "adam.s", "adam.t"]), ("rstx", ["adam.v_new"]), (("v_new", "r"), ["adam.v_new"])],
+    )
+    def test_output_that_is_wrong_under_many_clauses_or_its_formula_is_one_cause(self, names, expected):
         wrong = [output("X_new"), output("V_new", "is wrong")]
         cases = [case(f"test_{name}", clauses=(f"adam.{name}",)) for name in names]
         groups = found(*(failure(each.case, outputs=wrong) for each in cases), cases=cases)
@@ -315,3 +318,23 @@ def test_violated_clause_is_about_the_mode_of_the_node(mode, clause):
     nodes = [{"attributes": {"mode": mode}}, {"attributes": {}}]
     case = make_case(clauses=["momentum.x_new_standard"], model={"nodes": nodes})
     assert violated_clauses(case, [OutputEvidence(0, "X_new", "bound", violation="wrong")]) == (clause,)
+
+
+@pytest.mark.parametrize(
+    ("operator", "clauses", "wrong", "expected"),
+    [
+        ("adam", ("x_final", "epsilon_default", "attribute_type"), "V1_new", ("attribute_type",)),
+        ("adam", ("x_final",), "V_new", ("v_new",)),
+        ("adagrad", ("h_new", "h_adaptive"), "X_new", ("h_adaptive",)),
+        ("momentum", ("mode", "operands"), "V_new", ("operands",)),
+    ],
+)
+def test_violated_clause_is_about_the_wrong_output(operator, clauses, wrong, expected):
+    case = make_case(clauses=[f"{operator}.{name}" for name in clauses], model={"nodes": [{}]})
+    outputs = [OutputEvidence(0, wrong, "bound", violation="wrong"), OutputEvidence(0, "X2_new", "bound")]
+    assert violated_clauses(case, outputs) == tuple(f"{operator}.{name}" for name in expected)
+
+
+def test_clause_of_a_diagnosed_group_is_that_of_the_mutant():
+    (group,) = found(failure("test_a"), diagnoses=[replace(DIAGNOSIS, cases=["test_a"], clause="adam.h_sqrt")])
+    assert group.clause == "adam.h_sqrt"
