@@ -10,15 +10,23 @@ from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING, TypeAlias
 
+from conformance.diagnosis.failure_evidence import Evidence
 from conformance.diagnosis.mutant_runner import FailureComparison, can_compose
-from conformance.diagnosis.recorded_outputs import differing_outputs, observe, wrong_outputs
+from conformance.diagnosis.recorded_outputs import (
+    differing_outputs,
+    is_failure,
+    observation_from_record,
+    observe,
+    wrong_outputs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from conformance.diagnosis.failure_evidence import Evidence
+    from conformance.corpus.loading import CaseInMemory
     from conformance.diagnosis.mutant_runner import MutantCombination
     from conformance.mutants import Mutant
+    from conformance.results.records import RecordedOutputs
 
 
 SelectedMutants: TypeAlias = "tuple[MutantCombination, ...]"
@@ -308,6 +316,21 @@ def _least_supported(evidence: Evidence, selection: SelectedMutants) -> Mutant |
     }
     worst = min(margins, key=margins.__getitem__, default=None)
     return worst if worst is not None and margins[worst] < 0 else None
+
+
+def is_cause(mutant: Mutant, others: Sequence[Mutant], case: CaseInMemory, record: RecordedOutputs) -> bool:
+    """Return whether a mutant is a reason of a failure: others alone do not explain it, but with the mutant they do.
+
+    Failures whose recorded outputs are unreadable or correct are not judged: the result is then true.
+    """
+    observation = observation_from_record(record)
+    if observation is None or not is_failure(observation, case):
+        return True
+    evidence = Evidence((), {case.id: case}, {case.id: observation}, ())
+    mutants = (mutant, *others)
+    if found := explaining_combinations(evidence, mutants):
+        return mutant in found[case.id]
+    return evidence.runner.explains_parts(mutants, case.id) and not evidence.runner.explains_parts(others, case.id)
 
 
 def build_explanation(alternatives: MutantCombination, reasons: Mapping[str, MutantCombination]) -> Explanation:

@@ -17,6 +17,7 @@ from conformance.expectations.support import ELEMENT_TYPES, SupportCounter, supp
 from conformance.results.failure_groups import location_file
 from conformance.results.levels import case_family, passes_checked_levels
 from conformance.results.outcome_counts import is_known_failure
+from conformance.results.records import Expected
 from conformance.results.unexpected_results import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
@@ -24,9 +25,10 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.expectations.file import Expectation
+    from conformance.corpus.loading import CaseInMemory
+    from conformance.expectations.file import Expectation, Expectations
     from conformance.expectations.rules import CriterionSettings
-    from conformance.results.records import CaseRecord, Expected, ResultRow
+    from conformance.results.records import CaseRecord, Result, ResultRow
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,9 @@ class UnexpectedGroup:
         family: the operator or pass that the cases test.
         verdict: the verdict of the results.
         location: location of the entry in an expectations file that the results contradict; the file alone for
-            `PASSES`; empty if there is none.
-        expected: the verdict in the entry or in the baseline, or the violated checks that the entry does not list.
+            `PASSES` and `OTHER_CAUSE`; empty if there is none.
+        expected: the verdict in the entry or in the baseline, the violated checks that the entry does not list, or the
+            mutant of the entry.
     """
 
     kind: UnexpectedKind
@@ -138,6 +141,11 @@ def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
             return (
                 f"{group.location}: {which} {verb} {on} by {group.expected} too: write an entry with the reason{first}"
             )
+        case UnexpectedKind.OTHER_CAUSE:
+            return (
+                f"{group.location}: {which} {verb} {on}, but not as {group.expected}: write an entry with the"
+                f" reason{first}"
+            )
 
 
 def _named(family: str, cases: Sequence[str]) -> tuple[str, str]:
@@ -148,7 +156,12 @@ def _named(family: str, cases: Sequence[str]) -> tuple[str, str]:
     return (cases[0], "") if len(cases) == 1 else (f"{len(cases)} cases of {family}", f" (first {cases[0]})")
 
 
-_KINDS_WITH_ENTRY = {UnexpectedKind.PASSES, UnexpectedKind.DIFFERS, UnexpectedKind.VIOLATES}
+_KINDS_WITH_ENTRY = {
+    UnexpectedKind.PASSES,
+    UnexpectedKind.DIFFERS,
+    UnexpectedKind.VIOLATES,
+    UnexpectedKind.OTHER_CAUSE,
+}
 
 _MIN_SIMILARITY = 0.9
 """Minimum similarity to an id above which a pattern without matches counts as a misspelt id."""
@@ -179,10 +192,27 @@ class PassCriterion:
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
         self.known_failures: Counter[str] = Counter()
 
-    def expectation_for(self, subject: str, case: str) -> Expectation | None:
-        """Return the expectation that applies to a case on a subject, or None."""
-        file = self.settings.expectations.get(subject)
-        return file.entry_for(case) if file else None
+    def expected(self, result: Result, load: Callable[[], CaseInMemory]) -> Expected | None:
+        """Return the expectation that applies to a result, for its record, or None.
+
+        Args:
+            load: function that returns the case. It is called for a listed failure whose entry has mutants.
+        """
+        file = self.settings.expectations.get(result.subject)
+        entry = file.entry_for(result.case) if file else None
+        if file is None or entry is None:
+            return None
+        is_compared = entry.mutants and result.verdict is entry.verdict and not result.varies
+        return Expected(
+            entry.verdict,
+            entry.reason,
+            entry.issue,
+            entry.location_of(result.case),
+            list(entry.checks),
+            intermittent=entry.intermittent,
+            mutants=list(entry.mutants),
+            has_other_cause=bool(is_compared) and _has_other_cause(entry, file, result, load),
+        )
 
     def judge(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
         """Count a result, and return whether the run may pass with it.
@@ -218,6 +248,8 @@ class PassCriterion:
                 meant = _baseline_text(result)
             case UnexpectedKind.VIOLATES:
                 meant = ", ".join(unnamed_checks(result, self.settings.level))
+            case UnexpectedKind.OTHER_CAUSE if expected:
+                location, meant = location_file(location), expected.mutants[0]
         self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)
         return False
 
@@ -325,6 +357,21 @@ class PassCriterion:
         unknown = [pattern for pattern in patterns if pattern not in self._cases]  # an earlier entry matches known ids
         meant = [near for pattern in unknown if (near := nearest_name(pattern, self._cases, _MIN_SIMILARITY))]
         return f"remove it, or did you mean {', '.join(meant)}?" if meant else "remove it"
+
+
+def _has_other_cause(entry: Expectation, file: Expectations, result: Result, load: Callable[[], CaseInMemory]) -> bool:
+    """Return whether a listed failure has other outputs than the first mutant of its entry, with or without others.
+
+    The others are the further mutants of the entry, and those of all other entries of the file.
+    """
+    from conformance.diagnosis.explanations import is_cause
+    from conformance.mutants import catalogue
+
+    if result.recorded_outputs is None:
+        return False
+    known = {mutant.id: mutant for mutants in catalogue().values() for mutant in mutants}
+    first, *others = dict.fromkeys((*entry.mutants, *(id for one in file.entries for id in one.mutants)))
+    return not is_cause(known[first], [known[id] for id in others], load(), result.recorded_outputs)
 
 
 def _baseline_text(result: ResultRow) -> str:

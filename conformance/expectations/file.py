@@ -40,7 +40,7 @@ SUITE_CORPUS = "onnx-conformance"
 VERDICT_KEYS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.PASS)
 """The keys of an `[[expect]]` table that list cases, each named after the expected verdict."""
 
-_KEYS = ("reason", "issue", "when", "checks", "intermittent", "except", *VERDICT_KEYS, "cases", "verdict")
+_KEYS = ("reason", "issue", "mutants", "when", "checks", "intermittent", "except", *VERDICT_KEYS, "cases", "verdict")
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class Expectation:
         lines: location of each pattern; empty if unknown.
         checks: names of the checks that a graph optimizer may violate; empty if it may violate any check.
         intermittent: whether a case may also pass, because the failure depends on chance.
+        mutants: ids of mutants. The first explains each failure, alone or together with others; empty if unknown.
         table: index of the `[[expect]]` table.
         key: key of the table that lists the cases.
     """
@@ -72,6 +73,7 @@ class Expectation:
     lines: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     intermittent: bool = False
+    mutants: tuple[str, ...] = ()
     table: int = 0
     key: str = "cases"
 
@@ -340,6 +342,7 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
             f"{location}: checks are named, but the verdict is {', '.join(verdicts.values())}.",
             "Name checks only for the verdict fail.",
         )
+    mutants = _parse_patterns(location, "mutants", table["mutants"]) if "mutants" in table else ()
     return [
         Expectation(
             cases=_parse_patterns(location, key, table[key]),
@@ -352,6 +355,7 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
             lines=location.patterns.get(key, ()),
             checks=checks,
             intermittent=table.get("intermittent", False),
+            mutants=mutants,
             table=number,
             key=key,
         )

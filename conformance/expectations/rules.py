@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from conformance.corpus.case_json import read_case_json
-from conformance.errors import ResultsError, UnknownName, UsageError, did_you_mean
+from conformance.errors import ExpectationsError, ResultsError, UnknownName, UsageError, did_you_mean
 from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import Expectation, Expectations
 from conformance.expectations.support import parse_supports
@@ -190,6 +190,8 @@ def criterion_for_run(
         for subject, version in versions.items()
         if subject in expectations
     }
+    for file in applying.values():
+        _check_mutants(file)
     if require:
         _check_required(require, corpus)
     if relative_to is not None and baseline is None:
@@ -200,6 +202,23 @@ def criterion_for_run(
         )
     read = read_baseline(baseline, list(versions), relative_to) if baseline else None
     return CriterionSettings(level, applying, require, read)
+
+
+def _check_mutants(file: Expectations) -> None:
+    """Check that the catalogue has the mutants that an expectations file names.
+
+    Raises:
+        ExpectationsError: it lacks one.
+    """
+    named = {id: entry for entry in file.entries for id in entry.mutants}
+    if not named:
+        return
+    from conformance.mutants import catalogue
+
+    known = {mutant.id for mutants in catalogue().values() for mutant in mutants}
+    for id in sorted(named.keys() - known):
+        hint = did_you_mean(id, known, "Remove the mutant, and let update-expectations --by-cause write the entry.")
+        raise ExpectationsError("no-such-mutant", f"{named[id].location}: there is no mutant {id}.", hint)
 
 
 def _check_required(required: Iterable[str], corpus: Corpus) -> None:

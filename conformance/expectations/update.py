@@ -28,7 +28,7 @@ from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import VERDICT_KEYS, check_same_corpus, parse_expectations
 from conformance.expectations.support import SupportCounter, support_name
 from conformance.mutants import catalogue
-from conformance.results.failure_groups import CaseResult, FailureGrouper, mutant_sentence
+from conformance.results.failure_groups import CaseResult, FailureGrouper, cause_text
 from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import violated_checks
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from conformance.results.failure_groups import FailureGroup
     from conformance.results.file import Results
     from conformance.results.known_faults import KnownFault
-    from conformance.results.records import ResultRow, SubjectRecord
+    from conformance.results.records import DiagnosisRecord, ResultRow, SubjectRecord
 
-_CAUSE_KEYS = ("reason", "issue", "checks", "intermittent")
+_CAUSE_KEYS = ("reason", "issue", "mutants", "checks", "intermittent")
 
 MAX_ROUNDS = 1000
 """Largest number of rounds of edits; each round removes something, so fewer are needed."""
@@ -68,6 +68,7 @@ class MissingEntry:
         reason: the reason that a known fault or a diagnosis gives; empty if the cause is not known. The reason of an
             unsupported case is the message of the subject.
         issue: address of the issue about the known fault, or empty.
+        mutants: the mutant of the diagnosis, and those together with which it explains some of the cases.
     """
 
     verdict: str
@@ -76,6 +77,7 @@ class MissingEntry:
     checks: tuple[str, ...] = ()
     reason: str = ""
     issue: str = ""
+    mutants: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ def _add_entries(
                 " prints the numbers of the causes.",
             )
         issue = entry.issue if reason == entry.reason else ""
-        table = _new_entry(_literal(chosen), entry.verdict, reason, issue, checks=entry.checks)
+        table = _new_entry(_literal(chosen), entry.verdict, reason, issue, checks=entry.checks, mutants=entry.mutants)
         text = f"{text.rstrip(chr(10))}\n\n[[expect]]\n{table.as_string()}"
         if others := tuple(case for case in entry.cases if case not in chosen):
             left.append(replace(entry, cases=others))
@@ -356,7 +358,7 @@ def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
 
 def _cause_of(entry: Expectation) -> tuple[object, ...]:
     condition = entry.condition and replace(entry.condition, location="")
-    return entry.reason, entry.issue, condition, entry.checks, entry.intermittent
+    return entry.reason, entry.issue, condition, entry.checks, entry.intermittent, entry.mutants[:1]
 
 
 def _write_out_exceptions(table: Table, entry: Expectation, results: _SubjectResults) -> None:
@@ -387,6 +389,10 @@ def _join_tables(document: TOMLDocument, number: int, other: int) -> None:
     """
     tables = _tables(document)
     table, body = tables[number], tables[number].value.body
+    if "mutants" in table:
+        lists = (one["mutants"] for one in (table, tables[other]))
+        mutants = (id for own in lists for id in ([own] if isinstance(own, str) else own))
+        table["mutants"] = _string_list(list(dict.fromkeys(mutants)), "mutants")
     for key, item in tables[other].value.body:
         if key is None or key.key not in VERDICT_KEYS:
             continue
@@ -470,13 +476,20 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
         update, expected = updates[number], entries[number].verdict
         may_pass = entries[number].intermittent and verdict is Verdict.PASS
         unnamed = set(results.checks[case]) - set(named) if (named := entries[number].checks) else set()
-        if (verdict is expected and not unnamed) or may_pass or case not in results.judged:
+        is_other = unnamed or _has_other_cause(entries[number], results.results[case])
+        if (verdict is expected and not is_other) or may_pass or case not in results.judged:
             update.kept.add(case)
         elif verdict is expected or verdict is Verdict.PASS:
             update.removed.add(case)
         else:
             update.changed[verdict].add(case)
     return updates
+
+
+def _has_other_cause(entry: Expectation, result: ResultRow) -> bool:
+    """Return whether the run found that a failure is not the one of the entry with these mutants."""
+    expected = result.expected
+    return expected is not None and expected.has_other_cause and tuple(expected.mutants) == entry.mutants
 
 
 def _remove_outdated_reasons(
@@ -491,12 +504,12 @@ def _remove_outdated_reasons(
         return
     own = [record for record in results.run.footer.diagnoses if record.subject == results.subject.id]
     diagnosed = {case for record in own for case in record.cases if new.is_selected(case)}
-    current = set(map(mutant_sentence, own))
+    current = {(record.mutant,) for record in own}
     texts = {f"{mutant.operator}: {mutant.text}" for mutants in catalogue().values() for mutant in mutants}
     for number, update in updates.items():
         reason = entries[number].reason
         is_of_a_diagnosis = any(reason.split(mark)[0] in texts for mark in (";", " (", "\n"))
-        if is_of_a_diagnosis and reason.partition("; known fault: ")[0] not in current:
+        if is_of_a_diagnosis and entries[number].mutants[:1] not in current:
             outdated = update.kept & diagnosed & results.judged
             update.kept -= outdated
             update.removed |= outdated
@@ -510,7 +523,12 @@ def _update_entry(document: TOMLDocument, entry: Expectation, update: _EntryUpda
     table = _tables(document)[entry.table]
     before = table.as_string()
     has_one_new_verdict = len(update.changed) == 1 and not update.kept and not update.removed
-    if has_one_new_verdict and is_complete and not entry.checks and not update.changed.keys() & table.keys():
+    if (
+        has_one_new_verdict
+        and is_complete
+        and not (entry.checks or entry.mutants)
+        and not update.changed.keys() & table.keys()
+    ):
         _rename_key(table, entry.key, next(iter(update.changed)))
         return True
     split = [
@@ -673,11 +691,23 @@ def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator
     for (fault, checks), cases in parts.items():
         found = [fault] if fault else list(dict.fromkeys(filter(None, map(faults.__getitem__, cases))))
         known = "; ".join(f"{one.title} ({one.location})" for one in found)
-        reason = f"{group.text}{f'; known fault: {known}' if known else ''}" if group.diagnosis else known
+        mutants: tuple[str, ...] = ()
+        reason = known
+        if group.diagnosis:
+            reason = cause_text(group.diagnosis) + (f"; known fault: {known}" if known else "")
+            mutants = _mutants_of_cause(group.diagnosis, results)
         if group.verdict == Verdict.UNSUPPORTED:
             reason = group.message or group.text or "The subject does not support the case."
         issue = _issue_address(found[0].upstream) if len(found) == 1 else ""
-        yield MissingEntry(group.verdict, group.sentence, tuple(cases), checks, reason, issue)
+        yield MissingEntry(group.verdict, group.sentence, tuple(cases), checks, reason, issue, mutants)
+
+
+def _mutants_of_cause(diagnosis: DiagnosisRecord, results: _SubjectResults) -> tuple[str, ...]:
+    """Return the mutant of a diagnosis, and those together with which it explains some cases."""
+    jointly = set(diagnosis.jointly_explained)
+    own = (one for one in results.run.footer.diagnoses if one.subject == diagnosis.subject)
+    partners = (one.mutant for one in own if one is not diagnosis and jointly & set(one.jointly_explained))
+    return tuple(dict.fromkeys((diagnosis.mutant, *partners)))
 
 
 def _known_fault(case: str, results: _SubjectResults) -> KnownFault | None:
@@ -702,7 +732,13 @@ def _literal(cases: Iterable[str]) -> list[str]:
 
 
 def _new_entry(
-    cases: Sequence[str], verdict: str, reason: str, issue: str = "", when: Any = None, checks: Sequence[str] = ()
+    cases: Sequence[str],
+    verdict: str,
+    reason: str,
+    issue: str = "",
+    when: Any = None,
+    checks: Sequence[str] = (),
+    mutants: Sequence[str] = (),
 ) -> Table:
     """Return a new `[[expect]]` table; `when` is the condition of another entry, which is copied."""
     table = tomlkit.table()
@@ -711,6 +747,8 @@ def _new_entry(
         table["issue"] = issue
     if checks:
         table["checks"] = _string_list(checks, "checks")
+    if mutants:
+        table["mutants"] = _string_list(mutants, "mutants")
     table[str(verdict)] = _string_list(cases, str(verdict))
     if when is not None:
         table["when"] = copy.deepcopy(when)

@@ -647,13 +647,19 @@ MAX_NAMED_CASES = 3
 """Number of unexplained cases that a sentence names if the cases have no property in common."""
 
 
+def cause_text(record: DiagnosisRecord) -> str:
+    """Return the operator, the mutant and the condition of a diagnosis: the reason of an entry with its cases."""
+    condition = record.condition
+    return f"{record.operator}: {record.text}{f' (only in models that {condition})' if condition else ''}"
+
+
 def mutant_sentence(record: DiagnosisRecord) -> str:
-    """Return the operator and the mutant of a diagnosis, and what limits the diagnosis, without numbers of cases."""
+    """Return the operator and the mutant of a diagnosis, and what limits the diagnosis."""
     others = ", ".join(record.indistinguishable)
     jointly = len(record.jointly_explained)
     partner = f": {', and '.join(record.partners)}" if record.partners else ""
     return (
-        f"{record.operator}: {_mutant_text(record)}"
+        f"{cause_text(record)}"
         f"{f' (no case distinguishes it from {others})' if others else ''}"
         f"{f'; {count_cases(jointly)} only together with another mistake{partner}' if jointly else ''}"
     )
@@ -665,12 +671,6 @@ def explained_sentence(record: DiagnosisRecord) -> str:
         f"{record.operator} on {record.subject}: a known mistake explains {record.explained} of the"
         f" {record.failing} failing cases that diagnosis examined. {mutant_sentence(record)}"
     )
-
-
-def _mutant_text(record: DiagnosisRecord) -> str:
-    """Return the description of a mutant, with the condition under which it differs from a correct implementation."""
-    condition = record.condition
-    return f"{record.text}{f' (only in models that {condition})' if condition else ''}"
 
 
 def unexplained_sentence(record: UnexplainedRecord) -> str:

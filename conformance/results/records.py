@@ -224,7 +224,8 @@ class OutputEvidence(StoredRecord):
 class Expected(StoredRecord):
     """The verdict that an entry of an expectations file gives for a case, with its reason and its location.
 
-    With `intermittent`, the case may also pass.
+    With `intermittent`, the case may also pass. `mutants` has the ids of mutants of which the first explains the
+    failure, alone or together with others. `has_other_cause` is true if the recorded outputs are not theirs.
     """
 
     verdict: Verdict
@@ -233,6 +234,8 @@ class Expected(StoredRecord):
     location: str = ""
     checks: list[str] = []
     intermittent: bool = False
+    mutants: list[NonEmpty] = []
+    has_other_cause: bool = False
 
 
 class RewriteCheck(StoredRecord):

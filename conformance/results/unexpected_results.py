@@ -26,6 +26,7 @@ class UnexpectedKind(IntEnum):
     PASSES = auto()
     DIFFERS = auto()
     VIOLATES = auto()
+    OTHER_CAUSE = auto()
 
 
 def unexpected_kind(result: ResultRow, fail_level: Level) -> UnexpectedKind | None:
@@ -49,6 +50,8 @@ def _difference(result: ResultRow, fail_level: Level) -> UnexpectedKind | None:
     if expected is None:
         return UnexpectedKind.UNEXPECTED if verdict.is_defect else None
     if verdict == expected.verdict:
+        if expected.has_other_cause:
+            return UnexpectedKind.OTHER_CAUSE
         return UnexpectedKind.VIOLATES if unnamed_checks(result, fail_level) else None
     if verdict is Verdict.PASS:
         return None if expected.intermittent else UnexpectedKind.PASSES

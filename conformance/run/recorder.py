@@ -17,6 +17,7 @@ from conformance import __version__
 from conformance.clauses import clauses
 from conformance.corpus.case import MODELS_CORPUS
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
+from conformance.corpus.loading import load_case_in_memory
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.errors import OutputFault, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
@@ -33,7 +34,6 @@ from conformance.results.records import (
     ClauseRecord,
     CorpusRecord,
     Diagnosed,
-    Expected,
     Footer,
     Header,
     Result,
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.expectations.criterion import PassCriterion
-    from conformance.expectations.file import Expectation
     from conformance.results.failure_groups import FailureGroup
     from conformance.results.node_shares import NodeShare
     from conformance.run.resume import InterruptedRun
@@ -290,7 +289,8 @@ class Recorder:
 
     def _complete(self, result: Result) -> Result:
         """Return a result with its level, its expectation and its baseline. Mutants do not depend on these."""
-        settings, level = self.criterion.settings, self._corpus.cases[result.case].level
+        settings, case = self.criterion.settings, self._corpus.cases[result.case]
+        level = case.level
         if settings.profile:
             level = settings.profile.level_of(result.rules, level)
         standings = settings.baseline.standings if settings.baseline else {}
@@ -298,7 +298,7 @@ class Recorder:
         return replace(
             result,
             level=effective_level(result, level),
-            expected=_expected(self.criterion.expectation_for(result.subject, result.case), result.case),
+            expected=self.criterion.expected(result, lambda: load_case_in_memory(self._corpus, case)),
             baseline=standing.verdict,
             baseline_level=standing.level,
             unexpected=False,
@@ -406,19 +406,6 @@ class Recorder:
                 "Shorten the expectations file, or run fewer cases at a time with -k.",
             )
         self._partial.write(line)
-
-
-def _expected(entry: Expectation | None, case: str) -> Expected | None:
-    if entry is None:
-        return None
-    return Expected(
-        entry.verdict,
-        entry.reason,
-        entry.issue or "",
-        entry.location_of(case),
-        list(entry.checks),
-        intermittent=entry.intermittent,
-    )
 
 
 def _subject(subject: Subject) -> SubjectRecord:

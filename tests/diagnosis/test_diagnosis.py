@@ -16,6 +16,7 @@ from diagnosis_accuracy import (
     count_named,
     family_of_mutant,
     mutant_groups,
+    observed_finding,
     unexplainable_backends,
 )
 from kernel_mistakes import MISTAKES
@@ -23,6 +24,7 @@ from runs_in_memory import make_result
 
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.diagnosis.diagnosis import SEARCH_TAG
+from conformance.diagnosis.explanations import is_cause
 from conformance.mutants import KernelPatch, MutantBackend, catalogue
 from conformance.mutants.mutant import compose
 from conformance.serialization.json_schema import schema_violation
@@ -88,6 +90,19 @@ def test_case_with_two_active_mutants_counts_for_both(bench):
     one, other = found.explanations
     assert one.jointly_explained == other.jointly_explained == one.cases & other.cases != frozenset()
     assert one.cases | other.cases == {id for record in found.diagnosis_records for id in record.cases}
+
+
+def test_mutant_is_no_cause_of_failures_that_others_explain(bench):
+    one, other = MUTANTS["adam.epsilon_inside_root"], MUTANTS["adam.post_ignored"]
+    causes = [
+        {
+            is_cause(one, [other], case, finding.recorded_outputs)
+            for case in bench.cases["Adam"].values()
+            if (finding := observed_finding(backend, case)).recorded_outputs
+        }
+        for backend in (one.backend, other.backend, compose((one, other)), MUTANTS["adam.v_sum"].backend)
+    ]
+    assert causes == [{True}, {False}, {True, False}, {False}]
 
 
 def test_pair_of_which_no_case_shows_one_alone_is_named(bench):

@@ -6,7 +6,7 @@ import itertools
 import re
 
 import pytest
-from runs_in_memory import make_header, make_result
+from runs_in_memory import make_header, make_result, with_fields
 
 from conformance.expectations.criterion import MAX_REASONS, CaseFacts, PassCriterion
 from conformance.expectations.file import Expectation, Expectations
@@ -44,10 +44,9 @@ def judge(
     **more,
 ):
     """Judge a result, and return whether it is as expected."""
-    entry = criterion.expectation_for(subject, case)
-    expected = entry and {"verdict": str(entry.verdict), "reason": entry.reason, "location": entry.location_of(case)}
-    result = make_result(subject=subject, case=case, level=level, verdict=verdict, expected=expected, **more)
-    return criterion.judge(result, lambda: facts)
+    result = make_result(subject=subject, case=case, level=level, verdict=verdict, **more)
+    expected = criterion.expected(result, lambda: pytest.fail("the entry has no mutants"))
+    return criterion.judge(with_fields(result, expected=expected), lambda: facts)
 
 
 def expecting(*cases: str, verdict: Verdict = FAIL, line: int = 2) -> Expectation:

@@ -8,11 +8,12 @@ from runs_in_memory import make_case, make_run, plain_case, plain_result, with_f
 
 from conformance.expectations.conditions import ConditionContext, parse_condition
 from conformance.expectations.file import parse_expectations
+from conformance.expectations.rules import criterion_for_run
 from conformance.expectations.support import Support, SupportCounter, parse_supports, support_name
 from conformance.expectations.update import NewEntries, update_expectations
 from conformance.results.file import Results
 from conformance.results.records import CaseRecord
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 # Conditions of expectations.
 
@@ -200,3 +201,9 @@ class TestChecks:
     def test_entry_without_checks_matches_all_violations(self):
         text = self.TEXT.replace('checks = ["answers"]\n', "")
         assert update_expectations(text, NAME, run_with_violations("mutation", "checker")).text == text
+
+
+def test_unknown_mutant_is_refused(small_corpus):
+    text = 'subject = "acme"\n[[expect]]\nreason = "r"\nmutants = ["adam.v_sums"]\nfail = ["test_a"]\n'
+    with assert_raises("expectations.no-such-mutant", "acme.toml:2", "adam.v_sum?"):
+        criterion_for_run(Level.MUST, small_corpus, {"acme": "1"}, {"acme": parse_expectations(text, "acme.toml")})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import assert_raises
-from runs_in_memory import make_result, make_run, plain_case, plain_result
+from runs_in_memory import make_result, make_run, plain_case, plain_result, with_fields
 
 from conformance.expectations import update as update_module
 from conformance.expectations.criterion import CaseFacts, PassCriterion
@@ -72,6 +72,12 @@ class TestChanges:
 
     def test_passing_case_is_removed_with_its_line(self):
         assert update(TEXT, {"test_a1": "pass"}) == TEXT.replace('  "test_a1",  # the first\n', "")
+
+    def test_failure_with_another_cause_than_the_mutants_is_removed(self):
+        text = TEXT.replace("\nreason = ", '\nmutants = "adam.v_sum"\nreason = ')
+        other = {"verdict": "fail", "reason": "", "mutants": ["adam.v_sum"], "has_other_cause": True}
+        updated = update_expectations(text, NAME, ran(AS_TOLD, expected=other)).text
+        assert text != updated == update(text, dict.fromkeys(AS_TOLD, "pass"))
 
     def test_passing_case_of_an_intermittent_entry_stays(self):
         text = TEXT.replace("\nreason = ", "\nintermittent = true\nreason = ")
@@ -391,10 +397,9 @@ def reasons(text: str, verdicts) -> list[str]:
     criterion = PassCriterion(CriterionSettings(Level.MUST, {"acme": parse_expectations(text, NAME)}), [])
     criterion.verdicts["acme"] = {level: dict.fromkeys(Verdict, 0) for level in Level}
     for case, verdict in verdicts.items():
-        entry = criterion.expectation_for("acme", case)
-        expected = entry and {"verdict": str(entry.verdict), "reason": "", "location": entry.location_of(case)}
-        result = make_result(case=case, verdict=verdict, expected=expected)
-        criterion.judge(result, lambda: CaseFacts("Adam", frozenset()))
+        result = make_result(case=case, verdict=verdict)
+        expected = criterion.expected(result, lambda: pytest.fail("the entries have no mutants"))
+        criterion.judge(with_fields(result, expected=expected), lambda: CaseFacts("Adam", frozenset()))
     return criterion.reasons(partial=False)
 
 

@@ -75,14 +75,16 @@ class Bench:
 
     def findings(self, backend: Any, family: str) -> dict[str, CollectedResult]:
         """Return the results of a backend on a family's cases."""
-        return {id: _finding(observe(backend, case), case) for id, case in self.cases[family].items()}
+        return {id: observed_finding(backend, case) for id, case in self.cases[family].items()}
 
     def diagnosis(self, backend: Any, family: str) -> Diagnosis:
         """Diagnose a backend that fails at least one of a family's cases."""
         return diagnose("subject", family, self.findings(backend, family), self.cases[family], self.topics.__getitem__)
 
 
-def _finding(observation: Observation | None, case: CaseInMemory) -> CollectedResult:
+def observed_finding(backend: Any, case: CaseInMemory) -> CollectedResult:
+    """Return the result of a backend on a case."""
+    observation = observe(backend, case)
     if observation is None:
         return CollectedResult(case.level, Verdict.UNSUPPORTED)
     if not is_failure(observation, case):
