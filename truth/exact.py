@@ -11,12 +11,13 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import mpmath
 import numpy as np
 from onnx import helper, numpy_helper
 
 from .exact_images import IMAGE_FORMULAS
-from .exact_node import Node, NoFormula, exact_array, mapped, objects
+from .exact_node import Node, NoFormula, Surroundings, exact_array, mapped, objects
 from .exact_tables import TABLE_FORMULAS
 
 if TYPE_CHECKING:
@@ -35,17 +36,18 @@ def evaluate_exactly(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[A
         NoFormula: an operator has no exact value here.
     """
     opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
-    return _graph(model.graph, {name: exact_array(array) for name, array in feeds.items()}, opsets)
+    surroundings = Surroundings(opsets, {name: array.dtype for name, array in feeds.items()})
+    return _graph(model.graph, {name: exact_array(array) for name, array in feeds.items()}, surroundings)
 
 
-def _graph(graph: onnx.GraphProto, given: Mapping[str, Any], opsets: Mapping[str, int]) -> list[Any]:
+def _graph(graph: onnx.GraphProto, given: Mapping[str, Any], surroundings: Surroundings) -> list[Any]:
     scope = dict(given)
     scope.update({each.name: exact_array(numpy_helper.to_array(each)) for each in graph.initializer})
     for each in graph.node:
         if each.op_type not in FORMULAS:
             raise NoFormula(each.op_type)
         inputs = [scope[name] if name else None for name in each.input]
-        node = Node(each, inputs, scope, opsets)
+        node = Node(each, inputs, scope, surroundings)
         node.is_alone = len(graph.node) == 1
         results = FORMULAS[each.op_type](node)
         results = results if isinstance(results, list) else [results]
@@ -163,18 +165,20 @@ def _lrn(node: Node) -> Any:
 
 def _quantized(node: Node) -> Any:
     x, scale, zero = node.inputs
-    if scale.size != 1:
-        raise NoFormula("QuantizeLinear with several scales")
+    if scale.size != 1 and scale.ndim != 1:
+        raise NoFormula("QuantizeLinear of blocks")
     low, high = LIMITS[helper.np_dtype_to_tensor_dtype(zero.dtype)]
-    start = int(zero.reshape(-1)[0])
+    shape = [-1 if axis == node.get("axis", 1) % x.ndim else 1 for axis in range(x.ndim)] if scale.size > 1 else []
+    scales, starts = (np.broadcast_to(each.reshape(shape), x.shape) for each in (scale, zero))
 
-    def quantize(number: Any) -> Any:
-        steps = number / scale.reshape(-1)[0]
+    def quantize(number: Any, unit: Any, start: Any) -> Any:
+        steps = number / unit
         if not mpmath.isfinite(steps):
             return None if mpmath.isnan(steps) else high if steps > 0 else low
-        return min(max(int(mpmath.nint(steps)) + start, low), high)  # nint rounds ties to even
+        return min(max(int(mpmath.nint(steps)) + int(start), low), high)  # nint rounds ties to even
 
-    return mapped(quantize, x)
+    rows = zip(x.reshape(-1), scales.reshape(-1), starts.reshape(-1), strict=True)
+    return objects([quantize(*row) for row in rows], x.shape)
 
 
 ACTIVATIONS: Mapping[str, tuple[Callable[..., Any], Sequence[float]]] = {
@@ -272,8 +276,6 @@ def _step(
         i = f(i + peepholes[0] * C)
         forget = 1 - i if node.get("input_forget", 0) else f(forget + peepholes[2] * C)
         C = forget * C + i * g(c)
-        if (limit := node.number("clip", 0.0)) and any(abs(each) > limit for each in C):
-            raise NoFormula("LSTM that may clip its cell")  # the page does not state it
         return [f(o + peepholes[1] * C) * h[0](C), C]
     z, r = (f(x[k : k + n] + np.dot(R[k : k + n], H) + bias[k : k + n]) for k in (0, n))
     last, own = R[2 * n :], bias[2 * n :]
@@ -282,7 +284,9 @@ def _step(
 
 
 def _if(node: Node) -> Any:
-    return _graph(node.attributes["then_branch" if bool(node.inputs[0]) else "else_branch"], node.scope, node.opsets)
+    return _graph(
+        node.attributes["then_branch" if bool(node.inputs[0]) else "else_branch"], node.scope, node.surroundings
+    )
 
 
 def _loop(node: Node) -> Any:
@@ -292,7 +296,7 @@ def _loop(node: Node) -> Any:
     while (trips is None or turn < int(trips)) and (going is None or bool(going)):
         names = [each.name for each in body.input]
         given = dict(zip(names, [np.array(turn), np.array(True) if going is None else going, *state], strict=True))
-        going, *results = _graph(body, {**node.scope, **given}, node.opsets)
+        going, *results = _graph(body, {**node.scope, **given}, node.surroundings)
         state = results[: len(state)]
         for row, result in zip(rows, results[len(state) :], strict=True):
             row.append(result)
@@ -310,7 +314,7 @@ def _scan(node: Node) -> Any:
     names = [each.name for each in body.input]
     for turn in range(len(scanned[0])):
         slices = [x[len(x) - 1 - turn if back else turn] for x, back in zip(scanned, directions, strict=True)]
-        results = _graph(body, {**node.scope, **dict(zip(names, [*state, *slices], strict=True))}, node.opsets)
+        results = _graph(body, {**node.scope, **dict(zip(names, [*state, *slices], strict=True))}, node.surroundings)
         state = results[: len(state)]
         for row, result in zip(rows, results[len(state) :], strict=True):
             row.append(result)
@@ -323,7 +327,10 @@ def _clip(node: Node) -> Any:
     if node.opset < 11:
         low, high = (node.number(name, sign * largest) for name, sign in (("min", -1), ("max", 1)))
     elif (low is None or high is None) and not all(map(mpmath.isfinite, x.reshape(-1))):
-        raise NoFormula("Clip of an infinity without a limit")  # the page has the limits of the type as defaults
+        if node.dtype is None or node.opset > 12:
+            raise NoFormula("Clip of an infinity without a limit")
+        limit = mpmath.mpf(float(ml_dtypes.finfo(node.dtype).max))  # type: ignore[no-untyped-call]
+        low, high = -limit if low is None else low, limit if high is None else high
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
 

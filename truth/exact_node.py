@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -21,15 +22,24 @@ class NoFormula(Exception):
     """An operator, or a form of it, has no exact value here."""
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """The version of each domain of a model, and the type of each of its inputs."""
+
+    opsets: Mapping[str, int]
+    types: Mapping[str, Any]
+
+
 class Node:
     """One node with exact operands."""
 
     def __init__(
-        self, node: onnx.NodeProto, inputs: Sequence[Any], scope: Mapping[str, Any], opsets: Mapping[str, int]
+        self, node: onnx.NodeProto, inputs: Sequence[Any], scope: Mapping[str, Any], surroundings: Surroundings
     ) -> None:
-        self.operator, self.scope, self.opsets = node.op_type, scope, opsets
+        self.operator, self.scope, self.surroundings = node.op_type, scope, surroundings
         self.is_alone = True
-        self.opset = opsets.get("" if node.domain == "ai.onnx" else node.domain, 1)
+        self.opset = surroundings.opsets.get("" if node.domain == "ai.onnx" else node.domain, 1)
+        self.dtype = surroundings.types.get(node.input[0]) if node.input else None  # None for an inner value
         self.attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
         self.inputs = list(inputs)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from .exact_node import NoFormula, mapped, objects, rounded, sum_of_products
 
@@ -228,10 +230,11 @@ def _shrink(node: Node) -> Any:
 
 
 def _unique(node: Node) -> Any:
-    if "axis" in node.attributes:
-        raise NoFormula("Unique of slices")
-    elements = list(node.inputs[0].reshape(-1))
-    if not all(each == each for each in elements):  # noqa: PLR0124 - NaN differs from itself
+    x = node.inputs[0]
+    axis = node.get("axis", None)
+    rows = x.reshape(-1, 1) if axis is None else np.moveaxis(x, axis, 0)
+    elements = [tuple(row.reshape(-1)) for row in rows]
+    if any(each != each for row in elements for each in row):  # noqa: PLR0124 - NaN differs from itself
         raise NoFormula("Unique of NaN")
     found = sorted({*elements}) if node.get("sorted", 1) else list(dict.fromkeys(elements))
     columns = (
@@ -239,7 +242,35 @@ def _unique(node: Node) -> Any:
         [found.index(each) for each in elements],
         [elements.count(each) for each in found],
     )
-    return [np.array(found, object), *(np.array(column, object) for column in columns)]
+    chosen = rows[columns[0]]
+    values = np.asarray(chosen, object).reshape(-1) if axis is None else np.moveaxis(chosen, 0, axis)
+    return [values, *(np.array(column, object) for column in columns)]
+
+
+def _tree_ensemble(node: Node) -> Any:
+    """Return the sums of the leaves that each row reaches."""
+    if node.get("aggregate_function", 1) != 1 or node.get("post_transform", 0):
+        raise NoFormula("TreeEnsemble that does not add its leaves alone")
+    modes, splits, weights = (numpy_helper.to_array(node.get(f"{name}", None)) for name in TREE_TENSORS)
+    follows = node.get("nodes_missing_value_tracks_true", None) or [0] * len(modes)
+    comparisons = (operator.le, operator.lt, operator.ge, operator.gt, operator.eq, operator.ne)
+    result = np.full((len(node.inputs[0]), node.get("n_targets", 1)), ZERO, object)
+    for row, root in product(range(len(result)), node.get("tree_roots", [])):
+        at, is_leaf = root, False
+        while not is_leaf:
+            x, mode = node.inputs[0][row, node.get("nodes_featureids", [])[at]], int(modes[at])
+            if mode >= len(comparisons):
+                raise NoFormula("TreeEnsemble with sets")
+            # the page sends NaN to the branch that `nodes_missing_value_tracks_true` names
+            is_true = bool(follows[at]) if mpmath.isnan(x) else comparisons[mode](x, mpmath.mpf(float(splits[at])))
+            way = "true" if is_true else "false"
+            at, is_leaf = node.get(f"nodes_{way}nodeids", [])[at], node.get(f"nodes_{way}leafs", [])[at]
+        result[row, node.get("leaf_targetids", [])[at]] += mpmath.mpf(float(weights[at]))
+    return result
+
+
+TREE_TENSORS = ("nodes_modes", "nodes_splits", "leaf_weights")
+"""The attributes of TreeEnsemble that are tensors."""
 
 
 def _dft(node: Node) -> Any:
@@ -356,6 +387,7 @@ TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Softmax": _softmax,
     "SoftmaxCrossEntropyLoss": _softmax_cross_entropy,
     "TopK": _top,
+    "TreeEnsemble": _tree_ensemble,
     "Unique": _unique,
 }
 """The formula of each operator, as on its page."""

@@ -97,6 +97,8 @@ def _gemm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     )
     product, C = matmul(A, B), optional_tensor(inputs, 2)
     alpha, beta = float(given.get("alpha", 1.0)), float(given.get("beta", 1.0))
+    if product.dtype.kind in "iu" and not (alpha.is_integer() and beta.is_integer()):
+        raise Unsupported("Gemm of integers with a factor that has a fraction")
     Y = product if alpha == 1 else multiply(product, product.constant(alpha), is_fused=True)
     if C is not None and beta == 0 and np.isfinite(C.value).all():
         Y = _broadcast_to(Y, C)
@@ -126,8 +128,8 @@ def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             raise Unsupported(f"Einsum with the equation {equation}") from reason
 
     if len(operands) == 2:
-        Y = dot(operands[0], operands[1], contract, count)
-        return [Y.undetermined(np.broadcast_to(_depends_on_order(equation, operands, contract), Y.shape))]
+        is_open = _depends_on_order(equation, operands, contract)
+        return [dot(operands[0], operands[1], contract, count).undetermined(is_open)]
     (first, *_), terms = operands, [SumOfProducts.of(X) for X in operands]
     if len(operands) == 1 and count == 1:
         return [first.moved(contract)]
