@@ -15,7 +15,7 @@ import numpy as np
 from conformance.models.arrays import type_name
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.enclosures.casts import CAST_ENCLOSURES
-from conformance.reference.enclosures.exact import EXACT_OPERATORS, evaluate_exactly
+from conformance.reference.enclosures.exact import EXACT_OPERATORS, MOVEMENT, evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
 from conformance.reference.enclosures.machine_learning import MACHINE_LEARNING_ENCLOSURES
@@ -33,7 +33,7 @@ from conformance.reference.formulas.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.reference.formulas.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
-from conformance.reference.numbers.precision import is_computed
+from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
 from conformance.verdicts import Level, Unsupported
 
@@ -103,7 +103,7 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if node.domain in MAIN_DOMAINS:
         node, inputs = modernize(node, inputs)
     with np.errstate(all="ignore"):
-        results = _enclose_at(Level.MUST, node, inputs)
+        results = _admit_flushed(node, inputs, _enclose_at(Level.MUST, node, inputs))
     if all(not isinstance(result, Enclosure) or result.is_exact for result in results):
         return results
 
@@ -139,6 +139,35 @@ def _enclose_at(level: Level, node: Node, inputs: Sequence[Tensor]) -> list[Tens
         results = _enclose(node, inputs)
     returned = [result.returned() if isinstance(result, Enclosure) else result for result in results]
     return leave_open(node, inputs, returned) if node.domain in MAIN_DOMAINS else returned
+
+
+def _admit_flushed(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Return outputs together with those of a kernel that flushes subnormal operands to zero; copies keep all bits."""
+    flushed = [_flush(tensor) for tensor in inputs]
+    if node.op_type in MOVEMENT or all(new is old for new, old in zip(flushed, inputs, strict=True)):
+        return results
+    try:
+        others = _enclose_at(Level.MUST, node, flushed)
+    except Unsupported:
+        return results
+    return [_hull_if_different(*each) for each in zip(results, others, strict=True)]
+
+
+def _flush(tensor: Tensor) -> Tensor:
+    """Return a tensor of float, double or bfloat16 without subnormal numbers; the operands of a model are exact."""
+    if not isinstance(tensor, np.ndarray) or not is_computed(tensor.dtype) or tensor.dtype == np.float16:
+        return tensor
+    is_subnormal = (np.abs(tensor) < float(format_of(tensor.dtype).smallest_normal)) & (tensor != 0)
+    return np.where(is_subnormal, np.copysign(np.zeros_like(tensor), tensor), tensor) if is_subnormal.any() else tensor
+
+
+def _hull_if_different(result: Tensor, other: Tensor) -> Tensor:
+    first, second = (Enclosure.exact(each) if isinstance(each, np.ndarray) else each for each in (result, other))
+    if first is None or second is None or first.shape != second.shape:
+        return result
+    same = (np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True) for name in ("value", "error"))
+    marked = [each.unspecified for each in (first, second) if each.unspecified is not None]
+    return result if all(same) else first.hull([lambda: second]).leave_open(np.any(marked, axis=0))
 
 
 def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
