@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
     from conformance.corpus.loading import LoadedCase
-    from conformance.judging.outcome import Outcome
     from conformance.models.arrays import Array
     from conformance.mutants import Mutant
+    from conformance.results.records import Result
     from mutation.variants import Variant
 
 
@@ -190,10 +190,10 @@ def cases_by_family(corpus: Corpus) -> dict[str, list[CaseInMemory]]:
 
 def detect(backend: Any, case: LoadedCase) -> Detection | None:
     """Run a backend on a case; return the detection of a fault, or None if the backend passes."""
-    outcome = judge_backend(backend, case)
-    if outcome.verdict not in {Verdict.FAIL, Verdict.ERROR}:
+    result = judge_backend(backend, case)
+    if result.verdict not in {Verdict.FAIL, Verdict.ERROR}:
         return None
-    return _to_detection(case.id, outcome)
+    return _to_detection(case.id, result)
 
 
 def _test_mutant(mutant: Mutant, cases: Sequence[CaseInMemory]) -> MutantResult:
@@ -231,12 +231,12 @@ def _test_variant(variant: Variant, cases: Iterable[CaseInMemory]) -> VariantRes
     return VariantResult(variant, failed, len(relevant))
 
 
-def _to_detection(case: str, outcome: Outcome) -> Detection:
-    if outcome.verdict is Verdict.ERROR:
+def _to_detection(case: str, result: Result) -> Detection:
+    if result.verdict is Verdict.ERROR:
         return Detection(case, "error")
-    violations = [output for output in outcome.outputs if output.violation is not None]
+    violations = [output for output in result.outputs if output.violation is not None]
     if not violations:
-        return Detection(case, "inputs" if outcome.message.startswith("input") else "outputs")
+        return Detection(case, "inputs" if result.message.startswith("input") else "outputs")
     for word in ("type", "shape"):
         if any(f"has {word}" in (output.violation or "") for output in violations):
             return Detection(case, word)

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from conformance.blame.session import Request
     from conformance.corpus.corpus import CorpusCase
     from conformance.corpus.loading import LoadedCase
-    from conformance.judging.outcome import Outcome
     from conformance.results.records import Result
 
 MAX_SAMPLES = 16
@@ -309,19 +308,14 @@ class CaseQuestion(Question):
                 raise
             return self.stored.result(named.release)
         with self.subjects.open(named) as (subject,):
-            outcome = judge_case(subject, self.case)
+            result = judge_case(subject, self.case)
             packages = subject.packages
-        message = outcome.message.strip().partition("\n")[0]
-        if outcome.verdict is Verdict.PASS:
-            return NO_FAULT, str(outcome.verdict), packages
-        if not outcome.verdict.is_defect or outcome.phase == "start":
-            return None, f"{outcome.verdict}: {message}", packages
-        return case_fault(self.case, outcome), message, packages
-
-
-def case_fault(case: LoadedCase, outcome: Outcome) -> Fault:
-    """Return the fault of an outcome that is a failure."""
-    return result_fault(case.entry.kind, outcome.result("", case.entry.id, case.entry.level))
+        message = result.message.strip().partition("\n")[0]
+        if result.verdict is Verdict.PASS:
+            return NO_FAULT, str(result.verdict), packages
+        if not result.verdict.is_defect or result.phase == "start":
+            return None, f"{result.verdict}: {message}", packages
+        return result_fault(self.case.entry.kind, result), message, packages
 
 
 def result_fault(kind: str, result: Result) -> Fault:

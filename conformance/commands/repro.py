@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.judging.outcome import Outcome
     from conformance.results.file import Results
-    from conformance.results.records import DiagnosisRecord, SubjectRecord
+    from conformance.results.records import DiagnosisRecord, Result, SubjectRecord
     from conformance.run.settings import Settings
 
 
@@ -135,24 +134,23 @@ def failure_files(
     Raises:
         UsageError: the case passes, or does not apply to the subject.
     """
-    from conformance.diagnosis.reproduction.folder import outcome_level, reproduction_files
+    from conformance.diagnosis.reproduction.folder import reproduction_files
     from conformance.results.environment import describe_environment, rerun_command
     from conformance.results.records import SubjectRecord
     from conformance.run.environment_versions import dependency_versions
     from conformance.verdicts import Level
 
     (named,) = settings.subjects
-    outcome, version, stderr = _outcome(settings, corpus, case)
-    level = outcome_level(case, outcome)
-    judged = [] if level is Level.MUST else ["--fail-level", str(level)]
+    result, version = _execute(settings, corpus, case)
+    judged = [] if result.level is Level.MUST else ["--fail-level", str(result.level)]
     options = replace(settings, python=None).options_of(named.kind)  # a path of this machine helps no other reader
     versions = {name: _without_folder(value) for name, value in describe_environment().items()}
     if named.release or named.python or named.is_command or settings.python is not None:
         versions = {name: value for name, value in versions.items() if name not in _OF_THIS_INTERPRETER}
     versions |= dependency_versions([named.text])
     command = rerun_command(SubjectRecord(named.text, named.kind, version), [*options, *judged], case.id)
-    files = reproduction_files(corpus, case, named, version, outcome, versions, command, stderr, diagnoses)
-    return files, str(outcome.verdict)
+    files = reproduction_files(corpus, case, named, version, result, versions, command, diagnoses)
+    return files, str(result.verdict)
 
 
 def _without_folder(value: str) -> str:
@@ -160,27 +158,25 @@ def _without_folder(value: str) -> str:
     return Path(value).name if value.startswith("/") else value
 
 
-def _outcome(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Outcome, str, str]:
-    """Run the case on the subject; return the outcome, the subject's version and its output on standard error.
+def _execute(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Result, str]:
+    """Run the case on the subject; return the result and the subject's version.
 
     Raises:
         UsageError: the case passes, or does not apply to the subject.
     """
     from conformance.corpus.loading import load_case
     from conformance.errors import UsageError
-    from conformance.isolation.start_subjects import client_of, started_subjects
-    from conformance.judging.execute import judge_case
+    from conformance.isolation.start_subjects import started_subjects
+    from conformance.judging.execute import execute
 
     with started_subjects(
         settings.subjects, settings.limits, implements=settings.implements, python=settings.python
     ) as (subject,):
-        outcome = judge_case(subject, load_case(corpus, case))
-        client = client_of(subject)
-        said = client.stderr_tail() if client is not None else ""
-    if not outcome.verdict.is_defect:
+        result = execute(subject, load_case(corpus, case))
+    if not result.verdict.is_defect:
         raise UsageError(
             "nothing-to-reproduce",
-            f"The verdict of {case.id} on {subject.id} is {outcome.verdict}: there is no failure to reproduce.",
+            f"The verdict of {case.id} on {subject.id} is {result.verdict}: there is no failure to reproduce.",
             "Name a case that fails.",
         )
-    return outcome, subject.version, said
+    return result, subject.version

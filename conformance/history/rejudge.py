@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.history.store import HistoryStore, StoredRelease
-    from conformance.judging.outcome import Outcome
     from conformance.results.records import Result, ReturnedValues, SubjectRecord
 
 
@@ -75,11 +74,11 @@ def judge_again(store: HistoryStore, stored: StoredRelease, corpus: Corpus) -> J
             missing.append(id)  # the expected value that the flag stands for is no longer known
         else:
             returned = EQUAL if result.returned == EQUAL else values.get(str(result.returned))
-            outcome = None if returned is None else _judge(corpus, corpus.cases[id], kind, subject, result, returned)
-            if outcome is None:
+            again = None if returned is None else _judge(corpus, corpus.cases[id], kind, subject, result, returned)
+            if again is None:
                 missing.append(id)
             else:
-                results[id], judged = _with_outcome(result, outcome, corpus.cases[id].level), judged + 1
+                results[id], judged = _with_level(again, corpus.cases[id].level), judged + 1
     return JudgedAgain(results, judged, missing)
 
 
@@ -108,8 +107,11 @@ def _judge(
     subject: SubjectRecord,
     result: Result,
     values: ReturnedValues | str,
-) -> Outcome | None:
-    """Judge recorded values; return None if they do not belong to the case."""
+) -> Result | None:
+    """Judge recorded values, and return a result with the other fields of `result`.
+
+    The result is None if the values do not belong to the case.
+    """
     loaded = load_case(corpus, case)
     target: Any
     try:
@@ -120,22 +122,17 @@ def _judge(
             target = ReplayedOptimizer(loaded.model, values, runs).target()
     except UnusableValues:
         return None
-    return judge_case(Subject(subject.id, subject.version, target, kind, tuple(subject.passes)), loaded)
-
-
-def _with_outcome(result: Result, outcome: Outcome, level: Level) -> Result:
-    """Return a result with the verdict and the evidence of an outcome, and with its other fields."""
-    judged = replace(
+    again = judge_case(Subject(subject.id, subject.version, target, kind, tuple(subject.passes)), loaded)
+    return replace(
         result,
-        verdict=outcome.verdict,
-        phase=outcome.phase,
-        message=outcome.message,
-        outputs=[] if outcome.verdict is Verdict.PASS else list(outcome.outputs),
-        checks=list(outcome.checks),
-        hazards=list(outcome.hazards),
+        verdict=again.verdict,
+        phase=again.phase,
+        message=again.message,
+        outputs=[] if again.verdict is Verdict.PASS else again.outputs,
+        checks=again.checks,
+        hazards=again.hazards,
         repeats={},
     )
-    return _with_level(judged, level)
 
 
 def _with_level(result: Result, case: Level) -> Result:

@@ -1,6 +1,6 @@
 """Judge a backend on one case: prepare the model, run every data set, and compare the outputs.
 
-`judge_backend` returns the outcome. Besides the outputs, it checks that the backend does not change the inputs or the
+`judge_backend` returns the result. Besides the outputs, it checks that the backend does not change the inputs or the
 outputs of earlier runs. If an execution provider is requested, it also checks that all nodes ran there. A case can
 have a companion model: a second model that is prepared after the model of the case and runs between its data sets. Only
 the outputs of the case are judged.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import replace
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +24,9 @@ from conformance.judging.compare import (
     output_without_interpretation,
     overwritten_inputs,
 )
-from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.judging.returned import OutputRecorder
-from conformance.results.records import RewriteCheck
+from conformance.results.records import RewriteCheck, new_result
 from conformance.serialization.json_schema import schema_check
 from conformance.subjects.failures import CaseEnded, SubjectFailure, call_subject
 from conformance.verdicts import Level, Verdict
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from conformance.judging.accuracy import AccuracyCounter, GradeCount
     from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import OutputEvidence, Placement, ReturnedValues, Within
+    from conformance.results.records import OutputEvidence, Placement, Result, ReturnedValues, Within
     from conformance.verdicts import Phase
 
 
@@ -140,8 +138,8 @@ def judge_backend(
     *,
     stop_at_first: bool = False,
     record: bool = False,
-) -> Outcome:
-    """Run a case on a backend and return the outcome.
+) -> Result:
+    """Run a case on a backend and return the result.
 
     Args:
         backend: an object with `prepare(model, device) → rep` and `rep.run(inputs) → outputs`.
@@ -155,16 +153,16 @@ def judge_backend(
         record: whether to record the outputs, see `conformance.judging.returned`.
     """
     if case.is_structural and not case.is_invalid:
-        return Outcome(
+        return new_result(
             Verdict.SKIPPED, None, "an input or output is not a tensor: the case is for graph optimizers only", 0.0
         )
     recorder = OutputRecorder() if record else None
     model = _TimedModel(backend, case, provider, accuracy_counter, recorder, stop_at_first=stop_at_first)
     if case.is_invalid:
-        return replace(_judge_rejection(model, case), placement=model.placement)
-    return replace(
+        return structs.replace(_judge_rejection(model, case), placement=model.placement or None)
+    return structs.replace(
         _judge_outputs(model, case, profile, once_answered or _do_nothing),
-        placement=model.placement,
+        placement=model.placement or None,
         accuracy=model.accuracy,
     )
 
@@ -244,8 +242,8 @@ class _TimedModel:
 
 def _judge_outputs(
     model: _TimedModel, case: LoadedCase, profile: RequirementProfile | None, once_answered: Callable[[], None]
-) -> Outcome:
-    """Run a valid model on every data set and return the outcome."""
+) -> Result:
+    """Run a valid model on every data set and return the result."""
     evidence: list[OutputEvidence] = []
     retained = RetainedOutputs([value.name for value in case.model.graph.output])
     watch = model.watch
@@ -261,23 +259,25 @@ def _judge_outputs(
                 companion.run()
     except CaseEnded as stop:
         once_answered()
-        return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
+        return new_result(stop.verdict, stop.phase, stop.message, watch.seconds, outputs=evidence)
     violations = [_violation_sentence(output) for output in evidence if output.violation is not None]
     if violations:
         more = _more_outputs(len(violations) - 1)
-        outcome = Outcome(Verdict.FAIL, "compare", violations[0] + more, watch.seconds, tuple(evidence))
-        return replace(outcome, returned=None if retained.violation() else model.returned)
+        returned = None if retained.violation() else model.returned
+        return new_result(
+            Verdict.FAIL, "compare", violations[0] + more, watch.seconds, outputs=evidence, returned=returned
+        )
     level = (
         profile.level_of_check(RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL) if profile else RETAINED_OUTPUTS_LEVEL
     )
     if overwritten := retained.check(Level.weakest([case.entry.level, level])):
         message = f"{overwritten.name}: {overwritten.violation}"
-        return Outcome(Verdict.FAIL, "compare", message, watch.seconds, tuple(evidence), (overwritten,))
-    return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence), returned=model.returned)
+        return new_result(Verdict.FAIL, "compare", message, watch.seconds, outputs=evidence, checks=[overwritten])
+    return new_result(Verdict.PASS, None, "", watch.seconds, outputs=evidence, returned=model.returned)
 
 
-def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Outcome:
-    """Run an invalid model: the outcome is `pass` if the backend raises an error, and `fail` if it computes outputs.
+def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Result:
+    """Run an invalid model: the verdict is `pass` if the backend raises an error, and `fail` if it computes outputs.
 
     If a provider is requested and no node was assigned to it, a rejection is `unsupported`: the runtime rejected the
     model, not the provider.
@@ -290,10 +290,10 @@ def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Outcome:
         rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
         if rejected and model.provider is not None and model.placement is None:
             message = f"rejected before a node was assigned to {model.provider}: {stop.message}"
-            return Outcome(Verdict.UNSUPPORTED, stop.phase, message, watch.seconds)
-        return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
+            return new_result(Verdict.UNSUPPORTED, stop.phase, message, watch.seconds)
+        return new_result(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
     title = read_case_json(case.corpus, case.entry).title
-    return Outcome(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}", watch.seconds)
+    return new_result(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}", watch.seconds)
 
 
 def is_rejection(error: BaseException | None) -> bool:
@@ -377,7 +377,7 @@ def _more_outputs(count: int) -> str:
 
 
 def _violation_sentence(output: OutputEvidence) -> str:
-    """Return a sentence with the violation of an output and its first wrong element, for the outcome's message."""
+    """Return a sentence with the violation of an output and its first wrong element, for the result's message."""
     data_set = f" of data set {output.data_set}" if output.data_set else ""
     sentence = f"{output.name}{data_set} {output.violation}"
     if bad := output.first_bad:

@@ -1,4 +1,4 @@
-"""Run one case on one subject: `judge_case` returns the outcome, `execute` the result for the results file."""
+"""Run one case on one subject: `judge_case` runs it once, `execute` as in a run of the corpus."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from conformance.corpus.loading import load_case
 from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
+from conformance.results.levels import effective_level
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from conformance.corpus.loading import LoadedCase
     from conformance.judging.accuracy import AccuracyCounter
     from conformance.judging.optimizer_run import OptimizerTask
-    from conformance.judging.outcome import Outcome
     from conformance.profiles import RequirementProfile
     from conformance.results.records import RecordedOutputs, Result
     from conformance.subjects.loading import Subject
@@ -57,13 +57,15 @@ def judge_case(
     options: ExecutionOptions = _DEFAULT_OPTIONS,
     once_answered: Callable[[], None] | None = None,
     task: OptimizerTask | None = None,
-) -> Outcome:
+) -> Result:
     """Run a case once on a backend or a graph optimizer, and judge what the subject returns.
+
+    The result has the effective level of the verdict; no expectation applies to it yet.
 
     Args:
         subject: the subject; its target can be any object with the interface of a backend or a graph optimizer.
         case: the case.
-        options: options on which the outcome depends.
+        options: options on which the result depends.
         once_answered: function to call when a backend has answered the last request, before its outputs are compared.
         task: what the pass does with the model; None if the case states it.
 
@@ -72,7 +74,7 @@ def judge_case(
         StorageError: the suite cannot write its files for the subject.
     """
     if subject.kind is SubjectKind.BACKEND:
-        return judge_backend(
+        result = judge_backend(
             subject.target,
             case,
             options.profile,
@@ -82,9 +84,12 @@ def judge_case(
             stop_at_first=options.stop_at_first,
             record=options.is_recording,
         )
-    from conformance.judging.optimizer import judge_optimizer
+    else:
+        from conformance.judging.optimizer import judge_optimizer
 
-    return judge_optimizer(subject, case, options.profile, task, record=options.is_recording)
+        result = judge_optimizer(subject, case, options.profile, task, record=options.is_recording)
+    level = effective_level(result, case.entry.level)
+    return replace(result, subject=subject.id, case=case.id, level=level)
 
 
 def execute(
@@ -93,44 +98,47 @@ def execute(
     options: ExecutionOptions = _DEFAULT_OPTIONS,
     once_answered: Callable[[], None] | None = None,
 ) -> Result:
-    """Run a case on a subject, and return the result with the level of the case; no expectation applies to it yet.
+    """Run a case on a subject as often as the options say, and return the result for the results file.
 
     Arguments and errors are those of `judge_case`.
     """
-    outcome, repeats = _run_repeatedly(subject, case, options, once_answered)
+    result = _run_repeatedly(subject, case, options, once_answered)
     client = client_of(subject)
-    stderr = client.stderr_tail() if client is not None and outcome.verdict.is_defect else ""
     return replace(
-        outcome.result(subject.id, case.id, case.entry.level, stderr=stderr),
-        repeats=repeats,
-        recorded_outputs=_recorded_outputs(subject, case, outcome, options),
+        result,
+        stderr=client.stderr_tail() if client is not None and result.verdict.is_defect else "",
+        recorded_outputs=_recorded_outputs(subject, case, result, options),
         rules=_profile_rules(case, options.profile),
     )
 
 
 def _run_repeatedly(
     subject: Subject, case: LoadedCase, options: ExecutionOptions, once_answered: Callable[[], None] | None
-) -> tuple[Outcome, dict[Verdict, int]]:
+) -> Result:
     """Run a case `options.repeat` times; the model is read again for each run.
 
     Returns:
-        The outcome with the worst verdict, and the number of each verdict. The numbers are empty for a single run.
+        The result with the worst verdict, and with the number of each verdict if there are several runs.
     """
     worst = judge_case(subject, case, options, once_answered)
     counts = Counter([worst.verdict])
     for _ in range(options.repeat - 1):
-        outcome = judge_case(subject, load_case(case.corpus, case.entry), options, once_answered)
-        counts[outcome.verdict] += 1
-        if outcome.verdict.is_worse_than(worst.verdict):
-            worst = outcome
-    return worst, {verdict: counts[verdict] for verdict in sorted(counts)} if options.repeat > 1 else {}
+        result = judge_case(subject, load_case(case.corpus, case.entry), options, once_answered)
+        counts[result.verdict] += 1
+        if result.verdict.is_worse_than(worst.verdict):
+            worst = result
+    return (
+        replace(worst, repeats={verdict: counts[verdict] for verdict in sorted(counts)})
+        if options.repeat > 1
+        else worst
+    )
 
 
 def _recorded_outputs(
-    subject: Subject, case: LoadedCase, outcome: Outcome, options: ExecutionOptions
+    subject: Subject, case: LoadedCase, result: Result, options: ExecutionOptions
 ) -> RecordedOutputs | None:
     """Run a failing case again and return the outputs of the backend for the diagnosis; None for other cases."""
-    has_failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and outcome.phase != "start"
+    has_failed = result.verdict in {Verdict.FAIL, Verdict.ERROR} and result.phase != "start"
     if options.record_failure is None or not has_failed or subject.kind is not SubjectKind.BACKEND:
         return None
     return options.record_failure(subject, case.corpus, case.entry)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import onnx
+from msgspec import structs
 
 from conformance.judging.backend import is_rejection
 from conformance.judging.optimizer_checks import CHECKS, hazard_changes
@@ -23,12 +24,11 @@ from conformance.judging.optimizer_run import (
     OptimizerRun,
     OptimizerTask,
 )
-from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import applicable_rules
 from conformance.judging.returned import encode_models
 from conformance.models.validity import find_text_fault
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-from conformance.results.records import RewriteCheck
+from conformance.results.records import RewriteCheck, new_result
 from conformance.subjects.failures import CaseEnded, call_subject
 from conformance.subjects.harness import takes_fixed_point
 from conformance.verdicts import Level, Verdict
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.loading import LoadedCase
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import HazardChange
+    from conformance.results.records import HazardChange, Result
     from conformance.subjects.loading import Subject
     from conformance.verdicts import OptimizerRunName, Phase
 
@@ -50,8 +50,8 @@ def judge_optimizer(
     task: OptimizerTask | None = None,
     *,
     record: bool = False,
-) -> Outcome:
-    """Run a graph optimizer on a case and return the outcome.
+) -> Result:
+    """Run a graph optimizer on a case and return the result.
 
     Args:
         profile: requirements beyond the specification, or None.
@@ -63,15 +63,15 @@ def judge_optimizer(
     """
     task = task or OptimizerTask.of(case)
     if task is None:
-        return Outcome(Verdict.SKIPPED, None, "the case does not say what the pass does with its model", 0.0)
+        return new_result(Verdict.SKIPPED, None, "the case does not say what the pass does with its model", 0.0)
     if profile is not None:
         ids = [rule.id for rule in applicable_rules(profile, case)]
         task = replace(task, level=profile.level_of(ids, task.level), profile=profile)
     return judge_rewrite(subject.target, subject.passes, task, record=record)
 
 
-def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, record: bool = False) -> Outcome:
-    """Run a graph optimizer on a model, evaluate every check, and return the outcome.
+def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, record: bool = False) -> Result:
+    """Run a graph optimizer on a model, evaluate every check, and return the result.
 
     Args:
         optimize: function `optimize(model) → model`, or `optimize(model, fixed_point=…) → model`.
@@ -89,14 +89,14 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
             after = call_subject("optimize", partial(optimize, caller_model, **options))
         except CaseEnded as ended:
             evidence.seconds += time.perf_counter() - started
-            return _outcome_of_error(ended, run, task, evidence)
+            return _result_of_error(ended, run, task, evidence)
         evidence.seconds += time.perf_counter() - started
         if not isinstance(after, onnx.ModelProto):
             message = f"optimize returned a {type(after).__name__}, not a model"
-            return evidence.outcome(Verdict.FAIL, "optimize", message)
+            return evidence.result(Verdict.FAIL, "optimize", message)
         for place, model in (("returned a model", after), ("changed its input to a model", caller_model)):
             if (fault := find_text_fault(model)) is not None:
-                return evidence.outcome(Verdict.FAIL, "optimize", f"optimize {place} that is invalid: {fault}")
+                return evidence.result(Verdict.FAIL, "optimize", f"optimize {place} that is invalid: {fault}")
         optimizer_run = OptimizerRun(
             run,
             task.model,
@@ -115,8 +115,8 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
     values = None if returned is None else encode_models(task.model, returned)
     if violations := _violation_sentences(evidence.checks):
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        return replace(evidence.outcome(Verdict.FAIL, "compare", violations[0] + more), returned=values)
-    return replace(evidence.outcome(Verdict.PASS, None, ""), returned=values)
+        return structs.replace(evidence.result(Verdict.FAIL, "compare", violations[0] + more), returned=values)
+    return structs.replace(evidence.result(Verdict.PASS, None, ""), returned=values)
 
 
 @dataclass
@@ -127,15 +127,15 @@ class _EvidenceCollector:
     checks: list[RewriteCheck] = field(default_factory=list)
     hazards: list[HazardChange] = field(default_factory=list)
 
-    def outcome(self, verdict: Verdict, phase: Phase | None, message: str) -> Outcome:
-        return Outcome(verdict, phase, message, self.seconds, checks=tuple(self.checks), hazards=tuple(self.hazards))
+    def result(self, verdict: Verdict, phase: Phase | None, message: str) -> Result:
+        return new_result(verdict, phase, message, self.seconds, checks=self.checks, hazards=self.hazards)
 
 
-def _outcome_of_error(ended: CaseEnded, run: str, task: OptimizerTask, evidence: _EvidenceCollector) -> Outcome:
-    """Return the outcome of a run that raised an error: `pass` if the model is invalid and the error rejects it."""
+def _result_of_error(ended: CaseEnded, run: str, task: OptimizerTask, evidence: _EvidenceCollector) -> Result:
+    """Return the result of a run that raised an error: `pass` if the model is invalid and the error rejects it."""
     message = ended.message if run == ONCE else f"to a fixed point: {ended.message}"
     is_right = ended.verdict is Verdict.ERROR and is_rejection(ended.__cause__) and task.invalid
-    return evidence.outcome(Verdict.PASS if is_right else ended.verdict, ended.phase, message)
+    return evidence.result(Verdict.PASS if is_right else ended.verdict, ended.phase, message)
 
 
 def _violation_sentences(checks: Iterable[RewriteCheck]) -> list[str]:

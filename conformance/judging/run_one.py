@@ -15,7 +15,7 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.judging.outcome import Outcome
+    from conformance.results.records import Result
 
 
 def judge_one(
@@ -26,8 +26,8 @@ def judge_one(
     *,
     implements: Sequence[str] = (),
     profile: str | None = None,
-) -> Outcome:
-    """Run a case on a subject in this process and return the outcome.
+) -> Result:
+    """Run a case on a subject in this process and return the result.
 
     Args:
         subject: the subject as on the command line.

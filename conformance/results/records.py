@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
@@ -321,6 +321,31 @@ class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
     stderr: str = ""
     hazards: list[HazardChange] = []
     placement: Placement | None = None
+
+
+def new_result(verdict: Verdict, phase: Phase | None, message: str, seconds: float, **evidence: Any) -> Result:
+    """Return a result without its subject, case and level; `judge_case` adds them.
+
+    Args:
+        verdict: the verdict.
+        phase: phase that ended the case early; None if it did not end early.
+        message: why the case did not pass, in one line or as the subject's error text. For an invalid model that the
+            subject rejected, the error text.
+        seconds: time that the subject took, without the time for reading files and comparing outputs.
+        evidence: other fields of the result.
+    """
+    return Result(
+        subject="",
+        case="",
+        level=Level.MUST,
+        verdict=verdict,
+        phase=phase,
+        message=message,
+        seconds=round(seconds, 6),
+        expected=None,
+        unexpected=False,
+        **({"outputs": []} | evidence),
+    )
 
 
 class ArchiveRecord(StoredRecord, tag_field="record", tag="archive"):

@@ -33,7 +33,7 @@ from conformance.verdicts import Level, Unsupported, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from conformance.judging.outcome import Outcome
+    from conformance.results.records import Result
     from conformance.search.drawn_example import AnyExample
 
 MAX_OPTIONAL_OPERATORS = 2
@@ -113,20 +113,20 @@ class EvaluatedExample:
                 self._reason = str(reason)
         raise NoExpectedOutputsError(self._reason)
 
-    def outcome(self, subject: Subject) -> Outcome:
-        """Run the example on a subject and return the outcome.
+    def result(self, subject: Subject) -> Result:
+        """Run the example on a subject and return the result.
 
         Raises:
             NoExpectedOutputsError: the example has no determinate expected outputs.
         """
         if self.level is not Level.MUST or isinstance(self.example, DrawnExample):
             return evaluate(subject, self.case)
-        outcome = evaluate(subject, self.native, stop_at_first=True)
-        if not outcome.verdict.is_defect:
-            return outcome
+        result = evaluate(subject, self.native, stop_at_first=True)
+        if not result.verdict.is_defect:
+            return result
         case = self.case  # raises if there are no expected outputs
-        is_of_numbers = subject.kind is SubjectKind.BACKEND and outcome.verdict is Verdict.FAIL
-        return evaluate(subject, case) if is_of_numbers else outcome
+        is_of_numbers = subject.kind is SubjectKind.BACKEND and result.verdict is Verdict.FAIL
+        return evaluate(subject, case) if is_of_numbers else result
 
     def is_wrong(self, backend: Any) -> bool:
         """Return whether a backend that runs in this process fails the example.
@@ -139,8 +139,8 @@ class EvaluatedExample:
         return native.is_defect and judge_case(subject, self.case, _VERDICT_ALONE).verdict.is_defect
 
 
-def evaluate(subject: Subject, case: CaseInMemory, *, stop_at_first: bool = False) -> Outcome:
-    """Run a case on a subject and return the outcome.
+def evaluate(subject: Subject, case: CaseInMemory, *, stop_at_first: bool = False) -> Result:
+    """Run a case on a subject and return the result.
 
     Args:
         stop_at_first: whether the first output of a backend that is not acceptable ends the case, without evidence.
@@ -212,19 +212,19 @@ def _is_softmax_removal_optional(model: onnx.ModelProto) -> bool:
     return main_opset(model) < DEFAULT_OPSET and any(is_operator(node, *ALONG_AXIS) for node in all_nodes(model))
 
 
-def failure_signature(subject: Subject, example: AnyExample, outcome: Outcome) -> FailureSignature | None:
-    """Return the signature of an outcome that is a defect of the subject, otherwise None."""
-    if not outcome.verdict.is_defect:
+def failure_signature(subject: Subject, example: AnyExample, result: Result) -> FailureSignature | None:
+    """Return the signature of a result that is a defect of the subject, otherwise None."""
+    if not result.verdict.is_defect:
         return None
-    if outcome.verdict is not Verdict.FAIL:
+    if result.verdict is not Verdict.FAIL:
         about = ""  # errors are seldom specific to the operator
     else:
         about = example.operator if subject.kind is SubjectKind.BACKEND else "the pass"
-    violation = normalize_message(_strip_details(outcome.message))
-    if outcome.verdict is Verdict.FAIL:
+    violation = normalize_message(_strip_details(result.message))
+    if result.verdict is Verdict.FAIL:
         violation = _WRONG_ELEMENTS.sub("wrong elements", violation)
         violation = _WORD.sub(lambda word: "…" if onnx.defs.has(word[0]) else word[0], violation)
-    return FailureSignature(subject.id, about, str(outcome.verdict), outcome.phase or "", violation)
+    return FailureSignature(subject.id, about, str(result.verdict), result.phase or "", violation)
 
 
 def _strip_details(message: str) -> str:

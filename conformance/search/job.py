@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
@@ -119,6 +119,8 @@ class SearchJob:
         versions: the versions of the subjects in the chunks of a state file; the subjects must have these versions.
     """
 
+    result_type: ClassVar[Any] = SearchChunkResult
+
     subjects: tuple[tuple[str, SubjectKind], ...]
     operators: tuple[str, ...]
     seed: int
@@ -142,11 +144,6 @@ class SearchJob:
             "isolated": self.isolated,
             "implements": list(self.claims),
         }
-
-    @property
-    def result_type(self) -> Any:
-        """The type of a chunk's result."""
-        return SearchChunkResult
 
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks."""
@@ -200,13 +197,13 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
             for subject in subjects:
                 if subject.kind is SubjectKind.OPTIMIZER and example.operator != ARGMAX:
                     continue
-                outcome = evaluated.outcome(subject)
-                _increment(result.verdicts.setdefault(subject.id, {}), str(outcome.verdict))
+                judged = evaluated.result(subject)
+                _increment(result.verdicts.setdefault(subject.id, {}), str(judged.verdict))
                 if not evaluated.used_oracle:
                     _increment(result.decided_natively, subject.id)
-                signature = failure_signature(subject, example, outcome)
+                signature = failure_signature(subject, example, judged)
                 if signature is not None and _is_new_fault(job, subject, example, signature, found):
-                    found[signature].append(_shrink_failure(job, subject, example, signature, outcome.message, number))
+                    found[signature].append(_shrink_failure(job, subject, example, signature, judged.message, number))
         except NoExpectedOutputsError as reason:
             _increment(result.without_outputs, str(reason)[:MAX_REASON_LENGTH])
     result.combinations = [list(combination) for combination in sorted(combinations)]
@@ -285,7 +282,7 @@ def _shrink_failure(
 def _has_signature(job: SearchJob, subject: Subject, example: AnyExample, signature: FailureSignature) -> bool | None:
     """Return whether an example fails with this signature; None if it has an element that is not determinate."""
     try:
-        outcome = evaluate(subject, build_oracle_case(example, job.level, whole=True))
-        return failure_signature(subject, example, outcome) == signature
+        judged = evaluate(subject, build_oracle_case(example, job.level, whole=True))
+        return failure_signature(subject, example, judged) == signature
     except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
         return None

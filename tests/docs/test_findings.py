@@ -43,7 +43,7 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.judging.outcome import Outcome
+    from conformance.results.records import Result
 
 FOLDER = ROOT / "reports" / "findings"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -247,14 +247,14 @@ def test_fault_and_its_reproduction_folder_fail(fault, tmp_path, monkeypatch):
     assert (tmp_path / "out" / "ISSUE.md").read_text("utf-8").startswith(f"# {fault.runtime}: {fault.title}\n")
 
 
-def judge(fault, case) -> Outcome:
+def judge(fault, case) -> Result:
     if fault.verdict == Verdict.CRASH:  # not in this process
         with isolated(fault) as subject:
             return judge_on(subject, fault, case)
     return judge_on(load_subject(SubjectName.parse(fault.subject, SubjectKind(fault.kind))), fault, case)
 
 
-def judge_on(subject, fault, case) -> Outcome:
+def judge_on(subject, fault, case) -> Result:
     return judge_optimizer(subject, case) if fault.kind == "optimizer" else judge_backend(subject.target, case)
 
 

@@ -120,7 +120,7 @@ class TestJudgement:
     def test_rejection_passes_and_computation_fails(self, corpus, fake, verdict, phase, message):
         outcome = judge_backend(fake, load_case(corpus, corpus.cases[MODE]))
         assert (outcome.verdict, outcome.phase, outcome.message) == (verdict, phase, message)
-        assert outcome.outputs == ()
+        assert outcome.outputs == []
 
     def test_keyboard_interrupt_is_not_a_rejection(self, corpus):
         class Interrupted(ComputesAnyway):

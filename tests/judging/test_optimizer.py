@@ -63,7 +63,7 @@ class TestHazards:
         assert outcome.hazards[0] == HazardChange("rounding_tie", 1, "once", ["0", "0"], ["1", "1"])
 
     def test_identity_has_no_hazard_changes(self):
-        assert judged(identity.optimize, argmax_after("Exp"), FIRES, implements=False, hazard=True).hazards == ()
+        assert judged(identity.optimize, argmax_after("Exp"), FIRES, implements=False, hazard=True).hazards == []
 
     def test_undocumented_answer_fails(self):
         optimize = spoiling(lambda after: setattr(after.graph.node[-1], "op_type", "ArgMin"))

@@ -88,7 +88,7 @@ def test_wrong_answer_precedes_an_overwritten_output(outcome):
             return super().answer(inputs, [output + 1 for output in outputs])
 
     result = outcome(ReusesItsBuffersWrongly, TWICE, isolated=False)
-    assert (result.verdict, result.checks) == (Verdict.FAIL, ())
+    assert (result.verdict, result.checks) == (Verdict.FAIL, [])
 
 
 @pytest.mark.parametrize("content", [b"{}", b"[", b'{"case": "test_no_such"}', b'{"case": 1}'])

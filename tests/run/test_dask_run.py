@@ -16,13 +16,14 @@ from command_outputs import comparable_records
 from corpora import SMALL
 from distributed import Client, LocalCluster
 from isolation_support import LONGEST_WAIT, wait_until
+from msgspec import structs
 from refusals import assert_bad_input, assert_raises
 from repository import SUPPORT
 
 from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import ChunkResult, result_decoder, run_job
-from conformance.judging.outcome import Outcome
 from conformance.results.file import encode_record, read_results
+from conformance.results.records import new_result
 from conformance.run.environment_versions import run_environment
 from conformance.run.job import CaseResults, Chunk, RunJob
 from conformance.run.resume import partial_path
@@ -31,7 +32,7 @@ from conformance.serialization.codec import encode_json
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects import harness
 from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Verdict
 
 pytestmark = pytest.mark.programs
 
@@ -165,7 +166,7 @@ def test_dask_workers_that_differ_receive_no_chunk(cluster, job, change, what):
 
 
 def make_result(case=SMALL[0]):
-    return Outcome(Verdict.PASS, None, "", 0.0).result(WRONG, case, Level.MUST)
+    return structs.replace(new_result(Verdict.PASS, None, "", 0.0), subject=WRONG, case=case)
 
 
 @pytest.mark.parametrize("cases", [(), (SMALL[0], SMALL[0]), (SMALL[1],)])

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import fake_subject as fakes
 import numpy as np
 import onnx
 import pytest
+from distributed import LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.factors.wrapping import Context
+from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import run_job
 from conformance.jobs.process_pool import ProcessWorkers
-from conformance.judging.outcome import Outcome
+from conformance.judging.execute import execute
+from conformance.results.records import new_result
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.evaluation import EvaluatedExample, evaluate, expected_rewrite, failure_signature
 from conformance.search.example import Example, ExampleDocument, build_model
@@ -46,9 +50,12 @@ def job(name, examples=40, **options):
     return SearchJob(((name, SubjectKind.BACKEND),), ("Adagrad", "ArgMax"), 0, examples, isolated=False, **options)
 
 
-def found(job, workers=1):
+ALONE = ProcessWorkers(1, lambda _: None)
+
+
+def found(job, workers=ALONE):
     failures = FailingExamples(job)
-    for chunk in run_job(job, ProcessWorkers(workers, lambda _: None)):
+    for chunk in run_job(job, workers):
         failures.add(chunk)
     return failures
 
@@ -105,19 +112,19 @@ def test_reference_passes_all_examples_with_outputs(examples):
 
 def test_outcome_of_native_outputs_needs_no_oracle(examples):
     evaluated = EvaluatedExample(examples[0])
-    assert evaluated.outcome(subject("reference")).verdict is Verdict.PASS
+    assert evaluated.result(subject("reference")).verdict is Verdict.PASS
     assert not evaluated.used_oracle
 
 
 def test_outcome_of_other_outputs_uses_the_oracle(examples):
     evaluated = EvaluatedExample(examples[0])
-    assert evaluated.outcome(subject("fake_subject:always_wrong")).verdict is Verdict.FAIL
+    assert evaluated.result(subject("fake_subject:always_wrong")).verdict is Verdict.FAIL
     assert evaluated.used_oracle
 
 
 def test_outcome_below_must_uses_the_oracle(examples):
     evaluated = EvaluatedExample(examples[0], Level.SHOULD)
-    assert evaluated.outcome(subject("reference")).verdict is Verdict.PASS
+    assert evaluated.result(subject("reference")).verdict is Verdict.PASS
     assert evaluated.used_oracle
 
 
@@ -175,9 +182,27 @@ def test_equal_signatures_are_one_failing_example():
     assert len(keys) == len(set(keys))
 
 
-def test_failing_examples_are_independent_of_workers():
+def test_search_has_the_same_examples_and_verdicts_on_all_workers():
     search = job("fake_subject:wrong_on_argmax", 80)
-    assert without_times(found(search)) == without_times(found(search, workers=2))
+    options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, protocol="tcp", **options) as cluster:
+        teams = (ALONE, ProcessWorkers(2, pytest.fail), DaskWorkers(cluster.scheduler_address, pytest.fail))
+        alone, processes, dask = [
+            (one.combinations, one.verdicts, one.scopes, one.without_outputs, without_times(one))
+            for one in (found(search, team) for team in teams)
+        ]
+    assert alone == processes == dask
+
+
+@pytest.mark.parametrize("name", ["reference", "fake_subject:wrong_on_argmax"])
+def test_verdict_of_an_example_is_that_of_a_run(examples, name):
+    verdicts = []
+    for example in examples[:12]:
+        with suppress(NoExpectedOutputsError):
+            verdict = EvaluatedExample(example).result(subject(name)).verdict
+            verdicts.append((verdict, execute(subject(name), build_oracle_case(example)).verdict))
+    assert len(verdicts) > 6
+    assert [searched for searched, _ in verdicts] == [run for _, run in verdicts]
 
 
 def test_correct_backend_has_no_failing_example():
@@ -218,7 +243,7 @@ def test_expected_rewrite_removes_only_chain_operators(examples):
 def test_failure_signature_ignores_generated_names(message, other):
     example, expected = sample_examples(OPERATORS, 0, 0, 1)[0], subject("reference")
     told, too = (
-        failure_signature(expected, example, Outcome(Verdict.ERROR, "load", text, 0.0)) for text in (message, other)
+        failure_signature(expected, example, new_result(Verdict.ERROR, "load", text, 0.0)) for text in (message, other)
     )
     assert told == too
-    assert told != failure_signature(expected, example, Outcome(Verdict.ERROR, "load", "U32 is no number", 0.0))
+    assert told != failure_signature(expected, example, new_result(Verdict.ERROR, "load", "U32 is no number", 0.0))

@@ -18,7 +18,7 @@ from conformance.corpus.loading import load_case
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.rules import CriterionSettings
 from conformance.history.store import HistoryStore, StoredRelease, Target
-from conformance.judging.backend import judge_backend
+from conformance.judging.execute import ExecutionOptions, judge_case
 from conformance.results.records import HistoryRecord
 from conformance.run.recorder import Recorder
 from conformance.subjects.loading import Subject
@@ -77,8 +77,9 @@ def run_release(
     selected = [case for id, case in corpus.cases.items() if cases is None or id in cases]
     recorder.begin(len(selected), {}, "onnx-conformance run", len(selected))
     for case in selected:
-        outcome = judge_backend(backend, load_case(corpus, case), record=True)
-        recorder.add(structs.replace(outcome.result(subject, case.id, case.level), seconds=0.0))
+        options = ExecutionOptions(is_recording=True)
+        result = judge_case(Subject(subject, "1.0", backend), load_case(corpus, case), options)
+        recorder.add(structs.replace(result, seconds=0.0))
     recorder.end(criterion.reasons(partial=False))
 
 

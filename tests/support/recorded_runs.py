@@ -8,7 +8,7 @@ from conformance.corpus.loading import load_case
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import Expectation, Expectations
 from conformance.expectations.rules import CriterionSettings
-from conformance.judging.backend import judge_backend
+from conformance.judging.execute import judge_case
 from conformance.results.records import Result
 from conformance.run.recorder import Recorder
 from conformance.subjects.loading import Subject
@@ -19,8 +19,7 @@ EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <scri
 
 def make_result(subject: str, backend, corpus, case: str) -> Result:
     """Return the result of a case as a run passes it to the recorder."""
-    outcome = judge_backend(backend, load_case(corpus, corpus.cases[case]))
-    return outcome.result(subject, case, corpus.cases[case].level)
+    return judge_case(Subject(subject, "1.0", backend), load_case(corpus, corpus.cases[case]))
 
 
 def record_run(corpus, path, backends: dict, expectations=None) -> None:

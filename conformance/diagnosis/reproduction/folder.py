@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from conformance.clauses import Clause, Passage
     from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.judging.outcome import Outcome
     from conformance.results.known_faults import KnownFault
     from conformance.results.records import CaseRecord, DiagnosisRecord, Result
     from conformance.subjects.naming import SubjectName
@@ -409,24 +408,21 @@ def reproduction_files(
     case: CorpusCase,
     named: SubjectName,
     version: str,
-    outcome: Outcome,
+    result: Result,
     versions: Mapping[str, str],
     command: str,
-    stderr: str = "",
     diagnoses: Sequence[DiagnosisRecord] = (),
 ) -> dict[str, bytes]:
     """Return the contents of the folder's files by relative path.
 
     Args:
         version: the version of the subject.
-        outcome: the outcome of the case, which is a defect.
+        result: the result of the case, which is a defect, with what the subject wrote to standard error.
         versions: the versions of everything that can affect the result, by name.
         command: the command of this suite that gives the same verdict.
-        stderr: the text that the subject wrote to standard error.
         diagnoses: the mistakes of a whole run that explain this failure, all together; empty if none is known.
     """
     files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
-    result = outcome.result(named.text, case.id, case.level, stderr=stderr)
     known = known_faults_in(named.text, str(named.kind), case.id)
     record = case_record(corpus, case)
     issue = issue_text(
@@ -440,7 +436,7 @@ def reproduction_files(
         _shown_fault(known, version, result),
         diagnoses,
     )
-    is_structural = any(check.name == _STRUCTURE and check.violation is not None for check in outcome.checks)
+    is_structural = any(check.name == _STRUCTURE and check.violation is not None for check in result.checks)
     if is_structural and record.rewrite is not None:
         files["rewrite.json"] = json.dumps(record.rewrite.once).encode()
     files |= {name: source.encode() for name, source in subject_files(named, str(Path.cwd())).items()}
@@ -464,11 +460,6 @@ def _described_subject(named: SubjectName, version: str) -> str:
     name = named.text if named.is_command else _TITLES.get(named.name, named.name)
     options = ", ".join(f"{key}={value}" for key, value in named.options.items())
     return f"{name} {version}{f' ({options})' if options and not named.is_command else ''}"
-
-
-def outcome_level(case: CorpusCase, outcome: Outcome) -> Level:
-    """Return the level of an outcome; it can be weaker than the level of the case."""
-    return outcome.result("", case.id, case.level).level
 
 
 def _model_text(model: onnx.ModelProto) -> str:
