@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -44,6 +46,53 @@ MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
 
 
+SaveInputs: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Write the inputs to DIR/test_data_set_N/input_M.pb.")
+]
+AllElements: TypeAlias = Annotated[
+    bool, typer.Option("--all-elements", help="Judge every element of large tensors, and not a sample.")
+]
+CasesOutput: TypeAlias = Annotated[
+    Path | None, output_option("DIR", "Write each wrong node as a case of a corpus; `run --data DIR` runs them.")
+]
+RequireJudged: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="SHARE",
+        min=0.0,
+        max=1.0,
+        help="Fail if a smaller share of the nodes, the elements or the arithmetic was judged. At 0, one judged "
+        "element is enough.",
+    ),
+]
+WeakestLevel: TypeAlias = Annotated[
+    FailLevel, run_option("fail_level", help="Weakest level whose bounds the nodes must keep.")
+]
+Nodes: TypeAlias = Annotated[
+    list[int] | None,
+    typer.Option(
+        metavar="NUMBER",
+        min=0,
+        help="Cut this node out of the model, with others if it is repeated, and audit only these nodes, on the "
+        "values that the subject computed.",
+    ),
+]
+Probes: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=1000,
+        help="Run each distinct small node also alone on N sets of hard values, such as ties, NaN and infinities "
+        "(default: 5).",
+    ),
+]
+StateFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Save recorded values and judged nodes to DIR; if DIR has them, continue."),
+]
+
+
 @add_options
 def audit(
     model: ModelFile,
@@ -51,55 +100,18 @@ def audit(
     inputs: InputFiles = None,
     shape: InputShapes = None,
     seed: InputSeed = 0,
-    save_inputs: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the inputs to DIR/test_data_set_N/input_M.pb.")
-    ] = None,
-    all_elements: Annotated[
-        bool, typer.Option("--all-elements", help="Judge every element of large tensors, and not a sample.")
-    ] = False,
-    output: Annotated[
-        Path | None, output_option("DIR", "Write each wrong node as a case of a corpus; `run --data DIR` runs them.")
-    ] = None,
-    require_judged: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            min=0.0,
-            max=1.0,
-            help="Fail if a smaller share of the nodes, the elements or the arithmetic was judged. At 0, one judged "
-            "element is enough.",
-        ),
-    ] = 0.0,
-    fail_level: Annotated[
-        FailLevel, run_option("fail_level", help="Weakest level whose bounds the nodes must keep.")
-    ] = FailLevel.MUST,
+    save_inputs: SaveInputs = None,
+    all_elements: AllElements = False,
+    output: CasesOutput = None,
+    require_judged: RequireJudged = 0.0,
+    fail_level: WeakestLevel = FailLevel.MUST,
     json: Annotated[Path | None, report_option("json", "Write the audit as JSON.")] = None,
     html: Annotated[Path | None, report_option("html", "Write the audit as an HTML page.")] = None,
-    node: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="NUMBER",
-            min=0,
-            help="Cut this node out of the model, with others if it is repeated, and audit only these nodes, on the "
-            "values that the subject computed.",
-        ),
-    ] = None,
-    probes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=1000,
-            help="Run each distinct small node also alone on N sets of hard values, such as ties, NaN and infinities "
-            "(default: 5).",
-        ),
-    ] = None,
+    node: Nodes = None,
+    probes: Probes = None,
     workers: Workers = None,
     dask: Dask = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Save recorded values and judged nodes to DIR; if DIR has them, continue."),
-    ] = None,
+    resume: StateFolder = None,
     timeout: Timeout = 60.0,
     no_isolation: NoIsolation = False,
 ) -> None:
@@ -136,7 +148,6 @@ def audit(
     reports.check()
     if output is not None:
         check_empty(output)
-    is_shared = resume is not None or dask is not None or (workers or 1) > 1
     team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
     audited = LoadedModel.read(model)
     names = required_input_names(audited.original.graph)
@@ -147,7 +158,7 @@ def audit(
         show(f"inputs ({data_set.name}): {text or 'none'}")
     subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
     limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
-    count = DEFAULT_PROBES if probes is None else probes
+    is_shared = resume is not None or dask is not None or (workers or 1) > 1
     audits = []
     with (
         started_subjects(subjects, limits, no_isolation=no_isolation) as started,
@@ -155,12 +166,12 @@ def audit(
     ):
         if save_inputs is not None:
             save_inputs_to(save_inputs, data_sets, names)
-        for subject in started:
-            for data_set in data_sets:
-                given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
-                command = "" if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
-                options = AuditOptions(all_elements, output is not None, pool, count, command)
-                audits.append(_audit_one(audited, subject, data_set, node, options, show))
+        count = DEFAULT_PROBES if probes is None else probes
+        options = AuditOptions(all_elements, output is not None, pool, count)
+        for subject, data_set in product(started, data_sets):
+            given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
+            command = "" if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
+            audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
     passes = _passes(audits, Level(fail_level), require_judged)
     _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
     echo_written_reports(reports)
@@ -214,14 +225,11 @@ def _write_reports(
     passes: bool,
 ) -> None:
     """Write the reports; their content is the model, the audits, the texts of the inputs, and the seed."""
-    from json import dumps
-
     from conformance.audit.page import render_page
     from conformance.audit.report import as_json
-    from conformance.files.atomic_write import write_text_atomically
+    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
 
-    if json is not None:
-        write_text_atomically(json, dumps(as_json(*content), indent=1) + "\n")
+    write_json_atomically(json, None if json is None else as_json(*content))
     if html is not None:
         write_text_atomically(html, render_page(*content[:3], passes=passes))
 

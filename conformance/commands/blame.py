@@ -199,13 +199,10 @@ def _subjects(
 
 
 def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | None, *, passes: bool) -> None:
-    import json as json_module
-
     from conformance.blame.report import render_page
-    from conformance.files.atomic_write import write_text_atomically
+    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
 
-    if json is not None:
-        write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
+    write_json_atomically(json, document)
     if html is not None:
         write_text_atomically(html, render_page(document, passes=passes))
 

@@ -6,8 +6,34 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from conformance.blame.releases import (
+    CaseQuestion,
+    FaultPresence,
+    ModelQuestion,
+    ReleaseSearch,
+    StoredAnswers,
+    installed_releases,
+    releases_in_range,
+    report_lines,
+    search_document,
+    stored_releases,
+    with_release,
+)
 from conformance.commands.options import echo
+from conformance.commands.repro import failure_files
+from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
+from conformance.corpus.loading import load_case
+from conformance.diagnosis.reproduction.folder import write_folder
+from conformance.environments.create import PackageSources, create_environment
+from conformance.environments.registry import find_environment, find_interpreter
+from conformance.environments.requirements import find_requirements, released_package
+from conformance.errors import UsageError
+from conformance.files.atomic_write import write_json_atomically
+from conformance.history.releases import ReleaseRange, find_releases
+from conformance.run.selection import Selection
+from conformance.run.settings import Settings
 from conformance.serialization.terminal import print_lines
+from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -65,14 +91,6 @@ def blame_case(
         json: file for the search, or None.
         output: folder for the reproduction, or None.
     """
-    from conformance.blame.releases import CaseQuestion, StoredAnswers, with_release
-    from conformance.commands.repro import failure_files
-    from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
-    from conformance.corpus.loading import load_case
-    from conformance.diagnosis.reproduction.folder import write_folder
-    from conformance.run.selection import Selection
-    from conformance.run.settings import Settings
-
     corpus = open_corpus(data or bundled_corpus_path())
     entry = find_case(corpus, case)
     stored = StoredAnswers(options.store, named, entry, corpus.digest) if options.store.is_dir() else None
@@ -108,10 +126,6 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
         request: the model, its inputs and the subjects; the releases are those of the graph optimizer or of the second.
         options: the options of the search.
     """
-    from conformance.blame.releases import FaultPresence, ModelQuestion, with_release
-    from conformance.errors import UsageError
-    from conformance.subjects.naming import SubjectKind
-
     if request.first.kind is SubjectKind.OPTIMIZER:
         raise UsageError("subject-count", "A backend for the rewrites is needed.", "Name a backend with -b.")
     named = request.optimizer or request.second
@@ -133,8 +147,6 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
 
 def _is_failure(answers: Mapping[str, str]) -> bool:
     """Return whether a release has the fault, or none has an answer."""
-    from conformance.blame.releases import FaultPresence
-
     return FaultPresence.HAS in answers.values() or FaultPresence.LACKS not in answers.values()
 
 
@@ -157,18 +169,6 @@ def _search(
     Raises:
         UsageError: no release in the range has an environment or an answer.
     """
-    import json as json_module
-
-    from conformance.blame.releases import (
-        ReleaseSearch,
-        installed_releases,
-        releases_in_range,
-        report_lines,
-        search_document,
-        stored_releases,
-    )
-    from conformance.files.atomic_write import write_text_atomically
-
     named = question.named
     candidates = {*answered, *installed_releases(named)}
     if options.install:
@@ -183,9 +183,7 @@ def _search(
         options.echo(line)
     if not options.install and any(change.unknown for change in changes):
         options.echo("  --install also tests releases without an environment.")
-    if json is not None:
-        document = search_document(named, search, changes)
-        write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
+    write_json_atomically(json, search_document(named, search, changes))
     answers = {each: search.observations[each].answer for each in search.releases if each in search.observations}
     introduced = [change.after for change in changes if change.is_introduction]
     return dict(answers), introduced[-1] if introduced else search.oldest_fault
@@ -193,9 +191,6 @@ def _search(
 
 def _index_releases(named: SubjectName, text: str) -> set[str]:
     """Return the releases of a range that the package index has."""
-    from conformance.environments.requirements import released_package
-    from conformance.history.releases import ReleaseRange, find_releases
-
     return set(find_releases(released_package(named), ReleaseRange.parse(text)))
 
 
@@ -203,10 +198,6 @@ def _preparation(*, install: bool) -> Callable[[SubjectName], None]:
     """Return a function that creates the environment of a release, or raises an error if it is missing."""
 
     def prepare(named: SubjectName) -> None:
-        from conformance.environments.create import PackageSources, create_environment
-        from conformance.environments.registry import find_interpreter
-        from conformance.environments.requirements import find_requirements
-
         if install and not _has_environment(named):
             create_environment(find_requirements(named), PackageSources(sys.executable))
         find_interpreter(named)
@@ -215,8 +206,5 @@ def _preparation(*, install: bool) -> Callable[[SubjectName], None]:
 
 
 def _has_environment(named: SubjectName) -> bool:
-    from conformance.environments.registry import find_environment
-    from conformance.environments.requirements import find_requirements
-
     environment = find_environment(find_requirements(named))
     return environment is not None and environment.is_usable

@@ -195,10 +195,13 @@ def show(
 
     The cases of a row have the same verdict in each release, and the same cause. Regressions come first.
     """
-    import json as json_module
-
     from conformance.errors import HistoryError
-    from conformance.files.atomic_write import check_distinct_targets, is_standard_output, write_text_atomically
+    from conformance.files.atomic_write import (
+        check_distinct_targets,
+        is_standard_output,
+        write_json_atomically,
+        write_text_atomically,
+    )
     from conformance.history.index import open_index
     from conformance.history.store import HistoryStore
     from conformance.history.timeline import LEGEND, document, text_table, timelines
@@ -218,8 +221,7 @@ def show(
     found = [timeline for timeline in found if timeline.rows]
     if not found:
         raise HistoryError("no-result", f"The history has no result of {thing}.", "Update the history.")
-    if json is not None:
-        write_text_atomically(json, json_module.dumps(document(found), indent=1, ensure_ascii=False) + "\n")
+    write_json_atomically(json, document(found))
     if html is not None:
         from conformance.history.page import render_page
 

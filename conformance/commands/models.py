@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,7 +84,7 @@ def hazards(
     is wrong.
     """
     from conformance.errors import ExitStatus, UsageError
-    from conformance.files.atomic_write import is_standard_output, write_text_atomically
+    from conformance.files.atomic_write import is_standard_output, write_json_atomically
     from conformance.graphs.inputs import choose_inputs, input_text
     from conformance.hazard_counts import as_json, text_lines
     from conformance.models.inputs import required_input_names
@@ -107,7 +106,7 @@ def hazards(
         document: dict[str, Any] = {"model": str(model), "argmax": [_document(site) for site in findings]}
         if backend:
             document |= {"inputs": texts, "seed": None if inputs else seed, "counts": [as_json(one) for one in counts]}
-        write_text_atomically(json, dumps(document, indent=1) + "\n")
+        write_json_atomically(json, document)
     for line in _lines(findings):
         echo(line, err=takes_output)
     for data_set, text in zip(data_sets, texts, strict=True):

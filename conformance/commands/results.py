@@ -91,18 +91,20 @@ def diff(
 
     Exit status: 0 if no verdict is worse than before, 1 if a verdict is worse, 2 if a file is malformed.
     """
-    from json import dumps
-
     from msgspec import to_builtins
 
-    from conformance.files.atomic_write import check_distinct_targets, is_standard_output, write_text_atomically
+    from conformance.files.atomic_write import (
+        check_distinct_targets,
+        is_standard_output,
+        write_json_atomically,
+        write_text_atomically,
+    )
     from conformance.report.diff import compare_runs, to_markdown, to_text
     from conformance.results.file import read_results
 
     check_distinct_targets([path for path in (json, markdown) if path])
     found = compare_runs(read_results(before), read_results(after))
-    if json:
-        write_text_atomically(json, dumps(to_builtins(found), indent=1) + "\n")
+    write_json_atomically(json, to_builtins(found))
     if markdown:
         write_text_atomically(markdown, to_markdown(found))
     taken = any(is_standard_output(path) for path in (json, markdown) if path)

@@ -225,9 +225,7 @@ def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) ->
 
 def _write_coverage(found: FailingExamples, path: Path) -> None:
     """Write the numbers of examples and the combinations that they have as JSON."""
-    import json
-
-    from conformance.files.atomic_write import write_text_atomically
+    from conformance.files.atomic_write import write_json_atomically
 
     document = {
         "seed": found.job.seed,
@@ -237,7 +235,7 @@ def _write_coverage(found: FailingExamples, path: Path) -> None:
             dict(zip(COMBINATION_PARTS, combination, strict=True)) for combination in sorted(found.combinations)
         ],
     }
-    write_text_atomically(path, json.dumps(document, indent=1) + "\n")
+    write_json_atomically(path, document)
 
 
 def _check_output(output: Path | None, *, is_resumed: bool) -> None:

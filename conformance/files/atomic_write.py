@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import secrets
 import signal
@@ -308,6 +309,12 @@ def check_distinct_targets(targets: list[Path]) -> None:
 def write_text_atomically(target: Path, text: str) -> None:
     """Write a text atomically, see `write_chunks_atomically`."""
     write_chunks_atomically(target, [text.encode()])
+
+
+def write_json_atomically(target: Path | None, document: object) -> None:
+    """Write JSON data atomically, see `write_chunks_atomically`; without a target, nothing is written."""
+    if target is not None:
+        write_text_atomically(target, json.dumps(document, indent=1) + "\n")
 
 
 def write_bytes_atomically(target: Path, content: bytes) -> None:
