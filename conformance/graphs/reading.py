@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 import onnx
@@ -19,7 +18,7 @@ from conformance.errors import ModelError
 from conformance.files.atomic_write import real_path
 from conformance.graphs.inlining import inline_functions
 from conformance.models.external_data import external_bytes, external_tensors, is_packed
-from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of, with_inferred_types
+from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of, topological_order, with_inferred_types
 from conformance.models.validity import MAX_MODEL_BYTES, check_model, read_model
 
 if TYPE_CHECKING:
@@ -178,23 +177,10 @@ def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto, outer: frozenset[st
     for node in graph.node:
         for inner in subgraphs_of(node):
             _sort_nodes(inner, visible, name)
-    users: list[list[int]] = [[] for _ in graph.node]
-    missing = [0] * len(graph.node)
-    for number, node in enumerate(graph.node):
-        for maker in {makers[taken] for taken in names_taken_by(node) if taken in makers}:
-            users[maker].append(number)
-            missing[number] += 1
-    ready = [number for number, count in enumerate(missing) if not count]
-    heapify(ready)
-    order: list[int] = []
-    while ready:
-        order.append(heappop(ready))
-        for user in users[order[-1]]:
-            missing[user] -= 1
-            if not missing[user]:
-                heappush(ready, user)
-    if len(order) < len(graph.node):
-        waiting = graph.node[next(number for number, count in enumerate(missing) if count)]
+    uses = [[makers[taken] for taken in names_taken_by(node) if taken in makers] for node in graph.node]
+    order = topological_order(uses, range(len(uses)))
+    if len(order) < len(uses):
+        waiting = graph.node[min({*range(len(uses))}.difference(order))]
         label = waiting.name or next(iter(waiting.output), waiting.op_type)
         raise ModelError(
             "cyclic-graph",

@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from google.protobuf.message import Message  # type: ignore[import-untyped]
 from onnx import AttributeProto, TensorProto, defs, numpy_helper
 
 from conformance.models.arrays import array_of, tensor_of
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.graphs import attribute_graphs, count_free_uses, topological_order
 from conformance.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
@@ -197,29 +196,14 @@ def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> None:
     makers = {name: place for place, node in enumerate(nodes) for name in node.output if name}
     if len(makers) != sum(bool(name) for node in nodes for name in node.output):
         return
-    users: list[list[int]] = [[] for _ in nodes]
-    missing = [0] * len(nodes)
-    for place, node in enumerate(nodes):
-        used = {*node.input}
-        for _, inner in attribute_graphs(node):
-            used |= {*count_free_uses(inner)}
-        for maker in {makers[name] for name in used if name in makers}:
-            users[maker].append(place)
-            missing[place] += 1
-    keys = [node.SerializeToString(deterministic=True) for node in nodes]
-    ready = [(keys[place], place) for place in range(len(nodes)) if not missing[place]]
-    heapify(ready)
-    order = []
-    while ready:
-        _, place = heappop(ready)
-        order.append(nodes[place])
-        for user in users[place]:
-            missing[user] -= 1
-            if not missing[user]:
-                heappush(ready, (keys[user], user))
+    uses = []
+    for node in nodes:
+        used = {*node.input}.union(*(count_free_uses(inner) for _, inner in attribute_graphs(node)))
+        uses.append([makers[name] for name in used if name in makers])
+    order = topological_order(uses, [node.SerializeToString(deterministic=True) for node in nodes])
     if len(order) == len(nodes):
         del graph.node[:]
-        graph.node.extend(order)
+        graph.node.extend(nodes[place] for place in order)
 
 
 def _linearize_indices(tensor: onnx.SparseTensorProto) -> None:

@@ -12,6 +12,7 @@ from bisect import bisect, insort
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -196,6 +197,32 @@ def graph_edges(graph: onnx.GraphProto) -> list[tuple[int, int]]:
     for number, node in enumerate(graph.node):
         edges.update(dict.fromkeys((producers[name], number) for name in names_taken_by(node) if name in producers))
     return list(edges)
+
+
+def topological_order(uses: Sequence[Iterable[int]], keys: Sequence[Any]) -> list[int]:
+    """Return the numbers of nodes in the topological order in which the node with the smallest key always comes first.
+
+    Nodes of a cycle, and the nodes that use them, are left out.
+
+    Args:
+        uses: for each node, the numbers of the nodes whose results it takes.
+        keys: the key of each node.
+    """
+    missing = [set(makers) for makers in uses]
+    users: list[list[int]] = [[] for _ in uses]
+    for number, makers in enumerate(missing):
+        for maker in makers:
+            users[maker].append(number)
+    ready = [(keys[number], number) for number, makers in enumerate(missing) if not makers]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        order.append(heappop(ready)[1])
+        for user in users[order[-1]]:
+            missing[user].remove(order[-1])
+            if not missing[user]:
+                heappush(ready, (keys[user], user))
+    return order
 
 
 def subgraphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
