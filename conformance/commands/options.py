@@ -94,7 +94,7 @@ def parse_workers(text: str) -> int:
     Raises:
         BadParameter: the value is neither `auto` nor a number from 1 to `MAX_WORKERS`.
     """
-    from conformance.jobs.process_pool import available_processors
+    from conformance.processes.start import available_processors
 
     if text == "auto":
         return min(available_processors(), MAX_WORKERS)

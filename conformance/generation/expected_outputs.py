@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import onnx
@@ -28,11 +28,12 @@ from conformance.corpus.case_json import (
 )
 from conformance.errors import CaseError
 from conformance.jobs.job import require_number
-from conformance.jobs.process_pool import ProcessWorkers, available_processors
+from conformance.jobs.process_pool import ProcessWorkers
 from conformance.models.arrays import tensor_of
 from conformance.models.inputs import DeclaredInput, GraphInputs, fed_input_names
 from conformance.models.summaries import MAX_SHOWN_ELEMENTS, format_true_indices, model_summary, tensor_preview
 from conformance.models.validity import check_model, has_schemas
+from conformance.processes.start import available_processors
 from conformance.reference.oracle import Answer, answers
 from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import Level, Unsupported
@@ -244,17 +245,14 @@ class CaseFilesJob:
         cases: each case, with the name of its generator.
     """
 
+    result_type: ClassVar[Any] = dict[str, bytes]
+
     cases: Sequence[tuple[str, Case]]
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The ids of the cases, which identify the job."""
         return {"cases": [case.id for _, case in self.cases]}
-
-    @property
-    def result_type(self) -> Any:
-        """The type of a chunk's result: file contents by path in the case's directory."""
-        return dict[str, bytes]
 
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks: the index of each case."""

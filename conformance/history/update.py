@@ -35,6 +35,7 @@ from conformance.history.rejudge import judge_again
 from conformance.history.releases import full_disk_error, is_disk_error, is_network_error, is_timeout, no_network_error
 from conformance.history.store import WORK_FOLDER, history_of
 from conformance.processes.start import start_program
+from conformance.results.environment import without_data
 from conformance.results.file import read_results
 from conformance.results.records import CorpusRecord, HistoryRecord
 from conformance.subjects.naming import SubjectKind
@@ -472,14 +473,9 @@ class ReleaseRun:
             corpus=corpus,
             selection={"--select-level": " ".join(LEVELS)},
             criterion=structs.replace(header.criterion, expected_results=number),
-            options={name: _without_data(words) for name, words in header.options.items()},
+            options=without_data(header.options),
             history=structs.replace(history, judged=known.judged) if known and known.judged else history,
         )
-
-
-def _without_data(words: Sequence[str]) -> list[str]:
-    """Return options without the folder of the corpus, which is named by its digest."""
-    return [word for number, word in enumerate(words) if word != "--data" and "--data" not in words[:number][-1:]]
 
 
 def _slim(result: Result) -> Result:

@@ -76,11 +76,6 @@ def create_workers(
     return DaskWorkers(dask, notice)
 
 
-def available_processors() -> int:
-    """Return the number of processors that this process may use; on macOS, the number of all processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @dataclass(frozen=True)
 class ProcessWorkers:
     """A number of worker processes; a single worker is this process itself.

@@ -45,6 +45,11 @@ _sweepers: set[int] = set()
 """Process ids of the running helpers of this process."""
 
 
+def available_processors() -> int:
+    """Return the number of processors that this process may use; on macOS, the number of all processors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def run_program(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end, and return its exit status and its output.
 

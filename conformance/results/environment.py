@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from conformance.processes.start import available_processors
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from conformance.results.records import Header, SubjectRecord
 
@@ -50,7 +52,7 @@ def describe_environment() -> dict[str, str]:
         "platform": f"{platform.system()} {platform.machine()}",
         "onnx": onnx.__version__,
         "numpy": np.__version__,
-        "cpus": str(_usable_cpus()),
+        "cpus": str(available_processors()),
         **cpu_features(),
         **{name: os.environ[name] for name in LIBRARY_VARIABLES if name in os.environ},
     }
@@ -92,11 +94,6 @@ def _cpu_property(source: Path, *names: str) -> str:
     return next((value.strip() for name, _, value in properties if name.strip() in names), "")
 
 
-def _usable_cpus() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def rerun_command(subject: SubjectRecord, options: Iterable[str], *cases: str) -> str:
     """Return the command line that repeats the run of a subject, quoted for a shell.
 
@@ -112,6 +109,14 @@ def rerun_command(subject: SubjectRecord, options: Iterable[str], *cases: str) -
 def rerun_options(header: Header, subject: SubjectRecord) -> Sequence[str]:
     """Return the command-line options with which the run of a subject is repeated."""
     return header.options.get(subject.id, [])
+
+
+def without_data(options: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the options of each subject without `--data`, because the digest identifies the corpus."""
+    return {
+        subject: [word for word, last in zip(words, ["", *words], strict=False) if "--data" not in (word, last)]
+        for subject, words in options.items()
+    }
 
 
 def script_options(words: Iterable[str]) -> dict[str, object]:

@@ -17,6 +17,7 @@ from msgspec import to_builtins
 from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
 from conformance.files.journal import Journal, UnsafeState, open_state, state_errors
+from conformance.results.environment import without_data
 from conformance.results.file import IndexedLines, LazyRecords, read_record, record_kind
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def check_before_start(
         ("selection", recorded, dict(selection)),
         ("level", header.criterion.level, str(settings.fail_level)),
         ("require", sorted(header.criterion.require), sorted(settings.require)),
-        ("options", _without_data(header.options), _without_data(settings.options_by_subject)),
+        ("options", without_data(header.options), without_data(settings.options_by_subject)),
     ]
     for name, old, new in pairs:
         if old != new:
@@ -239,14 +240,6 @@ def check_before_start(
     for subject, case in before.results:
         if (subject, case) not in keys:
             raise _malformed(before.source, f"has a result of {case} on {subject}, which the run does not select")
-
-
-def _without_data(options: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return the options of each subject without `--data`, because the digest identifies the corpus."""
-    return {
-        subject: [word for word, last in zip(words, ["", *words], strict=False) if "--data" not in (word, last)]
-        for subject, words in options.items()
-    }
 
 
 def check_can_resume(before: InterruptedRun, header: Header) -> None:
