@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -11,6 +12,7 @@ from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
 from conformance.audit.operands import number_text
 from conformance.models.graphs import operator_text
 from conformance.reference.tolerances import FORMS, FUNCTIONS
+from conformance.serialization.codec import encode_json
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -337,7 +339,7 @@ def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
 def as_json(
     model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], seed: int | None
 ) -> dict[str, Any]:
-    """Return the whole audit as JSON data.
+    """Return the whole audit as JSON data; infinities and NaN become text.
 
     Args:
         model: the model.
@@ -345,13 +347,15 @@ def as_json(
         inputs: the names, types and shapes of the inputs of each data set.
         seed: the seed of pseudo-random inputs; None for inputs from files.
     """
-    return {
+    document = {
         "format": 1,
         "model": {"file": model.path.name, "sha256": model.digest, "nodes": len(model.prepared.graph.node)},
         "inputs": list(inputs),
         "seed": seed,
         "audits": [_audit_json(audit) for audit in audits],
     }
+    found: dict[str, Any] = json.loads(encode_json(document))
+    return found
 
 
 def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
@@ -366,7 +370,7 @@ def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
         "remark": audit.remark or None,
         "model_runs": audit.model_runs,
         "judged": {**asdict(coverage := JudgedShare.of([audit])), "share": coverage.share},
-        "operators": [{**row, "share": _finite(row["share"])} for row in operator_rows(audit.nodes)],
+        "operators": operator_rows(audit.nodes),
         "command": audit.command or None,
         "has_traced_errors": audit.has_traced_errors,
         "nodes": [_node_json(audit, node) for node in audit.nodes],
@@ -377,42 +381,12 @@ def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
 
 
 def _node_json(audit: SubjectAudit, node: JudgedNode) -> dict[str, Any]:
+    """Return the fields of a node, with the operator in the place of its parts, and null for an empty text."""
     has_fault = node.verdict is NodeVerdict.WRONG or node.should_worst is not None
-    return {
-        "number": node.number,
-        "name": node.name,
+    internal = ("op_type", "domain", "segment")
+    return {name: value for name, value in asdict(node).items() if name not in internal} | {
         "operator": operator_name(node),
-        "verdict": str(node.verdict),
         "reason": node.reason or None,
-        "way": node.way,
         "type": node.type or None,
-        "elements": node.elements,
-        "all_elements": node.all_elements,
-        "undetermined": node.undetermined,
-        "loose": node.loose,
-        "unspecified": node.unspecified,
-        "operations": node.operations,
-        "share": _finite(node.share),
-        "should_share": _finite(node.should_share),
-        "introduced": _finite(node.introduced),
-        "accumulated": None if node.accumulated is None else _finite(node.accumulated),
-        "origin": node.origin,
         "command": (node_command(audit, node) or None) if has_fault else None,
-        "together": list(node.together),
-        "inner_nodes": node.inner_nodes,
-        "worst": _element_json(node.worst),
-        "should_worst": _element_json(node.should_worst),
-        "open_element": _element_json(node.open_element),
     }
-
-
-def _element_json(element: JudgedElement | None) -> dict[str, Any] | None:
-    if element is None:
-        return None
-    numbers = {name: _finite(getattr(element, name)) for name in ("value", "expected", "bound")}
-    return {"output": element.output, "index": list(element.index), **numbers, "operands": list(element.operands)}
-
-
-def _finite(number: float) -> float | str:
-    """Return a number; infinities and NaN, which JSON lacks, become text."""
-    return number if math.isfinite(number) else str(number)
