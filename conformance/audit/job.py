@@ -15,7 +15,7 @@ import shutil
 from collections.abc import MutableMapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -180,6 +180,8 @@ class JudgementJob:
         data_folder: the folder of the model's external data; None if the model has all tensors.
     """
 
+    result_type: ClassVar[Any] = JudgedChunk
+
     folder: Path
     key: RecordingKey
     digest: str
@@ -191,11 +193,6 @@ class JudgementJob:
     def identity(self) -> Mapping[str, Any]:
         """See `conformance.jobs.job.Job`."""
         return {**asdict(self.key), "values": self.digest, "all elements": self.all_elements}
-
-    @property
-    def result_type(self) -> Any:
-        """See `conformance.jobs.job.Job`."""
-        return JudgedChunk
 
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -57,6 +57,8 @@ class CensusJob:
         cpu: instruction sets of the processor; the processors of all workers must have the same ones.
     """
 
+    result_type: ClassVar[Any] = CellChunkResult
+
     cells: tuple[Cell, ...]
     versions: Mapping[str, str]
     timeout: float = 60.0
@@ -68,11 +70,6 @@ class CensusJob:
         """See `conformance.jobs.job.Job`."""
         cells = [[cell.subject, cell.operator, cell.type, cell.sampled] for cell in self.cells]
         return {"cells": cells, "versions": dict(self.versions), "cpu features": self.cpu}
-
-    @property
-    def result_type(self) -> Any:
-        """See `conformance.jobs.job.Job`."""
-        return CellChunkResult
 
     @cached_property
     def _ends(self) -> list[int]:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.loading import load_case, load_case_in_memory
@@ -50,6 +50,8 @@ class DiagnosisTask:
 class DiagnosisJob:
     """All diagnoses of a run as a job; each `DiagnosisTask` is a chunk. See `conformance.jobs.job.Job`."""
 
+    result_type: ClassVar[Any] = Diagnosed
+
     corpus: Corpus
     questions: tuple[DiagnosisTask, ...]
 
@@ -62,11 +64,6 @@ class DiagnosisJob:
                 [one.subject, one.family, sorted(one.findings), sorted(one.further)] for one in self.questions
             ],
         }
-
-    @property
-    def result_type(self) -> Any:
-        """See `conformance.jobs.job.Job`."""
-        return Diagnosed
 
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import structs
@@ -61,6 +61,8 @@ class ReleaseJob:
         digest: digest of the corpus, which every worker must have.
     """
 
+    result_type: ClassVar[Any] = ReleaseChunkResult
+
     tasks: tuple[ReleaseTask, ...]
     settings: RunSettings
     digest: str
@@ -70,11 +72,6 @@ class ReleaseJob:
         """See `conformance.jobs.job.Job`."""
         tasks = [[str(task.target.kind), task.subject, task.shard, *task.cases] for task in self.tasks]
         return {"history": tasks, "corpus": self.digest}
-
-    @property
-    def result_type(self) -> Any:
-        """See `conformance.jobs.job.Job`."""
-        return ReleaseChunkResult
 
     def chunk_numbers(self) -> Iterable[int]:
         """See `conformance.jobs.job.Job`."""

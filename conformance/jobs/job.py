@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import msgspec
 
@@ -44,13 +44,12 @@ class Job(Protocol):
     Workers receive the pickled job and call `open`. A job must not contain processes or open files.
     """
 
+    result_type: ClassVar[Any]
+    """Type of the result of a chunk."""
+
     @property
     def identity(self) -> Mapping[str, Any]:
         """All data on which the results depend, as JSON. Jobs with equal identities have equal chunks and results."""
-
-    @property
-    def result_type(self) -> Any:
-        """Struct of the result of a chunk."""
 
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks; there can be infinitely many."""

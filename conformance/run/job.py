@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -97,6 +97,8 @@ class RunJob:
         local: the corpus and the subjects of this process, if it executes the job itself; workers do not receive them.
     """
 
+    result_type: ClassVar[Any] = CaseResults
+
     settings: Settings
     digest: str
     infos: Mapping[str, SubjectInfo]
@@ -118,11 +120,6 @@ class RunJob:
         """See `conformance.jobs.job.Job`."""
         options = replace(self.settings, results=None).as_options()
         return {"job": "run", "corpus": self.digest, "environment": dict(self.environment), "options": options}
-
-    @property
-    def result_type(self) -> Any:
-        """See `conformance.jobs.job.Job`."""
-        return CaseResults
 
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""

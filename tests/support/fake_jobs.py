@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
@@ -32,15 +32,13 @@ class Square(Struct):
 class Squares:
     """Computes the square of the chunk's number."""
 
+    result_type: ClassVar[Any] = Square
+
     count: int = 20
 
     @property
     def identity(self) -> dict[str, Any]:
         return {"job": "squares", "count": self.count}
-
-    @property
-    def result_type(self) -> Any:
-        return Square
 
     def chunk_numbers(self) -> Iterable[int]:
         return range(self.count)
