@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pkgutil import resolve_name
 
 import pytest
 from batches import for_each
@@ -51,6 +52,14 @@ def first_cells(page: str, head: str) -> list[str]:
             break
         cells += re.findall(r"`([^`]+)`", line.split("|")[1]) or [line.split("|")[1].strip()]
     return cells
+
+
+@pytest.mark.parametrize("page", ["the-way-of-a-case", "the-way-of-an-audit"])
+def test_page_of_a_way_names_functions_that_exist(page):
+    steps = re.findall(r"^\| \d+ \| ([^|]+) \|", read(f"docs/contributing/{page}.md"), re.MULTILINE)
+    named = [name for step in steps for name in re.findall("`([^`]+)`", step)]
+    assert len(named) >= len(steps) > 10
+    assert all(resolve_name(f"conformance.{name}") for name in named)
 
 
 @pytest.mark.parametrize("page", WRITTEN)
