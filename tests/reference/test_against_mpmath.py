@@ -115,12 +115,13 @@ def settings_of(draw: st.DrawFn, op_type: str, dtype: Any, mode: str | None = No
     )
 
 
+@pytest.mark.parametrize(("operator", "formula"), [("Adam", adam), ("Adagrad", adagrad)])
 @both_types
 @given(data=st.data())
-def test_adam_equals_correctly_rounded_formula(dtype, data):
-    setting = data.draw(settings_of("Adam", dtype))
+def test_optimizer_equals_correctly_rounded_formula(operator, formula, dtype, data):
+    setting = data.draw(settings_of(operator, dtype))
     with mpmath.workprec(BITS):
-        assert setting.expected("Adam", dtype) == [rounded(value, dtype) for value in setting.by(adam, mpf)]
+        assert setting.expected(operator, dtype) == [rounded(value, dtype) for value in setting.by(formula, mpf)]
 
 
 @both_types
@@ -151,14 +152,6 @@ def test_momentum_equals_correctly_rounded_formula(mode, data):
     with mpmath.workprec(BITS):
         expected = [rounded(value, np.float32) for value in setting.by(momentum, mpf)]
     assert setting.expected("Momentum", np.float32) == expected
-
-
-@both_types
-@given(data=st.data())
-def test_adagrad_equals_correctly_rounded_formula(dtype, data):
-    setting = data.draw(settings_of("Adagrad", dtype))
-    with mpmath.workprec(BITS):
-        assert setting.expected("Adagrad", dtype) == [rounded(value, dtype) for value in setting.by(adagrad, mpf)]
 
 
 @both_types
