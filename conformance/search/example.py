@@ -6,7 +6,7 @@ simplified by `conformance.search.shrinking`, and written as JSON without loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -234,10 +234,6 @@ class Example:
             document.repeated,
             document.names,
         )
-
-    def with_operands(self, changed: Mapping[str, Array]) -> Example:
-        """Return a copy of the example with some operands of the first run replaced."""
-        return replace(self, runs=({**self.operands, **changed}, *self.runs[1:]))
 
 
 def read_example(document: ExampleDocument) -> Example:

@@ -73,9 +73,6 @@ RANKS = tuple(map(str, range(MAX_RANK + 1)))
 STATELESS_SCOPES = tuple(place for place in SCOPES if place not in {"loop", "scan", "function_twice"})
 """Scopes whose builders need no loop state and no rows of a Scan."""
 
-INNER_SCOPES = (*tuple(SCOPES)[1:], *SEARCH_SCOPES)
-"""All scopes besides the main graph."""
-
 FUNCTION_SCOPES = tuple(place for place in SCOPES if place.startswith("function"))
 """Scopes inside a model-local function."""
 
