@@ -213,13 +213,10 @@ class TestCompleteCorpus:
     def test_find_case_returns_the_case_with_the_id(self, opened):
         assert [find_case(opened, id).path for id in (ADAM, EXACT)] == [f"node/{ADAM}", f"node/{EXACT}"]
 
-    def test_find_case_suggests_a_similar_id(self, opened):
-        with assert_raises("name.case-not-found", "test_adan", "test_adam?"):
-            find_case(opened, "test_adan")
-
-    def test_find_case_without_similar_id_names_the_list_command(self, opened):
-        with assert_raises("name.case-not-found", "zzz", "onnx-conformance list"):
-            find_case(opened, "zzz")
+    @pytest.mark.parametrize(("id", "hint"), [("test_adan", "test_adam?"), ("zzz", "onnx-conformance list")])
+    def test_find_case_suggests_a_similar_id_or_the_list_command(self, opened, id, hint):
+        with assert_raises("name.case-not-found", id, hint):
+            find_case(opened, id)
 
     def test_data_sets_loaded_twice_share_no_arrays(self, case_of):
         for data_set in case_of(ADAM).data_sets():

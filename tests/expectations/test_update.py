@@ -103,18 +103,17 @@ class TestChanges:
         new = update(TEXT, {"test_b1": "pass"})
         assert new == TEXT.replace('  "test_b*",\n]\n', '  "test_b*",\n]\nexcept = ["test_b1"]\n')
 
-    def test_exception_is_added_to_a_list(self):
-        before = TEXT.replace("fail = [", 'except = ["test_b9"]\nfail = [')
-        new = update(before, {"test_b1": "pass"})
-        assert new == before.replace('["test_b9"]', '["test_b9", "test_b1"]')
-
-    def test_exception_is_added_to_a_multiline_list(self):
-        before = TEXT.replace("fail = [", 'except = [\n  "test_b9",\n]\nfail = [')
-        assert update(before, {"test_b1": "pass"}) == before.replace('"test_b9",', '"test_b9",\n  "test_b1",')
-
-    def test_exception_is_added_to_a_string(self):
-        before = TEXT.replace("fail = [", 'except = "test_b9"\nfail = [')
-        assert update(before, {"test_b1": "pass"}) == before.replace('"test_b9"', '["test_b9", "test_b1"]')
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ('["test_b9"]', '["test_b9", "test_b1"]'),
+            ('[\n  "test_b9",\n]', '[\n  "test_b9",\n  "test_b1",\n]'),
+            ('"test_b9"', '["test_b9", "test_b1"]'),
+        ],
+    )
+    def test_exception_is_added_to_a_list_or_a_string(self, old, new):
+        before, after = (TEXT.replace("fail = [", f"except = {names}\nfail = [") for names in (old, new))
+        assert update(before, {"test_b1": "pass"}) == after
 
     def test_pattern_of_mostly_passing_cases_is_replaced(self):
         new = update(TEXT, {"test_b1": "pass", "test_b3": "pass"})

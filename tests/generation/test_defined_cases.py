@@ -160,14 +160,10 @@ class TestRejectedCases:
     def test_inputs_of_wrong_type_are_rejected(self, tmp_path):
         self.assert_refused(tmp_path, "case.inputs-mismatch", data_sets=((X.astype(np.float64),),))
 
-    def test_empty_title_is_rejected(self):
+    @pytest.mark.parametrize(("field", "empty"), [("title", ""), ("clauses", ()), ("data_sets", ())])
+    def test_empty_title_or_missing_clause_or_data_set_is_rejected(self, field, empty):
         with assert_raises("case.incomplete", "test_small"):
-            argmax_case(title="")
-
-    @pytest.mark.parametrize("field", ["clauses", "data_sets"])
-    def test_missing_clause_or_data_set_is_rejected(self, field):
-        with assert_raises("case.incomplete", "test_small"):
-            argmax_case(**{field: ()})
+            argmax_case(**{field: empty})
 
     @pytest.mark.parametrize(
         "id", ["adam", "Test_adam", "test_", "test_a/b", "test_../x", "test_a\n", "test_" + "a" * 121]

@@ -61,15 +61,13 @@ def test_correct_backend_passes_with_a_companion(outcome, id, isolated):
     assert outcome(fakes.always_right, id, isolated=isolated).verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize("isolated", [False, True])
-@pytest.mark.parametrize("id", [FIRST, LAST])
-def test_backend_that_runs_the_newest_model_fails(outcome, id, isolated):
-    assert outcome(fakes.keeps_the_newest_model, id, isolated=isolated).verdict is Verdict.FAIL
+NEWEST, LAST_INPUT = fakes.keeps_the_newest_model, fakes.keeps_the_last_input
 
 
 @pytest.mark.parametrize("isolated", [False, True])
-def test_input_shared_between_two_models_fails(outcome, isolated):
-    assert outcome(fakes.keeps_the_last_input, TWICE, isolated=isolated).verdict is Verdict.FAIL
+@pytest.mark.parametrize(("fake", "id"), [(NEWEST, FIRST), (NEWEST, LAST), (LAST_INPUT, TWICE)])
+def test_backend_that_runs_the_newest_model_or_shares_an_input_fails(outcome, fake, id, isolated):
+    assert outcome(fake, id, isolated=isolated).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("isolated", [False, True])

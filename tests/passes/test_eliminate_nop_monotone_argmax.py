@@ -23,21 +23,18 @@ def test_pass_removes_each_monotone_operator(operator):
     assert list(after.graph.node[0].input) == ["X"]
 
 
-@pytest.mark.parametrize("operator", ["Relu", "Neg", "Abs", "Reciprocal", "Hardmax<axis=1>", "Identity", "Tanh"])
-def test_pass_keeps_other_operators(operator):
+OTHER_OPERATORS = ("Relu", "Neg", "Abs", "Reciprocal", "Hardmax<axis=1>", "Identity", "Tanh")
+OTHER_AXES = ("Softmax<axis=0>", "Softmax<axis=-1>", "Softmax", "LogSoftmax", "LogSoftmax<axis=0>")
+
+
+@pytest.mark.parametrize("operator", [*OTHER_OPERATORS, *OTHER_AXES])
+def test_pass_keeps_other_operators_and_operators_along_other_axes(operator):
     assert removed(argmax_after(operator)) == []
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_pass_does_not_apply_without_axis(operator):
     assert removed(argmax_after(operator, "")) == []
-
-
-@pytest.mark.parametrize(
-    "operator", ["Softmax<axis=0>", "Softmax<axis=-1>", "Softmax", "LogSoftmax", "LogSoftmax<axis=0>"]
-)
-def test_pass_does_not_apply_to_different_axes(operator):
-    assert removed(argmax_after(operator)) == []
 
 
 @pytest.mark.parametrize("consumer", ["ArgMin<axis=1, keepdims=0>", "ReduceMax<axes=[1], keepdims=0>"])
