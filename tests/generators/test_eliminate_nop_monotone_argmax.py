@@ -24,7 +24,6 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import PASS_OPERATOR
 CASES = {case.id: case for case in defined_pass_cases()}
 PASS_CASES = [case for case in CASES.values() if case.kind is CaseKind.PASS]
 APPLYING = [case for case in PASS_CASES if case.rewrite.effect is PassEffect.APPLIES]
-NOT_EXCLUDED = [case for case in PASS_CASES if case.rewrite.effect is not PassEffect.DOES_NOT_APPLY]
 HAZARD_CASES = [case for case in PASS_CASES if case.hazards]
 BACKEND_CASES = [case for case in CASES.values() if case.kind == "node" and "hazard" in case.tags]
 RANGE_CASES = [case for case in CASES.values() if case.clauses[0] == "argmax.range"]
