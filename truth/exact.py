@@ -88,6 +88,8 @@ def _real(function: Callable[[Any], Any]) -> Callable[[Node], Any]:
 
 def _normal_share(x: Any) -> Any:
     """Return the normal distribution function; `erfc` keeps the digits of its tail."""
+    if mpmath.isfinite(x) and abs(x) > 10_000:  # mpmath has no exponential of the square
+        return mpmath.mpf(1 if x > 0 else 0)
     return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
 
 
@@ -165,11 +167,16 @@ def _lrn(node: Node) -> Any:
 
 def _quantized(node: Node) -> Any:
     x, scale, zero = node.inputs
-    if scale.size != 1 and scale.ndim != 1:
-        raise NoFormula("QuantizeLinear of blocks")
+    if size := node.get("block_size", 0):
+        axis = node.get("axis", 1) % x.ndim
+        cut = [slice(None)] * axis + [slice(x.shape[axis])]
+        scale, zero = (np.repeat(each, size, axis)[tuple(cut)] for each in (scale, zero))
     low, high = LIMITS[helper.np_dtype_to_tensor_dtype(zero.dtype)]
-    shape = [-1 if axis == node.get("axis", 1) % x.ndim else 1 for axis in range(x.ndim)] if scale.size > 1 else []
-    scales, starts = (np.broadcast_to(each.reshape(shape), x.shape) for each in (scale, zero))
+    shape = [-1 if axis == node.get("axis", 1) % x.ndim else 1 for axis in range(x.ndim)]
+    scales, starts = (
+        np.broadcast_to(each.reshape(shape) if each.ndim == 1 and each.size > 1 else each, x.shape)
+        for each in (scale, zero)
+    )
 
     def quantize(number: Any, unit: Any, start: Any) -> Any:
         steps = number / unit

@@ -233,7 +233,7 @@ def _unique(node: Node) -> Any:
     x = node.inputs[0]
     axis = node.get("axis", None)
     rows = x.reshape(-1, 1) if axis is None else np.moveaxis(x, axis, 0)
-    elements = [tuple(row.reshape(-1)) for row in rows]
+    elements = [tuple(np.asarray(row, object).reshape(-1)) for row in rows]
     if any(each != each for row in elements for each in row):  # noqa: PLR0124 - NaN differs from itself
         raise NoFormula("Unique of NaN")
     found = sorted({*elements}) if node.get("sorted", 1) else list(dict.fromkeys(elements))

@@ -30,7 +30,7 @@ from .chains.chain import draw_chain
 from .evaluate import FLOATS, HALVES, evaluate
 from .exact import evaluate_exactly
 from .exact_node import NoFormula, exact_array
-from .run import call, read_inputs, subject_name, write_model
+from .run import NO_PROBES, call, read_inputs, subject_name, write_model
 from .variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def settle_chain(seed: int, subject: str) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path, inputs = write_model(folder, model, feeds)
-        options = ("--no-isolation", "--json", f"{folder}/a.json", "--output", f"{folder}/wrong")
+        options = (*NO_PROBES, "--no-isolation", "--json", f"{folder}/a.json", "--output", f"{folder}/wrong")
         call(["audit", str(path), "-b", subject_name(subject), "--inputs", str(inputs), *options])
         nodes = json.loads((folder / "a.json").read_text())["audits"][0]["nodes"]
         wrong = [node for node in nodes if node["verdict"] == "wrong"]
