@@ -68,12 +68,14 @@ def select_explanations(evidence: Evidence) -> list[Explanation]:
     """Select the mutants that explain the failures of a subject; the result is empty if too few cases are explained.
 
     A single mutant that explains all failures is preferred, then a pair of mutants that explains all failures, then
-    several mutants that explain a part of the failures, then a pair that explains cases which neither explains alone.
+    several mutants that explain a part of the failures, then several of which two or more act in most of the cases,
+    then a pair that explains cases which neither explains alone.
     """
     return (
         _explain_with_one(evidence)
         or _explain_with_pair(evidence)
         or _explain_with_several(evidence)
+        or _explain_with_overlapping(evidence)
         or _explain_with_hidden_pair(evidence)
     )
 
@@ -186,6 +188,31 @@ def _explain_with_several(evidence: Evidence) -> list[Explanation]:
         selection = selection if _least_supported(evidence, more) else more
     reasons = explaining_combinations(evidence, _representatives(selection))
     return [build_explanation(alternatives, reasons) for alternatives in selection]
+
+
+MAX_OVERLAPPING_SEEDS = 2
+"""Number of best-scoring mutants with which a selection of overlapping mutants begins."""
+
+
+def _explain_with_overlapping(evidence: Evidence) -> list[Explanation]:
+    """Explain failing cases by several mutants of which two or more act in most of the cases.
+
+    None of them explains enough cases alone. The selection begins with a mutant that explains some case alone; each
+    step adds the mutant with which it explains most of the cases that are left.
+    """
+    seeds = [one for one in evidence.candidates if not evidence.is_refuted((one,))]
+    for seed in sorted(seeds, key=lambda one: -len(evidence.explained_alone(one)))[:MAX_OVERLAPPING_SEEDS]:
+        selection: SelectedMutants = ()
+        more: SelectedMutants = ((seed,),)
+        while len(more) > len(selection):
+            selection, chosen = more, _representatives(more)
+            partners = evidence.possible_partners(chosen, _unexplained_cases(evidence, chosen))
+            pool = [one for one in partners if not evidence.is_refuted((one,))]
+            more = _extend_selection(evidence, pool, selection)
+        if _least_supported(evidence, selection) is None:
+            reasons = explaining_combinations(evidence, _representatives(selection))
+            return [build_explanation(alternatives, reasons) for alternatives in selection]
+    return []
 
 
 HIDDEN_PAIR_SAMPLE_SIZE = 4

@@ -77,6 +77,14 @@ def test_diagnosis_of_two_mutants_names_both(bench):
 
 
 @pytest.mark.whole
+def test_three_mutants_that_act_in_most_cases_are_named(bench):
+    ids = ["adam.epsilon_inside_root", "adam.norm_halved", "adam.post_halved"]
+    found = bench.diagnosis(compose(tuple(map(MUTANTS.__getitem__, ids))), "Adam")
+    assert sorted(one.mutant.id for one in found.explanations) == ids
+    assert found.unexplained == ()
+
+
+@pytest.mark.whole
 def test_mutants_of_two_operators_are_both_named(bench):
     faults = {"exp.negated", "log.negated"}
     found = bench.diagnosis(compose(tuple(MUTANTS[id] for id in sorted(faults))), "ArgMax")
