@@ -24,6 +24,7 @@ from conformance.audit.report import (
     reasons,
     share_text,
     should_text,
+    summary_text,
     wrong_text,
 )
 from conformance.pages import environment
@@ -73,7 +74,7 @@ def render_page(
         reasons=reasons,
         draw=draw_graph,
         judged=judged_text,
-        total=JudgedShare.of(audits).text,
+        total=summary_text(audits),
         share=share_text,
         operator=operator_name,
         wrong=wrong_text,

@@ -269,6 +269,12 @@ def _percent(share: float) -> str:
     return f"{min(99.9, max(0.1, 100 * share)):.3g} %" if 0 < share < 1 else f"{share:.0%}".replace("%", " %")
 
 
+def summary_text(audits: Sequence[SubjectAudit]) -> str:
+    """Return how much was judged on the user's data, and on hard data."""
+    probes = [each for audit in audits for each in audit.probes]
+    return JudgedShare.of(audits).text + (f"; on hard data {probes_text(probes)}" if probes else "")
+
+
 def judged_text(audit: SubjectAudit) -> str:
     """Return how many nodes and elements were judged, and how many nodes are wrong."""
     return "the subject does not run the model" if audit.failure else JudgedShare.of([audit]).text

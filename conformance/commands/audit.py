@@ -177,7 +177,7 @@ def audit(
     echo_written_reports(reports)
     if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
         show(f"Wrote {output}.")
-    show(f"{'PASSED' if passes else 'FAILED'}: {_summary(audits)}")
+    show(_outcome_line(audits, passes=passes))
     if not passes:
         raise typer.Exit(ExitStatus.FAILS)
 
@@ -204,12 +204,10 @@ def _audit_one(
     return audit
 
 
-def _summary(audits: Sequence[SubjectAudit]) -> str:
-    """Return how much was judged on the user's data, and on hard data."""
-    from conformance.audit.report import JudgedShare, probes_text
+def _outcome_line(audits: Sequence[SubjectAudit], *, passes: bool) -> str:
+    from conformance.audit.report import summary_text
 
-    probes = [each for audit in audits for each in audit.probes]
-    return JudgedShare.of(audits).text + (f"; on hard data {probes_text(probes)}" if probes else "")
+    return f"{'PASSED' if passes else 'FAILED'}: {summary_text(audits)}"
 
 
 def _shape_options(shapes: Sequence[str] | None) -> Iterator[str]:
