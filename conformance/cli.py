@@ -167,7 +167,7 @@ def _invoked_verb() -> list[str]:
 
 
 def _storage_error(error: OSError) -> StorageError:
-    """Return an error of the file system as an error of ours, with the reason and a hint that fits the reason."""
+    """Return the error of this suite for an error of the file system, with its reason and a hint."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
     if path is not None and path.name.startswith("."):  # a temporary name
         path = path.parent

@@ -288,9 +288,10 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
 
 
 def _repeated_operand(row: Row, tensors: int) -> dict[str, str]:
-    """Return the operand that is also another operand: of the first tensor, or of the second; see `Example.repeated`.
+    """Return which operand takes the value of which other operand, by name; see `Example.repeated`.
 
-    The level is the letters of two operands of the first tensor, or the letter of an operand of both tensors.
+    A level of two letters names two operands of the first tensor. A level of one letter names the operand that the
+    first two tensors share.
     """
     level = row["repeated"]
     if level == "none" or (len(level) == 1 and tensors < 2):
