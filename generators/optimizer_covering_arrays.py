@@ -182,13 +182,13 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda operator, row: (_step(operator, row), "operands", "results"),
     ),
     "after_empty": FamilyText(
-        ("tensors", "types"),
-        lambda row: f"updates small tensors after empty ones in one node ({row['tensors']}, {row['types']})",
+        ("types",),
+        lambda row: f"updates small tensors after empty ones in one node, in {row['types']}",
         lambda *_: ("several_tensors", "elementwise"),
     ),
     "repeated": FamilyText(
-        ("operand", "tensor", "types"),
-        lambda row: f"updates two tensors with one value as {row['operand']} ({row['tensor']} tensor, {row['types']})",
+        ("types",),
+        lambda row: f"updates two tensors with one value as the same operand of both, in {row['types']}",
         lambda *_: ("several_tensors", "operands", "pure"),
     ),
     "names": FamilyText(
@@ -205,10 +205,8 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda operator, row: ("fed_default", _step(operator, row)),
     ),
     "own_attributes": FamilyText(
-        ("order", "scope", "types"),
-        lambda row: (
-            f"nodes of one model use their own attributes (scope {row['scope']}, {row['types']}, nodes {row['order']})"
-        ),
+        ("order", "types"),
+        lambda row: f"nodes of one model use their own attributes ({row['order'].replace('_', ' ')}, {row['types']})",
         lambda operator, row: (
             _step(operator, row),
             *(["x_new_standard", "mode"] if "mode" in operator.usual else []),
@@ -231,14 +229,17 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
     ),
     "calls": FamilyText(
         ("calls", "types"),
-        lambda row: (
-            "computes its own results beside a function of its name"
-            if row["calls"] == "operator_name"
-            else f"computes each call of a function with the call's own {row['calls']}"
-        ),
+        lambda row: {
+            "operator_name": "computes its own results after a function of its name with values of the same names",
+            "branch": "uses the attributes of a function's call in a branch of an If in the function",
+        }.get(row["calls"], f"computes each call of a function with the call's own {row['calls']}"),
         lambda operator, row: (
             _step(operator, row),
-            *(["function_attributes"] if row["calls"] == "attributes" and operator.signature.defaults else []),
+            *(
+                ["function_attributes"]
+                if row["calls"] in {"attributes", "branch"} and operator.signature.defaults
+                else []
+            ),
         ),
     ),
     "uses": FamilyText(
@@ -259,9 +260,31 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda *_: ("broadcasting",),
     ),
     "iterations": FamilyText(
-        ("scope", "types"),
-        lambda row: f"takes R, T and G of each iteration of a {row['scope'].capitalize()}, in {row['types']}",
-        lambda operator, row: ("pure", "scalars", _step(operator, row)),
+        ("scope",),
+        lambda row: "takes R, T and G of each iteration of a {} in {}".format(*row["scope"].capitalize().split("_")),
+        lambda operator, _: ("pure", "scalars", operator.step),
+    ),
+    "hundreds_of_tensors": FamilyText(
+        ("types",),
+        lambda row: f"updates hundreds of tensors in one node, in {row['types']}",
+        lambda *_: ("several_tensors", "operands", "results"),
+    ),
+    "alike": FamilyText(
+        ("nodes", "types"),
+        lambda row: (
+            (
+                "computes each of several nodes that differ in one input"
+                if row["nodes"] == "one_input"
+                else "computes beside nodes of the other optimizers with the same operands"
+            )
+            + f", in {row['types']}"
+        ),
+        lambda operator, row: ("pure", _step(operator, row), "operands"),
+    ),
+    "views": FamilyText(
+        ("types",),
+        lambda row: f"takes operands that are reversed, spaced, expanded or transposed, in {row['types']}",
+        lambda operator, row: ("operands", "elementwise", _step(operator, row)),
     ),
     "close_attributes": FamilyText(
         ("types",),
@@ -303,7 +326,7 @@ def _case(operator: Operator, family: str, number: int, row: Row) -> Case:
     built = TRAINING_FAMILIES[family].build(operator.name, id, row)
     level = _level(built) if family == "extreme" else Level.SHOULD if family in SHOULD_FAMILIES else Level.MUST
     leading = ["ieee"] if family == "extreme" and level is not Level.MUST else []
-    own = row["types"].split("_", maxsplit=1)[0]
+    own = (row.get("types") or row["scope"].rsplit("_", maxsplit=1)[-1]).split("_", maxsplit=1)[0]
     return Case(
         id=id,
         title=f"{operator.name} {wording.title(row)}",

@@ -35,12 +35,12 @@ FORMAT = 1
 
 def _help() -> str:
     """Return the help text, with the number of mutants in the catalogue."""
-    from conformance.mutants import catalogue
+    from mutation.dimensions import all_mutants
     from mutation.pass_mutants import pass_mutants
     from mutation.search_score import MIN_DETECTION_RATE
     from mutation.variants import VARIANTS
 
-    operators, passes = (sum(map(len, table.values())) for table in (catalogue(), pass_mutants()))
+    operators, passes = (sum(map(len, table.values())) for table in (all_mutants(), pass_mutants()))
     return (
         f"Run the corpus on {operators} mutants of operators, {passes} mutants of the pass and {len(VARIANTS)} correct"
         " variants.\n\n"
@@ -168,14 +168,14 @@ def _corpus_results(
 
 
 def _search_results(seconds: float, examples: int, seed: int, chosen: Catalogue | None) -> Iterator[_Result]:
-    from conformance.mutants import catalogue
     from conformance.serialization.terminal import progress_counter
+    from mutation.dimensions import all_mutants
     from mutation.pass_mutants import pass_mutants
     from mutation.search_score import measure_pass_search_score, measure_search_score
 
     if not seconds:
         return
-    families, themes = chosen or (catalogue(), pass_mutants())
+    families, themes = chosen or (all_mutants(), pass_mutants())
     mutants = [mutant for family in families.values() for mutant in family]
     of_pass = [mutant for theme in themes.values() for mutant in theme]
     with progress_counter("searching", len(mutants) + len(of_pass)) as progress:

@@ -13,8 +13,9 @@ import numpy as np
 
 from conformance.corpus.loading import CaseInMemory, load_case_in_memory
 from conformance.judging.backend import judge_backend
-from conformance.mutants import catalogue, model_family, op_types
+from conformance.mutants import model_family, op_types
 from conformance.verdicts import Level, Verdict
+from mutation.dimensions import all_mutants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -143,14 +144,14 @@ def measure_mutation_score(
     Args:
         progress: function that is called with the id of each mutant and variant when it is done.
         only: the families to test; all if empty.
-        mutants: the mutants by family; the catalogue and the correct variants if None.
+        mutants: the mutants by family; all mutants and the correct variants if None.
         variants_per_case: number of correct variants that run on each case, in turns; all variants if None.
         first_cases: the id of the case that a mutant runs on first, by the id of the mutant.
     """
     from mutation.variants import VARIANTS
 
     cases = cases_by_family(corpus)
-    families = {name: rows for name, rows in (mutants or catalogue()).items() if not only or name in only}
+    families = {name: rows for name, rows in (mutants or all_mutants()).items() if not only or name in only}
     results: dict[str, list[MutantResult]] = {}
     for family, rows in families.items():
         results[family] = []
@@ -172,7 +173,7 @@ def progress_steps() -> int:
     """Return how often `measure_mutation_score` calls `progress` for the whole catalogue."""
     from mutation.variants import VARIANTS
 
-    return sum(len(rows) for rows in catalogue().values()) + len(VARIANTS)
+    return sum(len(rows) for rows in all_mutants().values()) + len(VARIANTS)
 
 
 def cases_by_family(corpus: Corpus) -> dict[str, list[CaseInMemory]]:

@@ -14,7 +14,14 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.factors.connections import CONDITION_INPUT, Fragment, GraphPart, join_parts, zeros_part
+from conformance.factors.connections import (
+    CONDITION_INPUT,
+    Fragment,
+    GraphPart,
+    constant_node,
+    join_parts,
+    zeros_part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +31,9 @@ if TYPE_CHECKING:
 
 CUSTOM_DOMAIN = "acme"
 """Operator domain for model-local functions. No runtime has operators in this domain."""
+
+FUNCTION_OPSET = 13
+"""Opset of the main domain in a function whose tested nodes need none."""
 
 ITERATIONS = 2
 """Number of loop iterations. The second iteration reveals data that the first one corrupted."""
@@ -239,6 +249,27 @@ def _function_in_function(content: ScopeContent) -> ScopedModel:
     )
 
 
+def _if_in_function(content: ScopeContent) -> ScopedModel:
+    """Return a model with the tested nodes in a branch of an If in a function, with references to attributes."""
+    fragment, yes = content.fragment, constant_node(CONDITION_INPUT, np.array(True))
+    step = _step_function(fragment, _all_attributes(fragment.nodes))
+    branch = replace(fragment, nodes=tuple(step.node))
+    inner = {f"{name}_inside": array for name, array in fragment.results.items()}
+    around = helper.make_node(
+        "If",
+        [CONDITION_INPUT],
+        list(fragment.results),
+        then_branch=GraphPart(branch.inside({}), given=inner).graph("then"),
+        else_branch=zeros_part(fragment.results).graph("else"),
+    )
+    del step.node[:]
+    step.node.extend([yes, around])
+    if "" not in fragment.opsets:
+        step.opset_import.add(domain="", version=FUNCTION_OPSET)
+    call = _call("Step", fragment, _all_attributes(fragment.nodes))
+    return ScopedModel(content.replaced_by(GraphPart([call])), (step,))
+
+
 def _all_attributes(nodes: Iterable[onnx.NodeProto]) -> list[onnx.AttributeProto]:
     """Return all attributes of nodes. Attributes of the same name must have the same value."""
     return list({attribute.name: attribute for node in nodes for attribute in node.attribute}.values())
@@ -312,6 +343,7 @@ SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
 SEARCH_SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
     "loop_doubling_r": partial(_loop, doubled=("R",)),
     "loop_doubling_t": partial(_loop, doubled=("T",)),
+    "if_in_function": _if_in_function,
 }
 """Builders of enclosing scopes that only random examples of training optimizers have."""
 

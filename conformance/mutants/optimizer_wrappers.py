@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.mutants.wrappers import STORED, as_wrapper, named, replace_inputs, replace_outputs
+from conformance.mutants.wrappers import as_wrapper, named, replace_inputs, replace_outputs
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
@@ -444,22 +444,6 @@ def _keep_state(kernel: Kernel) -> Kernel:
         fed = [next(held) if name in "VH" else array for name, array in operands_with_groups(node, inputs)]
         outputs = kernel(node, [*inputs[:2], *fed])
         memory[:] = outputs[len(operands_by_tensor(node, inputs)) :]
-        return outputs
-
-    return run
-
-
-@named("update_stored", as_wrapper)
-def _update_stored(kernel: Kernel) -> Kernel:
-    """Write the new X and the new state into the copies of initializers: a later run reads them."""
-    written: dict[str, Array] = {}
-
-    def run(node: Node, inputs: list[Array]) -> list[Array]:
-        taken = [written.get(name, array) for name, array in zip(node.inputs, inputs, strict=True)]
-        outputs = kernel(node, taken)
-        groups = zip(node.inputs[2:], operands_with_groups(node, inputs), strict=True)
-        updated = zip((name for name, (group, _) in groups if group != "G"), outputs, strict=True)
-        written.update({name: array for name, array in updated if name.endswith(STORED)})
         return outputs
 
     return run

@@ -212,51 +212,15 @@ STORED = "_stored"
 """End of the names of initializers that mutants add."""
 
 
-def _read_copies(*, of_inputs: bool) -> ModelRewrite:
-    """Return a rewrite that lets nodes of the main graph read copies of initializers.
-
-    Args:
-        of_inputs: whether to copy the initializers that are also inputs; otherwise all others.
-    """
-
-    def rewrite(model: onnx.ModelProto, _: str) -> None:
-        inputs = {value.name for value in model.graph.input}
-        for tensor in [tensor for tensor in model.graph.initializer if (tensor.name in inputs) is of_inputs]:
-            copy = model.graph.initializer.add()
-            copy.CopyFrom(tensor)
-            copy.name = f"{tensor.name}{STORED}"
-            for node in model.graph.node:
-                node.input[:] = [copy.name if name == tensor.name else name for name in node.input]
-
-    return rewrite
-
-
-def _merge_printed_attributes(model: onnx.ModelProto, op_type: str) -> None:
-    """Give nodes of equal inputs the attributes of the first of them, if floats are equal in six digits."""
-    first: dict[tuple[str, ...], onnx.NodeProto] = {}
-    for node in (node for node in all_nodes(model) if onnx_op_type(node) == op_type):
-        printed = sorted(f"{held.name} {held.ref_attr_name} {held.f:f} {held.i} {held.s!r}" for held in node.attribute)
-        same = first.setdefault((*node.input, *printed), node)
-        if same is not node:
-            del node.attribute[:]
-            node.attribute.extend(same.attribute)
-
-
-_INITIALIZERS_BY_STRUCTURE: dict[tuple[str, bytes], list[onnx.TensorProto]] = {}
-"""Initializers of the first model of a structure, by op_type and the model without the values of initializers."""
-
-
-def _reuse_initializers(model: onnx.ModelProto, op_type: str) -> None:
-    """Replace the initializers by those of the first model of the process that is equal except for their values."""
-    structure = type(model)()
-    structure.CopyFrom(model)
-    for tensor in structure.graph.initializer:
-        tensor.CopyFrom(TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims))
-    key = op_type, structure.SerializeToString(deterministic=True)
-    own = [TensorProto.FromString(tensor.SerializeToString()) for tensor in model.graph.initializer]
-    first = _INITIALIZERS_BY_STRUCTURE.setdefault(key, own)
-    del model.graph.initializer[:]
-    model.graph.initializer.extend(first)
+def _ignore_fed_defaults(model: onnx.ModelProto, _: str) -> None:
+    """Let nodes of the main graph read copies of the initializers that are also inputs."""
+    inputs = {value.name for value in model.graph.input}
+    for tensor in [tensor for tensor in model.graph.initializer if tensor.name in inputs]:
+        copy = model.graph.initializer.add()
+        copy.CopyFrom(tensor)
+        copy.name = f"{tensor.name}{STORED}"
+        for node in model.graph.node:
+            node.input[:] = [copy.name if name == tensor.name else name for name in node.input]
 
 
 def _confuse_names(function: Change) -> ModelRewrite:
@@ -351,10 +315,7 @@ MODEL_REWRITES: Mapping[str, ModelRewrite] = {
     "forget_sparse_elements": _forget_sparse_elements,
     "pack_sparse_elements": _pack_sparse_elements,
     "share_attributes_by_node_name": _share_attributes_by_node_name,
-    "ignore_fed_defaults": _read_copies(of_inputs=True),
-    "copy_initializers": _read_copies(of_inputs=False),
-    "merge_printed_attributes": _merge_printed_attributes,
-    "reuse_initializers": _reuse_initializers,
+    "ignore_fed_defaults": _ignore_fed_defaults,
     **{
         f"share_{name}": partial(_share_attribute, name)
         for name in (

@@ -248,6 +248,9 @@ DISTINCT_TUPLES_OF_SWEEP = 5
 SWEPT_COUNTS = range(13)
 """Values of T that every example of the sweep has, in a random order, after the first run."""
 
+HUNDREDS_SHARE = 0.1
+"""Share of the examples of many tensors that can have more than 40."""
+
 MAX_ELEMENTS_RUN_AGAIN = 512
 """Maximum number of elements of an example with several runs. Small tensors suffice to detect state between runs."""
 
@@ -332,6 +335,7 @@ def _shapes(turn: int, row: Row, chance: random.Random) -> list[Sequence[int]]:
     low, high = map(int, ((row["tensors"] + "-" + row["tensors"]).split("-")[0], row["tensors"].split("-")[-1]))
     shapes = [first]
     limit = LARGEST_SIZE if row["size"] in LARGE_SIZES else MAX_ELEMENTS_OF_GRAPH
+    high = high if chance.random() < HUNDREDS_SHARE else min(high, 40)
     for _ in range(chance.randint(low, high) - 1):
         kind = chance.random()
         if kind < 1 / 3:

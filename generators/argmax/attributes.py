@@ -214,11 +214,15 @@ def _sizes_that_change() -> Iterator[Case]:
     rows: Mapping[str, tuple[Sequence[str | int], Sequence[tuple[int, int]], str]] = {
         "rows": (("rows", 3), ((2, 3), (5, 3), (1, 3)), "rows"),
         "elements": ((2, "elements"), ((2, 3), (2, 7), (2, 1)), "elements along the axis"),
+        "grow": ((2, "elements"), ((2, 3), (2, 70), (2, 5)), "elements along a growing axis"),
     }
     for name, (declared_shape, shapes, text) in rows.items():
         arrays = [
             pseudo_random_array(f"argmax/sizes/{name}/{place}", shape, np.float32) for place, shape in enumerate(shapes)
         ]
+        if name == "grow":
+            for array in arrays:
+                array[:, -1] = 3
         case = argmax_case(
             f"sizes_change_{name}",
             f"ArgMax uses the number of {text} of each run's own input",

@@ -10,7 +10,7 @@ from conformance.factors.covering_array import covering_array
 from conformance.factors.wrapping import OPSET
 from conformance.verdicts import Level
 from generators.declarations.families import RANKING_FAMILIES
-from generators.declarations.ranking import INNER_SIZES
+from generators.declarations.ranking import COLUMNS, INNER_SIZES, LONG_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,6 +117,39 @@ FAMILY_TEXTS = {
             f" {INNER_SIZES[0]} to {INNER_SIZES[-1]}, in {row['type']}"
         ),
         lambda _: ("argmax.first_index", "argmax.select_last_index", "argmax.negative_axis", "argmax.data_type"),
+    ),
+    "many_axes": FamilyText(
+        ("type",),
+        lambda row: f"ArgMax gives the first and the last of equal maxima along each of 5 and 6 axes, in {row['type']}",
+        lambda _: ("argmax.axis", "argmax.negative_axis", "argmax.select_last_index", "argmax.keepdims"),
+    ),
+    "transposed": FamilyText(
+        ("type",),
+        lambda row: f"ArgMax reduces each axis of a tensor that a Transpose permutes in a cycle, in {row['type']}",
+        lambda _: ("argmax.axis", "argmax.negative_axis", "argmax.keepdims"),
+    ),
+    "infinite_blocks": FamilyText(
+        ("type",),
+        lambda row: f"ArgMax of normalized rows ignores whole blocks of -infinity, in {row['type']}",
+        lambda _: ("monotone.softmax", "monotone.log_softmax", "argmax.index"),
+    ),
+    "scanned": FamilyText(
+        ("type",),
+        lambda row: f"ArgMax in a Scan gives the first and the last of equal maxima along each axis, in {row['type']}",
+        lambda _: ("argmax.axis", "argmax.negative_axis", "argmax.select_last_index", "argmax.keepdims"),
+    ),
+    "many_columns": FamilyText(
+        ("type",),
+        lambda row: f"ArgMax gives the first and the last of equal maxima of {COLUMNS} columns, in {row['type']}",
+        lambda _: ("argmax.first_index", "argmax.select_last_index", "argmax.axis"),
+    ),
+    "long_close": FamilyText(
+        ("type",),
+        lambda row: (
+            f"ArgMax finds the largest of {LONG_LENGTH} close elements of the types {row['type']},"
+            f" {row['others'].replace('+', ', ')}"
+        ),
+        lambda _: ("argmax.index", "argmax.data_type"),
     ),
 }
 

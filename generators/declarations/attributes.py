@@ -80,14 +80,19 @@ CLOSE_OPERANDS: Mapping[str, Sequence[float]] = {
 LARGE_COUNT = 2**20
 """Value of T for which each of the `CLOSE_VALUES` of decay_factor has another result."""
 
-CALLS = ("attributes", "types", "operator_name")
-"""Differences between the calls of a function, and a function with the name of the operator in another domain."""
+CALLS = ("attributes", "types", "operator_name", "branch")
+"""Differences between the calls of a function, a function with the name of the operator in another domain, and a
+function whose node is in a branch of an If.
+"""
+
+LONGER_SHAPE = (5, 15)
+"""Shape of a tensor in a branch or a function: more elements than the registers of a vector unit have."""
 
 
 def own_attributes_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `own_attributes`: nodes of one type, each of which differs in one attribute."""
     del op_type
-    return Declaration({"order": ("listed", "reversed"), "scope": ("main",), "types": ("float",)})
+    return Declaration({"order": ("listed_main", "reversed_if_then"), "types": ("float",)})
 
 
 def counts_declaration(op_type: str) -> Declaration:
@@ -134,9 +139,12 @@ def build_own_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
     ]
     operands = {
         **scalar_operands(RATE, usual_count(op_type, own), own),
-        **tensor_operands(op_type, name, own, [(2, 2)]),
+        **tensor_operands(op_type, name, own, [LONGER_SHAPE]),
     }
-    return _build_nodes(op_type, name, _in_order(attributes, row), [operands], Context(scope=row["scope"]))
+    order, scope = row["order"].split("_", maxsplit=1)
+    return _build_nodes(
+        op_type, name, attributes[:: -1 if order == "reversed" else 1], [operands], Context(scope=scope)
+    )
 
 
 def build_counts(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -186,7 +194,7 @@ def build_close_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
     letters = TRAINING_OPTIMIZERS[op_type].operands
     tensors = {letter: np.array(CLOSE_OPERANDS[letter], dtype=own) for letter in letters}
     operands = {**scalar_operands(RATE, count, own), **tensors}
-    return _build_nodes(op_type, name, _in_order(attributes, row), [operands], Context())
+    return _build_nodes(op_type, name, attributes, [operands], Context())
 
 
 def build_calls(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -194,15 +202,19 @@ def build_calls(op_type: str, name: str, row: Row) -> BuiltModel:
     own, _ = TYPES[row["types"]]
     operands = {
         **scalar_operands(RATE, usual_count(op_type, own), own),
-        **tensor_operands(op_type, name, own, [(2, 2)]),
+        **tensor_operands(op_type, name, own, [LONGER_SHAPE]),
     }
+    if row["calls"] == "branch":
+        return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], Context(scope="if_in_function"))
     if row["calls"] == "attributes":
         return _build_calls(op_type, name, _swapping_function(op_type), _various_attributes(op_type), operands)
     if row["calls"] == "operator_name":
         doubling = helper.make_node("Add", ["R", "R"], ["R_doubled"])
         inner = _optimizer_node(op_type, "R_doubled", **USUAL_ATTRIBUTES[op_type])
         function = _make_function(op_type, op_type, [doubling, inner], [], [])
-        return _build_calls(op_type, name, function, [{}], operands, beside=[_optimizer_node(op_type, "R")])
+        namesake = helper.make_node("Neg", ["R"], ["R_doubled"])
+        beside = [_optimizer_node(op_type, "R_doubled")]
+        return _build_calls(op_type, name, function, [{}], operands, beside=beside, before=[namesake])
     function = _make_function(op_type, "Step", [_optimizer_node(op_type, "R", **USUAL_ATTRIBUTES[op_type])], [], [])
     others: list[Mapping[str, Array]] = [
         {
@@ -280,6 +292,7 @@ def _build_calls(
     operands: Mapping[str, Array],
     others: Sequence[Mapping[str, Array]] = (),
     beside: Sequence[onnx.NodeProto] = (),
+    before: Sequence[onnx.NodeProto] = (),
 ) -> BuiltModel:
     """Build a model that calls a function, and its data. The number of the call ends the names of its results.
 
@@ -290,7 +303,8 @@ def _build_calls(
         calls: attributes of the calls with `operands`.
         operands: operands of these calls, by the names of the inputs.
         others: operands of further calls, which have their own inputs.
-        beside: nodes of the main graph with `operands`.
+        beside: nodes of the main graph after the calls.
+        before: nodes of the main graph before the calls, whose results are no outputs.
     """
     optimizer = TRAINING_OPTIMIZERS[op_type]
     inputs, nodes, outputs = dict(operands), list(beside), []
@@ -305,7 +319,7 @@ def _build_calls(
         outputs += [array_value_info(result, given["X"]) for result in results]
     model = build_model(
         name,
-        nodes,
+        [*before, *nodes],
         [array_value_info(*named) for named in inputs.items()],
         outputs,
         {"": OPSET, optimizer.domain: optimizer.version, CUSTOM_DOMAIN: 1},
@@ -313,10 +327,6 @@ def _build_calls(
         ir_version=IR_VERSION,
     )
     return BuiltModel(model, (tuple(inputs.values()),))
-
-
-def _in_order(attributes: Sequence[Mapping[str, Any]], row: Row) -> Sequence[Mapping[str, Any]]:
-    return attributes[::-1] if row["order"] == "reversed" else attributes
 
 
 def _build_nodes(

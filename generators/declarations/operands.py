@@ -5,21 +5,29 @@ A family is a declaration of factors, with a builder of models and data for the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import helper
 
-from conformance.factors.connections import Fragment, GraphPart
+from conformance.factors.connections import Fragment, GraphPart, constant_node
 from conformance.factors.covering_array import Declaration, Omission
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
 from conformance.factors.training import TYPES, USUAL_ATTRIBUTES
-from conformance.factors.wrapping import OPSET, Context, build_in_context
+from conformance.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
-from generators.declarations.training import OPERAND_RANGES, RATE, usual_count
+from generators.declarations.training import (
+    OPERAND_RANGES,
+    OTHER_COUNT,
+    OTHER_RATE,
+    RATE,
+    other_attributes,
+    usual_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +35,6 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.factors.covering_array import Row
-    from conformance.factors.wrapping import BuiltModel
     from conformance.models.arrays import Array
 
 SHAPES_AFTER_EMPTY: Mapping[str, Sequence[Sequence[int]]] = {
@@ -38,10 +45,10 @@ SHAPES_AFTER_EMPTY: Mapping[str, Sequence[Sequence[int]]] = {
     "matrices": ((0, 3), (1, 1), (2, 0), (1, 3), (2, 2)),
     "scalars": ((0,), (), (), (3,)),
 }
-"""Shapes by level: empty tensors first, then tensors whose size is at most their own position, then longer ones."""
+"""Shapes by node: empty tensors first, then tensors whose size is at most their own position, then longer ones."""
 
 SHARING_TENSORS: Mapping[str, tuple[int, int]] = {"second": (2, 2), "last": (3, 3)}
-"""Number of tensors, and number of the tensor that shares operands with the first tensor, by level."""
+"""Number of tensors, and number of the tensor that shares operands with the first tensor, by place of the latter."""
 
 TRAILING_EMPTY = "trailing_empty"
 """Level of `names`: plain names, and operands from nodes whose last inputs and outputs have empty names."""
@@ -61,8 +68,31 @@ BROADCAST_SHAPES: Mapping[str, Mapping[str, Sequence[int]]] = {
 }
 """Shapes of G by name, for each shape of X. Each of them broadcasts to the shape of X."""
 
+LOOPED_SHAPE = (5, 15)
+"""Shape of a tensor in a Loop, a Scan or a function: more elements than the registers of a vector unit have."""
+
 FIRST_COUNTS = (-1, 0, 1, 2)
 """Values of T in the iterations of a Loop or Scan."""
+
+LATER_OPSETS = (18, 20)
+"""Opsets of the main domain in some models. The others have `OPSET`."""
+
+TENSORS_OF_HUNDREDS = 350
+"""Number of tensors, for which no counter of 8 bits and no fixed array of a few hundred inputs suffices."""
+
+VIEW_NUMBERS: Mapping[str, Sequence[int]] = {
+    "axes": (0, 1),
+    "last": (-1, -1),
+    "to_start": (-3, -4),
+    "back": (-1, -1),
+    "places": (0, 1),
+    "ends": (4, 6),
+    "twos": (2, 2),
+    "ones": (1, 1),
+    "places_after": (2, 4),
+    "shape": (2, 3),
+}
+"""Constants of the Slices and Expands that return views of a 4 x 6 tensor, by name."""
 
 TRAILING_OMISSION = Omission(
     "an empty name after the operands of the tested node",
@@ -71,13 +101,13 @@ TRAILING_OMISSION = Omission(
 
 
 def after_empty_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `after_empty`: one node with empty tensors first, and small ones after them."""
+    """Return the factors of the family `after_empty`: nodes with empty tensors first, and small ones after them."""
     del op_type
-    return Declaration({"tensors": tuple(SHAPES_AFTER_EMPTY), "types": ("float",)})
+    return Declaration({"order": ("listed",), "types": ("float",)})
 
 
 def repeated_sets(op_type: str) -> Mapping[str, Sequence[str]]:
-    """Return the operands that two tensors share, by level: each operand alone, and the whole state."""
+    """Return the operands that two tensors share, by name: each operand alone, and the whole state."""
     operands = TRAINING_OPTIMIZERS[op_type].operands
     state = operands[2:]
     several = {"state": state} if len(state) > 1 else {}
@@ -86,9 +116,8 @@ def repeated_sets(op_type: str) -> Mapping[str, Sequence[str]]:
 
 def repeated_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `repeated`: one value is passed for the same operand of two tensors."""
-    return Declaration(
-        {"operand": tuple(repeated_sets(op_type)), "tensor": tuple(SHARING_TENSORS), "types": ("float", "double")}
-    )
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float", "double")})
 
 
 def names_declaration(op_type: str) -> Declaration:
@@ -123,7 +152,29 @@ def broadcast_declaration(op_type: str) -> Declaration:
 def iterations_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `iterations`: all operands of a node change from iteration to iteration."""
     del op_type
-    return Declaration({"scope": ("loop", "scan"), "types": ("float",)})
+    return Declaration({"scope": ("loop_float", "scan_double"), "order": ("listed",)})
+
+
+def hundreds_of_tensors_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `hundreds_of_tensors`: one node with so many tensors, parts of a tensor."""
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float",)})
+
+
+def alike_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `alike`: nodes that differ in one input, and nodes of the other optimizers.
+
+    In some nodes, the other input is a result of the first node.
+    """
+    return Declaration(
+        {"nodes": ("one_input", "optimizers") if op_type == "Adam" else ("one_input",), "types": ("float",)}
+    )
+
+
+def views_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `views`: operands that may share memory with another tensor in another order."""
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float",)})
 
 
 def stored_state_declaration(op_type: str) -> Declaration:
@@ -138,19 +189,34 @@ def stored_state_declaration(op_type: str) -> Declaration:
 def build_after_empty(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `after_empty_declaration`."""
     own, _ = TYPES[row["types"]]
-    tensors = tensor_operands(op_type, name, own, SHAPES_AFTER_EMPTY[row["tensors"]])
-    operands = {**scalar_operands(RATE, usual_count(op_type, own), own), **tensors}
-    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands])
+    operands, nodes = scalar_operands(RATE, usual_count(op_type, own), own), []
+    for label, shapes in SHAPES_AFTER_EMPTY.items():
+        tensors = tensor_operands(op_type, f"{name}/{label}", own, shapes)
+        operands |= {f"{operand}_{label}": array for operand, array in tensors.items()}
+        inputs = ["R", "T", *(f"{operand}_{label}" for operand in tensors)]
+        nodes.append(_NodeOf(op_type, label, inputs, USUAL_ATTRIBUTES[op_type]))
+    return _build_nodes(name, nodes, operands)
 
 
 def build_repeated(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `repeated_declaration`."""
+    """Build the model and data for a row of the covering array of `repeated_declaration`.
+
+    There is a node for each set of shared operands, and for each place of the tensor that shares them.
+    """
     own, _ = TYPES[row["types"]]
-    count, sharing = SHARING_TENSORS[row["tensor"]]
-    tensors = tensor_operands(op_type, name, own, [(2, 2)] * count)
+    letters, most = TRAINING_OPTIMIZERS[op_type].operands, max(count for count, _ in SHARING_TENSORS.values())
+    tensors = tensor_operands(op_type, name, own, [(2, 2)] * most)
     operands = {**scalar_operands(RATE, usual_count(op_type, own), own), **tensors}
-    shared = {f"{letter}{sharing}": f"{letter}1" for letter in repeated_sets(op_type)[row["operand"]]}
-    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], shared=shared)
+    nodes = []
+    for word, (count, sharing) in SHARING_TENSORS.items():
+        for shared, repeated in repeated_sets(op_type).items():
+            inputs = [
+                f"{letter}{1 if number == sharing and letter in repeated else number}"
+                for letter in letters
+                for number in range(1, count + 1)
+            ]
+            nodes.append(_NodeOf(op_type, f"{shared}_{word}", ["R", "T", *inputs], USUAL_ATTRIBUTES[op_type]))
+    return _build_nodes(name, nodes, operands)
 
 
 def build_names(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -207,10 +273,116 @@ def build_uses(op_type: str, name: str, row: Row) -> BuiltModel:
         taken = {f"R{used}": [["R" if letter == used else letter for letter in letters], others] for used in letters}
     attributes = {**USUAL_ATTRIBUTES[op_type], "norm_coefficient": 0.0}
     nodes = [
-        (label, ["R", "T", *(name for group in zip(*tensors, strict=True) for name in group)], attributes)
+        _NodeOf(
+            op_type, label, ["R", "T", *(name for group in zip(*tensors, strict=True) for name in group)], attributes
+        )
         for label, tensors in taken.items()
     ]
-    return _build_nodes(op_type, name, nodes, operands)
+    return _build_nodes(name, nodes, operands)
+
+
+def build_hundreds_of_tensors(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `hundreds_of_tensors_declaration`.
+
+    A Split for each operand and a Concat for each result keep the number of files small.
+    """
+    own, _ = TYPES[row["types"]]
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    sizes = [1 + place % 3 for place in range(TENSORS_OF_HUNDREDS)]
+    tensors = tensor_operands(op_type, name, own, [(sum(sizes),)])
+    names = {letter: [f"{letter}{place}" for place in range(len(sizes))] for letter in tensors}
+    given = {f"{letter}_new": [f"{letter}{place}_new" for place in range(len(sizes))] for letter in tensors}
+    given = {result: given[result] for result in optimizer.results}
+    nodes = [
+        constant_node("sizes", np.array(sizes, dtype=np.int64)),
+        *(helper.make_node("Split", [letter, "sizes"], names[letter]) for letter in tensors),
+        helper.make_node(
+            op_type,
+            ["R", "T", *(one for letter in tensors for one in names[letter])],
+            [one for result in given for one in given[result]],
+            domain=optimizer.domain,
+            **USUAL_ATTRIBUTES[op_type],
+        ),
+        *(helper.make_node("Concat", given[result], [result], axis=0) for result in given),
+    ]
+    operands = {**scalar_operands(RATE, usual_count(op_type, own), own), **tensors}
+    opsets = {"": LATER_OPSETS[0], optimizer.domain: optimizer.version}
+    fragment = Fragment(tuple(nodes), operands, dict.fromkeys(given, tensors["X"]), opsets)
+    return build_in_context(name, fragment, Context())
+
+
+def build_alike(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `alike_declaration`. An input is not used."""
+    own, _ = TYPES[row["types"]]
+    low, high = OPERAND_RANGES["H"]
+    letters = sorted({letter for one in TRAINING_OPTIMIZERS.values() for letter in one.operands}, key="XGVH".index)
+    operands = {"unused": np.zeros((2, 2), dtype=own), **scalar_operands(RATE, usual_count(op_type, own), own)}
+    operands |= {letter: pseudo_random_array(f"{name}/{letter}", (2, 2), own, low, high) for letter in letters}
+    if row["nodes"] == "optimizers":
+        nodes = [
+            _NodeOf(one, f"{one.lower()}{label}", ["R", "T", *TRAINING_OPTIMIZERS[one].operands], attributes[one])
+            for label, attributes in (
+                ("", USUAL_ATTRIBUTES),
+                ("_other", {one: other_attributes(one, own) for one in TRAINING_OPTIMIZERS}),
+            )
+            for one in TRAINING_OPTIMIZERS
+        ]
+        return _build_nodes(name, nodes, operands, ["unused"])
+    inputs = ["R", "T", *TRAINING_OPTIMIZERS[op_type].operands]
+    others = {
+        f"{letter}_other": pseudo_random_array(f"{name}/{letter}_other", (2, 2), own, low, high) for letter in letters
+    }
+    operands |= {**others, "R_other": np.array(OTHER_RATE, dtype=own), "T_other": np.array(OTHER_COUNT, dtype=np.int64)}
+    taken = {"first": inputs, "reversed": [*inputs[:2], *inputs[:1:-1]]}
+    taken |= {letter: [f"{one}_other" if one == letter else one for one in inputs] for letter in inputs}
+    for letter in inputs[2:]:
+        earlier = f"{'X' if letter == 'G' else letter}_new_first"
+        taken[f"{letter}_after_first"] = [earlier if one == letter else one for one in inputs]
+    nodes = [_NodeOf(op_type, label, names, USUAL_ATTRIBUTES[op_type]) for label, names in taken.items()]
+    return _build_nodes(name, nodes, operands, ["unused"])
+
+
+def build_views(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `views_declaration`.
+
+    There is a node for each operand and each kind of view: reversed axes, every second element, an expanded row, and
+    axes permuted in a cycle.
+    """
+    own, _ = TYPES[row["types"]]
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    tensors = tensor_operands(op_type, name, own, [(2, 3)])
+    operands = {**scalar_operands(RATE, usual_count(op_type, own), own), **tensors}
+    nodes = [constant_node(word, np.array(values, dtype=np.int64)) for word, values in VIEW_NUMBERS.items()]
+    results: dict[str, Array] = {}
+    cubes = tensor_operands(op_type, f"{name}/cube", own, [(2, 2, 2)])
+    operands |= {f"{letter}_cube": array for letter, array in cubes.items()}
+    for letter in tensors:
+        given = {f"{result}_{letter}_cube": cubes["X"] for result in optimizer.results}
+        turned = f"{letter}_turned"
+        inputs = ["R", "T", *(turned if one == letter else f"{one}_cube" for one in cubes)]
+        nodes += [
+            helper.make_node("Transpose", [f"{letter}_cube"], [turned], perm=[1, 2, 0]),
+            helper.make_node(op_type, inputs, list(given), domain=optimizer.domain, **USUAL_ATTRIBUTES[op_type]),
+        ]
+        results |= given
+        whole, line = f"{letter}_whole", f"{letter}_line"
+        operands[whole] = pseudo_random_array(f"{name}/{whole}", (4, 6), own, *OPERAND_RANGES[letter])
+        views = {word: f"{letter}_{word}" for word in ("reversed", "second", "expanded")}
+        nodes += [
+            helper.make_node("Slice", [whole, "last", "to_start", "axes", "back"], [views["reversed"]]),
+            helper.make_node("Slice", [whole, "places", "ends", "axes", "twos"], [views["second"]]),
+            helper.make_node("Slice", [whole, "ones", "places_after", "axes"], [line]),
+            helper.make_node("Expand", [line, "shape"], [views["expanded"]]),
+        ]
+        for word, view in views.items():
+            given = {f"{result}_{letter}_{word}": tensors["X"] for result in optimizer.results}
+            inputs = ["R", "T", *(view if one == letter else one for one in tensors)]
+            nodes.append(
+                helper.make_node(op_type, inputs, list(given), domain=optimizer.domain, **USUAL_ATTRIBUTES[op_type])
+            )
+            results |= given
+    fragment = Fragment(tuple(nodes), operands, results, {"": OPSET, optimizer.domain: optimizer.version})
+    return build_in_context(name, fragment, Context())
 
 
 def build_stored_state(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -240,8 +412,8 @@ def build_broadcast(op_type: str, name: str, row: Row) -> BuiltModel:
             label = f"{size}_{word}"
             operands[f"G_{label}"] = pseudo_random_array(f"{name}/G_{label}", own_shape, own, *OPERAND_RANGES["G"])
             inputs = [f"G_{label}" if letter == "G" else f"{letter}_{size}" for letter in letters]
-            nodes.append((label, ["R", "T", *inputs], USUAL_ATTRIBUTES[op_type]))
-    return _build_nodes(op_type, name, nodes, operands)
+            nodes.append(_NodeOf(op_type, label, ["R", "T", *inputs], USUAL_ATTRIBUTES[op_type]))
+    return _build_nodes(name, nodes, operands)
 
 
 def build_iterations(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -249,14 +421,17 @@ def build_iterations(op_type: str, name: str, row: Row) -> BuiltModel:
 
     A Scan takes T, R and G of each iteration from larger tensors, and so does a Loop by Gather. The state is carried.
     """
-    own, _ = TYPES[row["types"]]
+    scope, types = row["scope"].split("_")
+    own, _ = TYPES[types]
     optimizer, count = TRAINING_OPTIMIZERS[op_type], len(FIRST_COUNTS)
-    tensors = tensor_operands(op_type, name, own, [(2, 2)])
+    tensors = tensor_operands(op_type, name, own, [LOOPED_SHAPE])
     rows = {
         "R": np.array([RATE / (1 + place) for place in range(count)], dtype=own),
         "T": np.array(FIRST_COUNTS, dtype=np.int64),
-        "G": pseudo_random_array(f"{name}/G", (count, 2, 2), own, *OPERAND_RANGES["G"]),
+        "G": pseudo_random_array(f"{name}/G", (count, *LOOPED_SHAPE), own, *OPERAND_RANGES["G"]),
     }
+    usual = USUAL_ATTRIBUTES[op_type]
+    attributes = {**usual, **({"mode": "standard"} if "mode" in usual else {})}
     carried = {letter: array for letter, array in tensors.items() if letter != "G"}
     inside = {f"{letter}_new_inside": array for letter, array in carried.items()}
     step = helper.make_node(
@@ -264,11 +439,11 @@ def build_iterations(op_type: str, name: str, row: Row) -> BuiltModel:
         ["R_now", "T_now", *("G_now" if letter == "G" else f"{letter}_now" for letter in optimizer.operands)],
         list(inside),
         domain=optimizer.domain,
-        **USUAL_ATTRIBUTES[op_type],
+        **attributes,
     )
     now = {f"{letter}_now": array for letter, array in carried.items()}
     results = {f"{letter}_new": array for letter, array in carried.items()}
-    if row["scope"] == "scan":
+    if scope == "scan":
         now |= {f"{operand}_now": array[0] for operand, array in rows.items()}
         each = helper.make_node("Identity", ["X_new_inside"], ["X_each_inside"])
         body = GraphPart([step, each], given={**inside, "X_each_inside": tensors["X"]}).graph("body", now)
@@ -292,36 +467,49 @@ def build_iterations(op_type: str, name: str, row: Row) -> BuiltModel:
     return build_in_context(name, fragment, Context())
 
 
+@dataclass(frozen=True)
+class _NodeOf:
+    """A node of a model of several nodes.
+
+    Attributes:
+        op_type: type of the node.
+        label: the end of the names of its results.
+        inputs: names of its inputs.
+        attributes: all attributes.
+    """
+
+    op_type: str
+    label: str
+    inputs: Sequence[str]
+    attributes: Mapping[str, Any]
+
+
 def _build_nodes(
-    op_type: str,
-    name: str,
-    nodes: Iterable[tuple[str, Sequence[str], Mapping[str, Any]]],
-    operands: Mapping[str, Array],
+    name: str, nodes: Iterable[_NodeOf], operands: Mapping[str, Array], unused: Sequence[str] = ()
 ) -> BuiltModel:
     """Build a model of several nodes.
 
     Args:
-        op_type: type of the nodes.
         name: name of the graph.
-        nodes: the label, the inputs and the attributes of each node. The names of its results end with the label.
-        operands: values of all inputs by name.
+        nodes: the nodes.
+        operands: values of all inputs by name. Inputs that no node reads are omitted.
+        unused: names of inputs that no node reads, and that the model has. Such a model has a later opset.
     """
-    optimizer = TRAINING_OPTIMIZERS[op_type]
     made: list[onnx.NodeProto] = []
     results: dict[str, Array] = {}
-    used: set[str] = set()
-    for label, inputs, attributes in nodes:
-        count = (len(inputs) - 2) // len(optimizer.operands)
-        X = [operands[operand] for operand in inputs[2 : 2 + count]]
+    used, opsets = {*unused}, {"": LATER_OPSETS[1]} if unused else {}
+    for node in nodes:
+        optimizer = TRAINING_OPTIMIZERS[node.op_type]
+        opsets[optimizer.domain] = optimizer.version
+        count = (len(node.inputs) - 2) // len(optimizer.operands)
+        X = [{**operands, **results}[operand] for operand in node.inputs[2 : 2 + count]]
         own = {
-            f"{result}_{label}" if count == 1 else f"{result[0]}{number}{result[1:]}_{label}": X[number - 1]
+            f"{result}_{node.label}" if count == 1 else f"{result[0]}{number}{result[1:]}_{node.label}": X[number - 1]
             for result in optimizer.results
             for number in range(1, count + 1)
         }
-        made.append(helper.make_node(op_type, inputs, list(own), domain=optimizer.domain, **attributes))
+        made.append(helper.make_node(node.op_type, node.inputs, list(own), domain=optimizer.domain, **node.attributes))
         results |= own
-        used.update(inputs)
+        used.update(node.inputs)
     taken = {operand: array for operand, array in operands.items() if operand in used}
-    return build_in_context(
-        name, Fragment(tuple(made), taken, results, {optimizer.domain: optimizer.version}), Context()
-    )
+    return build_in_context(name, Fragment(tuple(made), taken, results, opsets), Context())

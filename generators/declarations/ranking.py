@@ -11,14 +11,16 @@ import numpy as np
 from onnx import helper
 
 from conformance.factors.argmax import argmax_fragment, index_like
-from conformance.factors.connections import Fragment
+from conformance.factors.connections import Fragment, GraphPart, join_parts
 from conformance.factors.covering_array import Declaration, LevelCombination, Omission
 from conformance.factors.names import rename_values_of
-from conformance.factors.wrapping import OPSET, Context, build_in_context
-from conformance.generation.models import pseudo_random_array
+from conformance.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
+from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.models.arrays import dtype_of, type_number
+from conformance.models.inputs import tensor_elements
 from generators.declarations.argmax import INTEGER_TYPES, PRODUCERS
 from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, name_kind, names_context
+from generators.declarations.sizes import BLOCKS, PERIOD, summarize_long, tile_to_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.factors.covering_array import Row
-    from conformance.factors.wrapping import BuiltModel
     from conformance.models.arrays import Array
 
 
@@ -95,6 +96,27 @@ SPECIAL_PRODUCERS: Mapping[str, str] = {
     "log_softmax": "LogSoftmax",
 }
 """Operators before ArgMax in the family `special_values`, by level."""
+
+AXES_OF_RANKS: Mapping[str, Sequence[int]] = {"X5": (2, 3, 4, 5, 6), "X6": (2, 3, 1, 4, 5, 6)}
+"""Shapes of more than four axes by operand."""
+
+PERMUTATIONS: Mapping[str, Sequence[int]] = {"X_120": (1, 2, 0), "X_201": (2, 0, 1), "X_1230": (1, 2, 3, 0)}
+"""Permutations of axes that are not their own inverse, by operand."""
+
+BLOCKS_OF_INFINITY = (8, 16, 32, 64, 128, 256, 512, 1024)
+"""Numbers of elements at the start or at the end of a row that are -infinity."""
+
+SCANNED_SHAPE = (3, 4, 5, 2)
+"""Shape of X, over whose rows a Scan iterates."""
+
+COLUMNS = 65541
+"""Number of columns of a matrix: more than a grid of blocks of threads and a 16-bit counter have."""
+
+CLOSE_TYPES = ("int64", "uint64", "int32", "uint32", "double")
+"""Types of which a wider one than the type that a kernel may compute in has close elements."""
+
+LONG_LENGTH = 1037
+"""Number of elements of a row that is longer than a block of threads."""
 
 LONG_LENGTHS = ("65", "130")
 """Numbers of elements of a row, which exceed 64 and 128 elements."""
@@ -169,6 +191,36 @@ def inner_sizes_declaration() -> Declaration:
             "keepdims": ("0",),
         }
     )
+
+
+def many_axes_declaration() -> Declaration:
+    """Return the factors of the family `many_axes`: ties along each axis of tensors of rank 5 and 6."""
+    return Declaration({"type": ("float",), "order": ("listed",)})
+
+
+def transposed_declaration() -> Declaration:
+    """Return the factors of the family `transposed`: ArgMax after Transposes that are not their own inverse."""
+    return Declaration({"type": ("float",), "order": ("listed",)})
+
+
+def infinite_blocks_declaration() -> Declaration:
+    """Return the factors of the family `infinite_blocks`: normalized rows with whole blocks of -infinity."""
+    return Declaration({"type": ("float",), "order": ("listed",)})
+
+
+def scanned_declaration() -> Declaration:
+    """Return the factors of the family `scanned`: ties along each axis of the rows of a Scan."""
+    return Declaration({"type": ("uint16",), "order": ("listed",)})
+
+
+def many_columns_declaration() -> Declaration:
+    """Return the factors of the family `many_columns`: ties along the rows of a matrix with many columns."""
+    return Declaration({"type": ("float",), "keepdims": ("0",)})
+
+
+def long_close_declaration() -> Declaration:
+    """Return the factors of the family `long_close`: long rows of close elements, of several types."""
+    return Declaration({"type": ("int64",), "others": ("+".join(CLOSE_TYPES[1:]),)})
 
 
 def special_values_declaration() -> Declaration:
@@ -275,12 +327,7 @@ def build_attributes(name: str, row: Row) -> BuiltModel:
     """
     shape = TIED_SHAPES[row["shape"]]
     rank = len(shape)
-    every: list[dict[str, Any]] = [
-        {"axis": axis, "keepdims": keepdims, "select_last_index": last}
-        for axis in range(-rank, rank)
-        for keepdims in (0, 1)
-        for last in (0, 1)
-    ]
+    every = _every_attributes(rank)
     every += [{}, {"axis": rank - 1}, {"axis": -rank}, {"keepdims": 0}, {"select_last_index": 1}]
     given = every[::-1] if row["order"] == "reversed" else every
     nodes = [
@@ -288,6 +335,115 @@ def build_attributes(name: str, row: Row) -> BuiltModel:
         for number, attributes in enumerate(given)
     ]
     return _build_tied(name, {"X": shape}, nodes, row)
+
+
+def _every_attributes(rank: int) -> list[dict[str, Any]]:
+    """Return each combination of axis, keepdims and select_last_index for tensors of a rank."""
+    return [
+        {"axis": axis, "keepdims": keepdims, "select_last_index": last}
+        for axis in range(-rank, rank)
+        for keepdims in (0, 1)
+        for last in (0, 1)
+    ]
+
+
+def build_many_axes(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `many_axes_declaration`."""
+    nodes = [
+        (helper.make_node("ArgMax", [operand], [f"index_{operand}_{number}"], **attributes), attributes)
+        for operand, shape in AXES_OF_RANKS.items()
+        for number, attributes in enumerate(_every_attributes(len(shape)))
+    ]
+    return _build_tied(name, AXES_OF_RANKS, nodes, row)
+
+
+def build_transposed(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `transposed_declaration`."""
+    nodes, results, operands, again = [], {}, {}, {}
+    for operand, permutation in PERMUTATIONS.items():
+        shape = (2, 3, 4, 5)[: len(permutation)]
+        operands[operand], again[operand] = (
+            np.rint(pseudo_random_array(f"{name}/{operand}/{run}", shape, np.float64, -0.5, 2.5)).astype(_dtype(row))
+            for run in range(2)
+        )
+        taken = f"{operand}_transposed"
+        nodes.append(helper.make_node("Transpose", [operand], [taken], perm=permutation))
+        for number, attributes in enumerate(_every_attributes(len(shape))):
+            result = f"index{operand[1:]}_{number}"
+            nodes.append(helper.make_node("ArgMax", [taken], [result], **attributes))
+            results[result] = index_like([shape[axis] for axis in permutation], attributes)
+    fragment = Fragment(tuple(nodes), operands, results, {"": OPSET})
+    return build_in_context(name, fragment, Context(), [again])
+
+
+def build_infinite_blocks(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `infinite_blocks_declaration`.
+
+    The largest element of each row is in the middle of the finite elements.
+    """
+    X = np.full((2 * len(BLOCKS_OF_INFINITY), LONG_LENGTH), -np.inf, dtype=_dtype(row))
+    for place, size in enumerate(BLOCKS_OF_INFINITY):
+        rest = LONG_LENGTH - size
+        X[2 * place, size:] = X[2 * place + 1, :rest] = np.resize(np.array([0.25, -1.0, 0.5], dtype=X.dtype), rest)
+        X[2 * place, size + rest // 2] = X[2 * place + 1, rest // 2] = 3
+    nodes, results = [], {}
+    for op_type in ("Softmax", "LogSoftmax"):
+        nodes += [
+            helper.make_node(op_type, ["X"], [f"Y_{op_type}"], axis=1),
+            helper.make_node("ArgMax", [f"Y_{op_type}"], [f"index_{op_type}"], axis=1, keepdims=0),
+        ]
+        results[f"index_{op_type}"] = np.zeros(len(X), np.int64)
+    return build_in_context(name, Fragment(tuple(nodes), {"X": X}, results, {"": OPSET}), Context())
+
+
+def build_scanned(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `scanned_declaration`."""
+    nodes = [
+        (helper.make_node("ArgMax", ["X"], [f"index{number}"], **attributes), attributes)
+        for number, attributes in enumerate(_every_attributes(len(SCANNED_SHAPE) - 1))
+    ]
+    return _build_tied(name, {"X": SCANNED_SHAPE}, nodes, row, "scan")
+
+
+def build_many_columns(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `many_columns_declaration`.
+
+    The matrix repeats a vector, and the results of its columns repeat with the same period.
+    """
+    period = np.rint(pseudo_random_array(name, (PERIOD,), np.float64, -0.5, 2.5)).astype(_dtype(row))
+    nodes = [
+        helper.make_node("ArgMax", ["X"], [f"index{last}"], axis=0, keepdims=0, select_last_index=last)
+        for last in (0, 1)
+    ]
+    like = np.zeros(1, dtype=np.int64)
+    summaries = [summarize_long(node.output[0], like, COLUMNS, BLOCKS[-1]) for node in nodes]
+    whole = join_parts([tile_to_shape("period", PERIOD, "X", [3, COLUMNS]), GraphPart(nodes), *summaries])
+    model = build_model(
+        name,
+        whole.nodes,
+        [array_value_info("period", period)],
+        [array_value_info(*named) for named in whole.given.items()],
+        {"": OPSET},
+        {tensor.name: tensor_elements(tensor) for tensor in whole.initializers},
+    )
+    return BuiltModel(model, ((period,),))
+
+
+def build_long_close(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `long_close_declaration`: a node for each type.
+
+    The last element of each row is the largest one, by the least difference. The first row of integers is near 0, the
+    last row near the largest integer.
+    """
+    operands: dict[str, Array] = {}
+    for type in (row["type"], *row["others"].split("+")):
+        dtype = dtype_of(type_number(type)).type
+        bases = [1 + 2.0**-40] if type == "double" else [edge(dtype) for edge in CLOSE_INTEGERS.values()]
+        operands[f"X_{type}"] = np.array([[base] * LONG_LENGTH for base in bases], dtype=dtype)
+        operands[f"X_{type}"][:, -1] += dtype(2.0**-40 if type == "double" else 1)
+    nodes = [helper.make_node("ArgMax", [operand], [f"index{operand[1:]}"], axis=1, keepdims=0) for operand in operands]
+    results = {f"index{operand[1:]}": np.zeros(len(array), np.int64) for operand, array in operands.items()}
+    return build_in_context(name, Fragment(tuple(nodes), operands, results, {"": OPSET}), Context())
 
 
 def build_inner_sizes(name: str, row: Row) -> BuiltModel:
@@ -315,8 +471,17 @@ def _build_tied(
     shapes: Mapping[str, Sequence[int]],
     nodes: Sequence[tuple[onnx.NodeProto, Mapping[str, int]]],
     row: Row,
+    scope: str = "main",
 ) -> BuiltModel:
-    """Build a model of ArgMax nodes with their attributes, and two data sets: equal elements, and frequent ties."""
+    """Build a model of ArgMax nodes with their attributes, and two data sets: equal elements, and frequent ties.
+
+    Args:
+        name: name of the graph.
+        shapes: shape of each operand.
+        nodes: the nodes, each with its attributes. In a Scan, they are those of a row.
+        row: the levels of all factors.
+        scope: the enclosing scope.
+    """
     operands = {operand: np.ones(shape, dtype=_dtype(row)) for operand, shape in shapes.items()}
     tied = {
         operand: np.rint(pseudo_random_array(f"{name}/{operand}", shape, np.float64, -0.5, 2.5)).astype(_dtype(row))
@@ -324,9 +489,15 @@ def _build_tied(
     }
     if row["type"].startswith("u"):
         tied = {operand: np.maximum(array, 0).astype(array.dtype) for operand, array in tied.items()}
-    results = {node.output[0]: index_like(shapes[node.input[0]], given) for node, given in nodes}
+    if scope == "scan":
+        results = {
+            node.output[0]: np.stack([index_like(shapes[node.input[0]][1:], given)] * shapes[node.input[0]][0])
+            for node, given in nodes
+        }
+    else:
+        results = {node.output[0]: index_like(shapes[node.input[0]], given) for node, given in nodes}
     fragment = Fragment(tuple(node for node, _ in nodes), operands, results, {"": OPSET})
-    return build_in_context(name, fragment, Context(), [tied])
+    return build_in_context(name, fragment, Context(scope=scope), [tied])
 
 
 def _dtype(row: Row) -> Any:

@@ -80,6 +80,14 @@ def _function_body_cases() -> Iterator[Case]:
         [_call("Outer", "X", "index")],
         [largest, _function_with_calls("Outer", [_call("Largest", "A", "B")])],
     )
+    yield _case(
+        "body_gives_out_result",
+        "Softmax before ArgMax in the body of a function stays if its result is an output of the function too",
+        DOES_NOT_APPLY,
+        [helper.make_node("Both", ["X"], ["index", "Z"], domain="acme")],
+        [make_function("Both", [producer("Softmax", "A", "S"), argmax("S", "B")], outputs=["B", "S"])],
+        [index_info(SHAPE), make_value_info("Z", "float", SHAPE)],
+    )
     yes = constant_node("yes", np.array(True))
     then = make_branch("then", [producer("Log", "A", "Y"), argmax("Y", "inner")], ["inner"], SHAPE[:1], "int64")
     otherwise = make_branch("else", [argmax("A", "plain")], ["plain"], SHAPE[:1], "int64")

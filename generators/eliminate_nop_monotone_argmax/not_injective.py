@@ -90,6 +90,22 @@ SATURATING: Mapping[str, ChangingOperator] = {
 }
 """Operators by name whose results for different elements round to 1 in float."""
 
+ARITHMETIC: Mapping[str, tuple[str, Sequence[float] | float, bool]] = {
+    "mixed_signs": ("Mul", [1, -1, 1], False),
+    "positive": ("Mul", [8, 1, 1], True),
+    "negative": ("Mul", -2, False),
+    "zero": ("Mul", 0, True),
+    "sum": ("Add", [9, 0, 0], False),
+    "difference": ("Sub", [8, 8, 8], True),
+    "quotient": ("Div", [0.125, 1, 1], False),
+    "inverse": ("Div", 8, True),
+    "square": ("Pow", 2, False),
+}
+"""Operators with a constant that changes the index, by name: op_type, constant, and whether it is the first input."""
+
+ARITHMETIC_ROWS: Sequence[Sequence[float]] = [[1, 4, 2], [-8, 1, 2]]
+"""X whose index each operator of `ARITHMETIC` changes in exact arithmetic."""
+
 SQUARE: Sequence[Sequence[float]] = [[1, 2], [3, 9]]
 """X whose Softmax along axis 1 has another index of the largest (and smallest) element along axis 0."""
 
@@ -111,6 +127,7 @@ def cases() -> Iterator[Case]:
         yield _changing_case(name, operator)
     for name, operator in SATURATING.items():
         yield _saturating_case(name, operator)
+    yield _arithmetic_case()
     operators = {word: op_type for op_type, word in PASS_OPERATORS.items()}
     for number, row in enumerate(covering_array(two_axes_declaration()), 1):
         case = _two_axes_case(f"{number:03}_{row['operator']}_{row['second']}", operators[row["operator"]], row)
@@ -140,6 +157,25 @@ def _changing_case(name: str, operator: ChangingOperator) -> Case:
         ("other_producer",),
         DOES_NOT_APPLY,
         _graph(operator),
+    )
+
+
+def _arithmetic_case() -> Case:
+    """Define a case whose graph has an ArgMax after each operator of `ARITHMETIC`."""
+    X = np.array(ARITHMETIC_ROWS, dtype=np.float32)
+    nodes, outputs = [], []
+    for name, (op_type, _, is_first) in ARITHMETIC.items():
+        inputs = [f"C_{name}", "X"] if is_first else ["X", f"C_{name}"]
+        nodes += [helper.make_node(op_type, inputs, [f"Y_{name}"]), argmax(f"Y_{name}", f"index_{name}")]
+        outputs.append(index_info(X.shape, name=f"index_{name}"))
+    constants = {f"C_{name}": np.array(value, dtype=np.float32) for name, (_, value, _) in ARITHMETIC.items()}
+    return scenario(
+        FAMILY,
+        "arithmetic",
+        "Products, sums, quotients and powers with a constant stay before ArgMax and decide the index",
+        ("other_producer",),
+        DOES_NOT_APPLY,
+        ScenarioGraph(nodes, (X,), outputs=outputs, initializers=constants),
     )
 
 

@@ -42,6 +42,13 @@ TILED = {block: lengths_around(block) for block in BLOCKS[5:]} | {
 """Lengths by block size for tensors that the model builds by repeating a short vector."""
 
 
+LENGTHS_AT_COUNTS = (71, 1031, 4133, 65541)
+"""Lengths of tensors by which vectors, blocks, a thread's part and 16-bit counters leave a rest."""
+
+COUNTS = (0, 1, 3)
+"""Values of T for tensors of these lengths."""
+
+
 def size_cases(operator: Operator) -> Iterator[Case]:
     """Yield cases for all sizes in float and double (the longest size in float only), and for all ranks."""
     for dtype in FLOATS:
@@ -55,6 +62,7 @@ def size_cases(operator: Operator) -> Iterator[Case]:
         ranks = _listed([len(shape) for shape in HIGH_RANKS])
         yield _stored(operator, "high_ranks", f"of rank {ranks}", HIGH_RANKS, dtype)
     yield _repeated(operator, "sizes_beyond_2p20", (BEYOND_CACHE,), LONG_BLOCKS[-1], np.float32)
+    yield _repeated(operator, "sizes_at_counts", LENGTHS_AT_COUNTS, BLOCKS[-1], np.float32, COUNTS)
 
 
 def _stored(operator: Operator, name: str, text: str, shapes: Sequence[Sequence[int]], dtype: Any) -> Case:
@@ -69,9 +77,23 @@ def _stored(operator: Operator, name: str, text: str, shapes: Sequence[Sequence[
     )
 
 
-def _repeated(operator: Operator, name: str, lengths: Sequence[int], block: int, dtype: Any) -> Case:
+def _repeated(
+    operator: Operator, name: str, lengths: Sequence[int], block: int, dtype: Any, counts: Sequence[int] = ()
+) -> Case:
+    """Define a case with tensors of a repeated vector.
+
+    Args:
+        operator: the tested operator.
+        name: part of the case's id.
+        lengths: number of elements of each tensor.
+        block: block size at whose borders elements are outputs.
+        dtype: element type.
+        counts: T of each data set; empty for the usual one. With `counts`, there is a node for each value of `mode`.
+    """
     id = f"test_{operator.prefix}_{name}_{FLOAT_TYPE_NAMES[dtype]}"
-    (inputs,) = OperatorSetting(dtype, shapes=((PERIOD,),), counts=(operator.count_for(dtype),)).data_sets(operator, id)
+    setting = OperatorSetting(dtype, shapes=((PERIOD,),), counts=counts or (operator.count_for(dtype),))
+    data_sets = setting.data_sets(operator, id)
+    inputs = data_sets[0]
     names = ["R", "T", *(f"{operand}_period" for operand in operator.signature.operands)]
     count = len(lengths)
     operands, results = (
@@ -82,16 +104,21 @@ def _repeated(operator: Operator, name: str, lengths: Sequence[int], block: int,
         tile_to_shape(f"{operand[0]}_period", PERIOD, operand, [lengths[place % count]])
         for place, operand in enumerate(operands)
     )
-    node = helper.make_node(
-        operator.name, ["R", "T", *operands], results, domain=operator.signature.domain, **operator.usual
-    )
-    after = (summarize_long(result, inputs[2], lengths[place % count], block) for place, result in enumerate(results))
-    whole = join_parts([*before, GraphPart([node]), *after])
+    modes = ("standard", "nesterov") if counts and "mode" in operator.usual else ("",)
+    nodes, after = [], []
+    for mode in modes:
+        own = [f"{result}_{mode}" if mode == "nesterov" else result for result in results]
+        attributes = {**operator.usual, **({"mode": mode} if mode else {})}
+        taken = ["R", "T", *operands]
+        nodes.append(helper.make_node(operator.name, taken, own, domain=operator.signature.domain, **attributes))
+        after += [summarize_long(one, inputs[2], lengths[place % count], block) for place, one in enumerate(own)]
+    whole = join_parts([*before, GraphPart(nodes), *after])
     several = ("several_tensors",) if count > 1 else ()
     return Case(
         id=id,
         title=(
             f"{operator.name} updates every element of {FLOAT_TYPE_NAMES[dtype]} tensors of {_listed(lengths)} elements"
+            + (f" at T = {_listed(counts)}" if counts else "")
         ),
         level=Level.MUST,
         clauses=tuple(f"{operator.prefix}.{clause}" for clause in ("elementwise", *several)),
@@ -104,7 +131,7 @@ def _repeated(operator: Operator, name: str, lengths: Sequence[int], block: int,
             {"": OPSET, **operator.imports},
             {tensor.name: tensor_elements(tensor) for tensor in whole.initializers},
         ),
-        data_sets=(inputs,),
+        data_sets=data_sets,
     )
 
 

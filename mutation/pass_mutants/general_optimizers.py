@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CHANGING = (
     *("Clip", "HardSigmoid", "ThresholdedRelu", "Shrink", "Cast", "LeakyRelu", "Elu", "Mish"),
-    *("Max", "Min", "Hardmax"),
+    *("Max", "Min", "Hardmax", "Mul", "Add", "Sub", "Div", "Pow"),
 )
 """Operators whose removal changes the index in exact arithmetic, too."""
 

@@ -373,12 +373,18 @@ CAPTURES = (
 )
 
 
-def in_bodies(model: onnx.ModelProto, fixed_point: bool, is_monotone: Callable[[Site], bool]) -> onnx.ModelProto:
-    """Apply the pass to the graphs of a model and, with this step `is_monotone`, to the bodies of its functions."""
+def in_bodies(
+    model: onnx.ModelProto, fixed_point: bool, is_monotone: Callable[[Site], bool], *, counts_outputs: bool = True
+) -> onnx.ModelProto:
+    """Apply the pass to the graphs of a model and, with this step `is_monotone`, to the bodies of its functions.
+
+    Args:
+        counts_outputs: whether an output of a function is a use.
+    """
     after = eliminate(model, fixed_point)
     within = replace(eliminate, is_monotone=is_monotone)
     for function in after.functions:
-        outputs = [onnx.ValueInfoProto(name=name) for name in function.output]
+        outputs = [onnx.ValueInfoProto(name=name) for name in function.output if counts_outputs]
         graph = onnx.GraphProto(node=function.node, output=outputs)
         body = within(onnx.ModelProto(graph=graph, opset_import=function.opset_import), fixed_point)
         del function.node[:]
@@ -397,6 +403,10 @@ def _references_are_zero(site: Site) -> bool:
 
 def _axes_of_calls_as_zero(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
     return in_bodies(model, fixed_point, _references_are_zero)
+
+
+def _with_function_outputs(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
+    return in_bodies(model, fixed_point, is_monotone, counts_outputs=False)
 
 
 def _with_functions(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
@@ -462,6 +472,7 @@ def _body_text(function: onnx.FunctionProto) -> object:
 
 FUNCTIONS = (
     PassMutant("function_bodies", "applies in the bodies of functions", _with_functions, Level.SHOULD),
+    PassMutant("outputs_of_functions", "does not count the outputs of functions", _with_function_outputs),
     PassMutant("axes_of_calls", "takes an axis that the call of a function gives for 0", _axes_of_calls_as_zero),
     replace_steps(
         "looks_into_functions", "removes a call of a function that is Exp by its body", producer=_by_its_body

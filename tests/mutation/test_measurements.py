@@ -16,11 +16,11 @@ from session_cache import compute_once
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
 from conformance.evidence.inputs import MutationDocument
-from conformance.mutants import FAMILIES, catalogue
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.serialization.codec import JsonReader
 from conformance.verdicts import Level
 from mutation.bound_tightness import AttainedError, Tightness, largest_attained_error
+from mutation.dimensions import all_mutants
 from mutation.held_out import read_held_out
 from mutation.operators import (
     DECISIVE_MARGIN,
@@ -99,7 +99,7 @@ def test_read_held_out_groups_mutants_by_family(write_file):
 def test_held_out_edits_equal_the_same_mutant_of_the_catalogue(write_file, case_of):
     case = case_of("test_adam")
     (data_set, *_) = case.data_sets()
-    known = next(one for one in catalogue()["Adam"] if one.id == "adam.never_corrected")
+    known = next(one for one in all_mutants()["Adam"] if one.id == "adam.never_corrected")
     (held_out,) = read_held_out(write_file())[0]["Adam"]
     outputs = [one.backend.prepare(case.model).run(list(data_set.inputs)) for one in (known, held_out)]
     assert all(map(np.array_equal, *outputs))
@@ -198,11 +198,11 @@ def test_command_with_invalid_held_out_file_exits_with_2(mutation_command, write
 # The corpus detects every mutant that it must, decisively, and has no false positives.
 
 
-OPTIMIZERS = FAMILIES[:3]
+OPTIMIZERS = tuple(all_mutants())[:3]
 
 
 def mutant(id):
-    return next(one for rows in catalogue().values() for one in rows if one.id == id)
+    return next(one for rows in all_mutants().values() for one in rows if one.id == id)
 
 
 @pytest.mark.whole
@@ -259,17 +259,17 @@ def test_case_in_memory_survives_a_backend_that_changes_inputs(opened):
 def test_progress_is_called_as_often_as_announced(opened):
     seen = []
     measure_mutation_score(opened, seen.append, only=("ArgMax",))
-    assert len(seen) == progress_steps() - sum(len(catalogue()[name]) for name in OPTIMIZERS)
+    assert len(seen) == progress_steps() - sum(len(all_mutants()[name]) for name in OPTIMIZERS)
 
 
 @pytest.mark.whole
 def test_score_document_and_lines_list_every_mutant(mutation_score, whole_corpus):
     document = score_document(whole_corpus, mutation_score, [])
     assert json.loads(json.dumps(document)) == document
-    assert set(document["operators"]) == set(FAMILIES)
+    assert set(document["operators"]) == set(all_mutants())
     assert document["passes"] == mutation_score.passes
     text = "\n".join(score_lines(mutation_score, [], verbose=True))
-    assert all(one.id in text for rows in catalogue().values() for one in rows)
+    assert all(one.id in text for rows in all_mutants().values() for one in rows)
     assert "correct variants" in text
 
 
@@ -290,7 +290,7 @@ def test_command_with_json_prints_one_object(mutation_command, small_corpus):
 
 def test_help_counts_the_mutants_of_the_catalogue(mutation_command):
     words = mutation_command("--help").out.split()
-    for table in (catalogue(), pass_mutants()):
+    for table in (all_mutants(), pass_mutants()):
         assert str(sum(map(len, table.values()))) in words
 
 

@@ -1,0 +1,1 @@
+BH4_new_scalarsJcÆ°DØ°>âNW­>äý–O³¤>

@@ -1,0 +1,1 @@
+BX4_matricesJЭ8?uEk?vпе>

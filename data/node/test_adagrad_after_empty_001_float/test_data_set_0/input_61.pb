@@ -1,0 +1,1 @@
+BH5_matricesJMka?\D¬?¼¶@A  ?

@@ -1,0 +1,3 @@
+B
+H3_scalarsJ
+ÉO@

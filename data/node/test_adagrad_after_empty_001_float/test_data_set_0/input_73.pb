@@ -1,0 +1,2 @@
+B
+H4_scalarsJøms?ž±ž?)žy@

@@ -1,0 +1,1 @@
+BX5_new_matricesJìaò?þãC¿x>Ô¿ëTG¿

@@ -1,0 +1,1 @@
+BH4_new_matricesJ#Ìl@kxh@“|@

@@ -1,0 +1,1 @@
+BH5_new_matricesJ:Rü?±´?n#@êd@

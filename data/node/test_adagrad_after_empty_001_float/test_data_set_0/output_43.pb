@@ -1,0 +1,1 @@
+BX4_new_scalarsJ|òÉ¾)Îè¿ x~¿

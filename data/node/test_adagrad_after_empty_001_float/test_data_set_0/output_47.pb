@@ -1,0 +1,1 @@
+BH4_new_scalarsJkÑe@ý>d@3Ó€@

@@ -1,0 +1,1 @@
+BH_new_X_after_firstJ ƒóû ñØ>jØuº¡>xÏsYü2ä>aUÑZ}Ø>

@@ -1,0 +1,2 @@
+BX_new_G_after_firstJ ŸÌ—Y7ˆœ>­Æ‘
+V…v>}~iÕjp°>,)²Œ­>

@@ -1,0 +1,1 @@
+BH_new_G_after_firstJ ÍãPHÆ>¢Ûü¼Ð>Ov’ë>Ñ2zÍ\ç>

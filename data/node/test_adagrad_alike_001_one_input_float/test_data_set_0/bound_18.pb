@@ -1,0 +1,1 @@
+BX_new_H_after_firstJ Ðy¨‘Þž>a°[°àu>\ÖÓjg°>Ž÷N™S¬>

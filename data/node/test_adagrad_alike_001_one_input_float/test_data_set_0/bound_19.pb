@@ -1,0 +1,1 @@
+BH_new_H_after_firstJ ¹k[„ùè>d!÷úD¯ª>“AúÖ}è>=3vÙˆNã>

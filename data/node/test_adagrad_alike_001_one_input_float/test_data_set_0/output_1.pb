@@ -1,0 +1,1 @@
+BH_new_firstJ}7œAƒ½L@§ÓA“leA

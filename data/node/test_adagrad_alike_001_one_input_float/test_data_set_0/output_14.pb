@@ -1,0 +1,1 @@
+BX_new_X_after_firstJ²}´?Rql>Bác@ß­K@

@@ -1,0 +1,1 @@
+BH_new_X_after_firstJí†›Aj|L@!ÒAdA

@@ -1,0 +1,1 @@
+BX_new_H_after_firstJ>ƒ»?\|>É±g@z—O@

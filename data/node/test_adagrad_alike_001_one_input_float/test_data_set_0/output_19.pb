@@ -1,0 +1,1 @@
+BH_new_H_after_firstJôBº¡_@»uHBíýÞA

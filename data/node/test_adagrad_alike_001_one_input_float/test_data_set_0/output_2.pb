@@ -1,0 +1,1 @@
+BX_new_reversedJÆ€@_	7@*ó%@EC?

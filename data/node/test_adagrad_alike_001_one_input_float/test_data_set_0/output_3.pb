@@ -1,0 +1,1 @@
+BH_new_reversedJÍ:³A“ìÚ?LÜÇAaPJA

@@ -1,0 +1,1 @@
+BH2_new_H_secondJ YªÆÅ«>._pux¤>˜ü8²W}>YN~¯À>

@@ -1,0 +1,1 @@
+BH2_new_X_secondJ yjýÜæw¥>Ø]ð=b§>G±÷£ž­>cÎqb»½>

@@ -1,0 +1,1 @@
+BX1_new_X_secondJÂj?†U‡?V€Å?H}›¿

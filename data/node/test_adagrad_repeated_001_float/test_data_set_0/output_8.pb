@@ -1,0 +1,1 @@
+BX1_new_H_secondJÂj?†U‡?V€Å?H}›¿

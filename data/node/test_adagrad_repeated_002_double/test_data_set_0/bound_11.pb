@@ -1,0 +1,1 @@
+BH2_new_H_secondJ ÔDU»Sv∂<ön›(Œ‡<Z{Á}´”–<üWB@ßº<

@@ -1,0 +1,1 @@
+BX2_new_X_lastJ θΜ;5wΧΏbL+qwγΏ°I…μο1Π?π‡eh\bΣΏ

@@ -1,0 +1,1 @@
+BX3_new_X_lastJ уtT“uЪфїVТ”gёQвїnјqmоо?J±oж0‡ыї

@@ -1,0 +1,1 @@
+BX2_new_H_lastJ èÌ;5w×¿bL+qwã¿°I…ìï1Ğ?ğ‡eh\bÓ¿

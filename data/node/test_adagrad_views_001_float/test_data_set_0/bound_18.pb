@@ -1,0 +1,1 @@
+BX_new_H_reversedJ0_$‚vŠŠ>:¯¢Žà—>Ïyy"¨:‚>˜hí¡>îÉWSv>KRqW”u˜>

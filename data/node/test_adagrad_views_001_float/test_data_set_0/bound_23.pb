@@ -1,0 +1,1 @@
+BH_new_H_expandedJ0ÝQ¯`N®>BVll~¦>£HÄ»y#¥>¥ÔÖÂƒ¦>ŽÓ¡›*Ç¦>ÕdlM\¨°>

@@ -1,0 +1,1 @@
+BH_new_X_expandedJ0q#ÖÈ9C¥>šI:‡7èp>6F4ÕŸv>íäDø¼¦>©ÐpJÓj >`a»‘×•©>

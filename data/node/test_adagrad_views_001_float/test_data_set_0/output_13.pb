@@ -1,0 +1,1 @@
+BH_new_G_secondJÑı@«'@!Ãq?±ÕS@Mπq@èGm@

@@ -1,0 +1,1 @@
+BH_new_H_secondJE[‡@p~P?¿g@vFª@"ò>b«@

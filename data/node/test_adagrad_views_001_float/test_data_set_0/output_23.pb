@@ -1,0 +1,1 @@
+BH_new_H_expandedJT«@qtŒ@H3R@êÍ‹@Òì„@Ï¾ˆ@

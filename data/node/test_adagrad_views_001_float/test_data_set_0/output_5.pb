@@ -1,0 +1,1 @@
+BH_new_X_secondJ§üu@qd‡?_?Ó?y¦a@¼åg@Æ«s@

@@ -1,0 +1,1 @@
+BH_new_X_expandedJ7‚@ªëå>.Ì…?gv~@z²i@åf8@

@@ -1,0 +1,1 @@
+BV4_new_matricesJˆne¯§i>ã®\¼QÖv>ÃÖÞGÔ|>

@@ -1,0 +1,1 @@
+BH2_new_matricesJþœ×š2V­>

@@ -1,0 +1,2 @@
+BX4_new_scalarsJWðI3ú‘¤>Iww
+â–>0ëÕêáµ°>

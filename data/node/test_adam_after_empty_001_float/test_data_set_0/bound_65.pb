@@ -1,0 +1,1 @@
+BV2_new_scalarsJÅš¯s­Û>

@@ -1,0 +1,1 @@
+BV4_new_scalarsJ28»Ú'Î†>™Ûmk8ƒ>q‘3QöD‘>

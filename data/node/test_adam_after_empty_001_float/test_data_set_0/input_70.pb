@@ -1,0 +1,1 @@
+BG4_matricesJê³h¿F)¤¿j¨²?

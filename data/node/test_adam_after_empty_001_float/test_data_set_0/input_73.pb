@@ -1,0 +1,1 @@
+BV2_matricesJ$Am¾

@@ -1,0 +1,2 @@
+B
+X2_scalarsJíÞk?

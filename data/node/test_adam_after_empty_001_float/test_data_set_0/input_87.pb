@@ -1,0 +1,2 @@
+B
+G2_scalarsJZí?

@@ -1,0 +1,2 @@
+B
+V2_scalarsJÔ8R?

@@ -1,0 +1,2 @@
+B
+V4_scalarsJÿó=<E¿‘VG¿

@@ -1,0 +1,2 @@
+B
+H2_scalarsJsT#@

@@ -1,0 +1,2 @@
+BH4_new_matricesJS-Û?è π?
+*‹?

@@ -1,0 +1,1 @@
+BH2_new_scalarsJغ\@

@@ -1,0 +1,1 @@
+BH4_new_scalarsJr?@pÙÆ?¢¿b@

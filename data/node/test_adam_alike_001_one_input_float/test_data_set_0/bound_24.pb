@@ -1,0 +1,1 @@
+BX_new_X_after_firstJ [±qò]DÂ>'Y`ÛeAÁ></Û¸LÅ>A¼H5W+Ð>

@@ -1,0 +1,1 @@
+BV_new_X_after_firstJ cÇ.åžd˜>f¥>Fx¢>›yB7{«£>ËwDD1±>

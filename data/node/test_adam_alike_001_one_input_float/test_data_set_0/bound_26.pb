@@ -1,0 +1,1 @@
+BH_new_X_after_firstJ ¸«¥rŒt©>å´º-P«>žnï¡$Ú¾>Œc8ÒžÃ>

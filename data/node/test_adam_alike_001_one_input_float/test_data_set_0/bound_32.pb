@@ -1,0 +1,1 @@
+BH_new_V_after_firstJ jofõæŸ>ë=;ë ¡>ÞØE™H^´>srk¼6*·>

@@ -1,0 +1,1 @@
+BX_new_H_after_firstJ Â‘ï¦F¶>—.Í7–¿³>$­IWræµ>ÝI.úØÂ>

@@ -1,0 +1,1 @@
+BH_new_H_after_firstJ ¶¬ðã©Š§>qÎâ’o&©>µ…÷³àÀ>Já8gWÁ>

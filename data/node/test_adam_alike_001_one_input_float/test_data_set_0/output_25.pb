@@ -1,0 +1,1 @@
+BV_new_X_after_firstJÏ‘?¤Ë?ºí	@¥Gd@

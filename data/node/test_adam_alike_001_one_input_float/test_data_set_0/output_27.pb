@@ -1,0 +1,1 @@
+BX_new_G_after_firstJ¥GO?yd>n¤>¿é‘?

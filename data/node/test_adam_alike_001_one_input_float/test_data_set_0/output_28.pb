@@ -1,0 +1,1 @@
+BV_new_G_after_firstJ4’?ª¤¯?0é?s_@

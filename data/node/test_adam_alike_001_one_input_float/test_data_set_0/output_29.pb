@@ -1,0 +1,1 @@
+BH_new_G_after_firstJ[¹?våƒ?„Y&?XêT@

@@ -1,0 +1,1 @@
+BX_new_V_after_firstJ^²O?ÂÏ1>ú"ì>8î˜?

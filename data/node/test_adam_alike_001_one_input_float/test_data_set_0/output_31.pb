@@ -1,0 +1,1 @@
+BV_new_V_after_firstJ€ğ“?»ÃÀ?Ş‚	@RÛL@

@@ -1,0 +1,1 @@
+BH_new_V_after_firstJ¸&Â?<Ü?UÌ$@.ƒ@

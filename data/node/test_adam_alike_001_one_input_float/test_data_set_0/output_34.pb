@@ -1,0 +1,1 @@
+BV_new_H_after_firstJü&”?J­Í?F9@9Of@

@@ -1,0 +1,1 @@
+BH_new_reversedJW×ç?Œ¸-@ÖU@!cA

@@ -1,0 +1,1 @@
+BX_new_momentum_otherJ Xªª=\Æ>E$ß=f¿>¸§`¿¶	º> æ6G¼È>

@@ -1,0 +1,1 @@
+BX_new_adagrad_otherJ ¶lgÊÇ¨>lHEÊí¦>Ë°šÈÚ>åhÖWN®>

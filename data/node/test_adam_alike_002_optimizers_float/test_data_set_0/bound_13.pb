@@ -1,0 +1,1 @@
+BH_new_adagrad_otherJ kàJ^Á >a8¼o†¢Ú>ØÅ`íªÀ>À-9J¦Ø>

@@ -1,0 +1,1 @@
+BX_new_momentumJ $tð/îÅ>é3{nÚ¾>qx^~dq¹>pfÚF´È>

@@ -1,0 +1,1 @@
+BV_new_adam_otherJ HéEX\H°>4µ—¼71Î> §N^v¸>žËÈ(IÈ>

@@ -1,0 +1,2 @@
+BX_new_momentum_otherJå§'@mžÃ?%Ì¯?ž
+.@

@@ -1,0 +1,1 @@
+BV_new_momentum_otherJ%Ls?ËA$@Rÿd? Ø“?

@@ -1,0 +1,1 @@
+BH_new_adagrad_otherJ¢÷E@s4·Az 	ApK”A

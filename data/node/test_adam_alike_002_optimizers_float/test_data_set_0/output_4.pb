@@ -1,0 +1,1 @@
+BV_new_momentumJV–@jc¨@¨Öñ?j|_@

@@ -1,0 +1,1 @@
+BH_new_adagradJE,p@ÒóÉA~æAÿj°A

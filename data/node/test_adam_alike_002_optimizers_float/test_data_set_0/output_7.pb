@@ -1,0 +1,1 @@
+BX_new_adam_otherJÎ9@Zsé?p,¸?&$:@

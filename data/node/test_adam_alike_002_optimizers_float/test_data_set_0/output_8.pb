@@ -1,0 +1,2 @@
+BV_new_adam_otherJş¾Ÿ?G
+‡@|³Ú?áüM@

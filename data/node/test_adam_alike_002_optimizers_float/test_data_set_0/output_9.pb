@@ -1,0 +1,1 @@
+BH_new_adam_otherJñL‹?#wAØ@úÕVA

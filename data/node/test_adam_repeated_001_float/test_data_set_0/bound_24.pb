@@ -1,0 +1,1 @@
+BX1_new_state_secondJ ÝTøT®·>Uñ{ËÆˆ >ÔÂn»9¬> ~`Ýß·>

@@ -1,0 +1,1 @@
+BX2_new_state_secondJ Uâ)é[!¯>SHž&–b³>W~â1oˆ½>A½[ré§>

@@ -1,0 +1,3 @@
+BH1_new_state_secondJ +¨
+
+>œÈÏg¨>`QQ½¤_>EGòùÙ¢>

@@ -1,0 +1,1 @@
+BV3_new_state_lastJ ið@~¸bu>jÑ:EŠƒ>°pý¤ük…>í½œ×Ñâ’>

@@ -1,0 +1,1 @@
+BV2_new_G_secondJ ×Ny[ŠI‚>ÿó‰•R²‡>:ÅdVh>%j-–§€|>

@@ -1,0 +1,1 @@
+BX2_new_X_secondJ5Æ?iY	?"YB¾Ñ&ß?

@@ -1,0 +1,1 @@
+BH2_new_G_secondJgB>@mæ?To«?z÷ö?

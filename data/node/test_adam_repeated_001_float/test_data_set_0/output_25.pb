@@ -1,0 +1,1 @@
+BX2_new_state_secondJÔ…¡¿òDŽ¿Z‰Ô¿ã­?

@@ -1,0 +1,1 @@
+BV2_new_state_secondJH­Ý½ñ>¿|æ(?ò¼$?

@@ -1,0 +1,1 @@
+BV2_new_X_secondJvfV?ku•>ªÊì=þ¶¾

@@ -1,0 +1,1 @@
+BV1_new_state_lastJ&L¿Ø8Ê»æ2?Z a?

@@ -1,0 +1,1 @@
+BH2_new_state_lastJ{†Û?yû›?5M¾?ø?

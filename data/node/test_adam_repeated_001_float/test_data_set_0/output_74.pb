@@ -1,0 +1,1 @@
+BH3_new_state_lastJº	£?§u?ï]?t7@

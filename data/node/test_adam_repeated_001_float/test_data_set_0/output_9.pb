@@ -1,0 +1,1 @@
+BV2_new_G_secondJuFŒ½ú?mT¾‰¾

@@ -1,0 +1,1 @@
+BX2_new_X_secondJ xû™fítÕ<&õBË<+[mÄ_q¥<©JiäŒÐÄ<

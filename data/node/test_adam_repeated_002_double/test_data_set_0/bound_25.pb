@@ -1,0 +1,1 @@
+BX2_new_state_secondJ è3btÓ<¶YZW¢ãÖ<áz¯®{ºÇ<l¨ÐdÓ<

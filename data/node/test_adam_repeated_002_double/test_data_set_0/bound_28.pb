@@ -1,0 +1,1 @@
+BH1_new_state_secondJ »•ÀﬁÛ„<QQ1Ç“<[¥õNA√<	"<gÛ«∑<

@@ -1,0 +1,1 @@
+BH3_new_G_lastJ œkËYNÛ<VN«F¦×<ı ¸4“+À<&ğw	u´<

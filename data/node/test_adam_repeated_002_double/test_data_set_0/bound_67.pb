@@ -1,0 +1,1 @@
+BX2_new_state_lastJ BAo•ü{Ó<j½‚(ÙùÖ<ypûÃ%½È<ù.tÆÓ<

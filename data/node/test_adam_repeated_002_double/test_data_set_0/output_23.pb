@@ -1,0 +1,1 @@
+BH2_new_H_secondJ Ê×|pLNê?x	·b}õ?þN¤ätúð?ÿZdäq!@

@@ -1,0 +1,1 @@
+BX1_new_state_secondJ ò‚şî¿}xƒYµOâ?r$ sÃ»¿ç;¨S"Ù¿

@@ -1,0 +1,1 @@
+BX2_new_state_secondJ єvХпм?H|"Ѓяр?уh·—в?EHд‚ЫЈм?

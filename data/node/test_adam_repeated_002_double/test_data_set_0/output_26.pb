@@ -1,0 +1,1 @@
+BV1_new_state_secondJ ¨æñjJ‹¯¿}WÃ&s:ë?…>-C^Â¿ýÆ/{‚Þ¿

@@ -1,0 +1,1 @@
+BV2_new_state_secondJ _Fò wnÝ?^ƒ¶+ú¡ç?£P~È¿`l!*Oï˜?

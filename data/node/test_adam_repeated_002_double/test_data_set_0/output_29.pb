@@ -1,0 +1,1 @@
+BH2_new_state_secondJ Ê×|pLNê?x	·b}õ?şN¤ätúğ?ÿZdäq!@

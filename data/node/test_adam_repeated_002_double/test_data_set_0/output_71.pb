@@ -1,0 +1,1 @@
+BV3_new_state_lastJ hœ)HpÍÝ?¡ØG3ì?4T`7Ó4Ï¿,c,¿PÝ¿

@@ -1,0 +1,1 @@
+BH2_new_state_lastJ >êSJIµó?ÿt‚Õª»Ú?%K¾ˆ8ü?jÛÊ*ü?

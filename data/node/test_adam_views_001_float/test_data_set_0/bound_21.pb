@@ -1,0 +1,1 @@
+BX_new_G_expandedJ0àÏ_W.§>ùÀ ‘bá«>	ezsËç”>F‘]õ^>GeíW²²>²ñiK°>

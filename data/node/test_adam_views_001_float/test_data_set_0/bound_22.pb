@@ -1,0 +1,1 @@
+BV_new_G_expandedJ0 ý#bý>€´cW)‚>c=KzaL‚>|é`Â„>=Ñ»ÿÀkh>AùÈDÄ>

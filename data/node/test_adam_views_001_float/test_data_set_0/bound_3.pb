@@ -1,0 +1,1 @@
+BX_new_X_reversedJ0FKÕEû•²>ÌÝ•Ù¡>HîFB,z >)<f+C–>:¿„Š'>¢|M^o¯>

@@ -1,0 +1,1 @@
+BV_new_V_expandedJ0DyúÝK-’>Iº\‚Cf>mGrèk„>3ÿÅIÁ‡>	ïl‡+Œ>{½o8ï‰>

@@ -1,0 +1,1 @@
+BX_new_H_reversedJ0‡º¾je¨>CnMnƒÜ¯>ÃßiÝZŸ’>^bó¿3#”>|²€tÃµ>“laØÿ²>

@@ -1,0 +1,1 @@
+BX_new_G_reversedJíq¿ü7u?q(Š½ÎR½#Ó?Bñ»¿

@@ -1,0 +1,1 @@
+BX_new_V_reversedJ-ÊY¿Æäk?/uG¾ ø½í:Ö?º¿

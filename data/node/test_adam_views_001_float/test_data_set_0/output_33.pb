@@ -1,0 +1,1 @@
+BX_new_V_expandedJM"N©²Зe?fq1╬Xё>╫╥ся?тЙ╬©

@@ -1,0 +1,1 @@
+BX_new_H_reversedJmq¿`?\ïŒ½ğ¾h©Ñ?	W·¿

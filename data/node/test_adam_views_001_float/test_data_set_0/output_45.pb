@@ -1,0 +1,1 @@
+BX_new_H_expandedJÄ`r¿¸fb?P•¬½\ ¾ýÓ?½·¿

@@ -1,0 +1,1 @@
+BX5_new_matricesJ h¡k^·>[ŸwkÙ¢>c·Ûõt7³>¼n¯ç¢>

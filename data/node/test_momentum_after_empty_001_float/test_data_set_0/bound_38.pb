@@ -1,0 +1,1 @@
+BV4_new_matricesJ µ›Q¯…‚>Ciõ7MŒ>=O<ö0ˆ>

@@ -1,0 +1,1 @@
+BG2_matricesJ;jñ>

@@ -1,0 +1,2 @@
+B
+X3_scalarsJH0’¾

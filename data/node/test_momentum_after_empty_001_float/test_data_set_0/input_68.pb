@@ -1,0 +1,2 @@
+B
+G3_scalarsJŒa¨¿

@@ -1,0 +1,2 @@
+B
+G4_scalarsJÑhö?cˆè?ÇC?

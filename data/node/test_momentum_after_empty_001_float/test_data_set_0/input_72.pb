@@ -1,0 +1,2 @@
+B
+V3_scalarsJM@¿

@@ -1,0 +1,1 @@
+BV4_new_matricesJд? тVПл6?

@@ -1,0 +1,1 @@
+BV5_new_matricesJškz>ºñ°?rð>Ñf™¿

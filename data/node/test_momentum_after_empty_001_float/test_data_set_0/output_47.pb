@@ -1,0 +1,1 @@
+BV4_new_scalarsJ³ ž?ÓN?óN?

@@ -1,0 +1,1 @@
+BX_new_X_after_firstJ Ùþd Ì±>vïY/Ë>Kâ3O£ñÖ>cáH5¾>

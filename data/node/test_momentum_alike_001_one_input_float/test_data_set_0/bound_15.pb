@@ -1,0 +1,2 @@
+BV_new_X_after_firstJ ÌÂ|qb¤>›¸¥	
+¯>M5²ûl«>oz!#ãk±>

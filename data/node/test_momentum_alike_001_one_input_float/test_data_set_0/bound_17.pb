@@ -1,0 +1,1 @@
+BV_new_G_after_firstJ ¦£’dü£¢>Æ‰È¼yRº>åZa¸kÁ>"œÙ(Ìõ·>

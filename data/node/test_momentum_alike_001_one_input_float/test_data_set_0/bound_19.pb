@@ -1,0 +1,1 @@
+BV_new_V_after_firstJ ÌZàqß³>juàRÂ…¶>0´Ý7N®>Jq¢V¸>

@@ -1,0 +1,1 @@
+BV_new_reversedJ 3ßXg¤>Ðbp¥K%¨>zŸQºzR¬>ãxb&—>

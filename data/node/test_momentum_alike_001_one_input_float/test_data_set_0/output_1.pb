@@ -1,0 +1,2 @@
+BV_new_firstJs
+@Np-@{´ì?c@

@@ -1,0 +1,1 @@
+BV_new_G_after_firstJ‡H?ee@í@v²f@

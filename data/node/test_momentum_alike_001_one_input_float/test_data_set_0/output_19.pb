@@ -1,0 +1,1 @@
+BV_new_V_after_firstJp]@=;q@ã\%@s0K@

@@ -1,0 +1,1 @@
+BX_new_reversedJo(Ø½?:?¶Ná>†:o@

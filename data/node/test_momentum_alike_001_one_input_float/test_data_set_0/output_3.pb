@@ -1,0 +1,1 @@
+BV_new_reversedJâÿ@+CO@µşT@8ã?

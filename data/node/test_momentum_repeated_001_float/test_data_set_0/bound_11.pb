@@ -1,0 +1,1 @@
+BV2_new_V_secondJ gW6›e†>Û-lå¹‚>ë…j›£¿…>06ülløK>

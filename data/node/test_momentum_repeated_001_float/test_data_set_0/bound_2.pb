@@ -1,0 +1,1 @@
+BV1_new_X_secondJ B\ÂÎfƒ>¥“øq'5š>2–¬Yh>¡Y®kP>

@@ -1,0 +1,1 @@
+BV2_new_G_secondJ ÏòÔˆøy>bØ­ˆvoƒ>)år–FZ}>ÆÃA"õ…>

@@ -1,0 +1,1 @@
+BX2_new_X_secondJX?kPœ¿'n½¯ıC¿

@@ -1,0 +1,1 @@
+BX2_new_X_lastJ /3RÕ¿gò¿Þ­ïùë°À?XI6GhZü¿PËEb8!Û?

@@ -1,0 +1,1 @@
+BX2_new_G_secondJ ff¦²‡ø¿¿ÊAeJÅÉ¿0'µsaÿ¿–"r˜àßä?

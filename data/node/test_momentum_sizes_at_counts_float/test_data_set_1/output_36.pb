@@ -1,0 +1,1 @@
+BV1_new_nesterov_atJ,¼òZ¾¼òZ¾ÀT¾÷oq¿Iüµ½€ÀC?pz?$ö¡¾`6Þ¾–=è¶=

@@ -1,0 +1,1 @@
+BV_new_G_expandedJ0R§9bPöx>~v‘‘>ùHZ­"=x>SÅ²GÖˆ>Z7Pætªw>°Ýq×å>

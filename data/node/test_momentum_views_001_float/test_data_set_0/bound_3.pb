@@ -1,0 +1,1 @@
+BV_new_X_reversedJ0Ììxææê>Yü®yt$•>ôÔº"n‹>vdrikE>G|@ëoq>Cõ>UP€>

@@ -1,0 +1,1 @@
+BX_new_G_reversedJÿ·\?	¾i=¨øg¿J±Š¿…f_?[v’¿

@@ -1,0 +1,1 @@
+BV_new_G_expandedJˆ1Î¾ÕjY¿€>,€X¿“ú>aòo?

@@ -1,0 +1,1 @@
+BX_new_X_reversedJ‡‡Õ¿±K‰¿d„z;ûM¡?Lc¿ÀÚ¥?

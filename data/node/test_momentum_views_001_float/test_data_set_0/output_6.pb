@@ -1,0 +1,1 @@
+BX_new_X_expandedJ>?âˆä>?ıP?ŸfX?[t¹>Ya5?
