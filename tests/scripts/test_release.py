@@ -25,7 +25,7 @@ from conformance.errors import CorpusError
 release = script_module("release")
 
 
-ONE_COMPUTATION = "test_adam_after_empty_008_0_5_double"
+ONE_COMPUTATION = "test_adam_constants_001_r_initializer_double"
 """A case of which one computation must explain several outputs."""
 
 
