@@ -7,7 +7,7 @@ operand and the result of the removed operator, as the subject computed them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -374,15 +374,7 @@ def as_json(counts: HazardCounts) -> dict[str, Any]:
                 "output": changes.output,
                 "compared": changes.compared,
                 "changed": dict(changes.changed),
-                "first": {
-                    hazard: {
-                        "data_set": first.data_set,
-                        "position": list(first.position),
-                        "before": first.before,
-                        "after": first.after,
-                    }
-                    for hazard, first in changes.first.items()
-                },
+                "first": {hazard: asdict(first) for hazard, first in changes.first.items()},
             }
             for changes in counts.argmaxes
         ],
