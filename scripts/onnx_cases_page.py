@@ -24,7 +24,7 @@ from conformance.model_cases.onnx_cases import HARD_TAG, VALUE_TAG, array_of_val
 from conformance.models.arrays import is_floating
 from conformance.results.failure_groups import count_cases, group_failures
 from conformance.results.file import read_results
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from conformance.results.failure_groups import FailureGroup
     from conformance.results.file import Results
 
-COLUMNS = ("right", "wrong", "hard: right", "hard: wrong", "error", "unsupported", "refused by onnx", "of these right")
+COLUMNS = (
+    *("right", "wrong", "hard: right", "hard: wrong", "wrong at should"),
+    *("error", "unsupported", "refused by onnx", "of these right"),
+)
 
 HEADING = """# onnx's node cases on released runtimes
 
@@ -40,8 +43,10 @@ HEADING = """# onnx's node cases on released runtimes
 
 {table}
 
-*Right* and *wrong* count cases with expected values and bounds of the suite's reference: first on onnx's data, then on
-[hard data](../../docs/how-to/test-all-of-onnx.md#hard-values) for the same models. An *error* is a case on which the
+*Right* and *wrong* count cases of level `must` with expected values and bounds of the suite's reference: first on
+onnx's data, then on [hard data](../../docs/how-to/test-all-of-onnx.md#hard-values) for the same models. A case of
+[level](../../docs/explanation/levels.md) `should` fails where ONNX's text leaves the answer open, and IEEE 754 or good
+engineering does not: for example, where a runtime flushes subnormal operands to zero. An *error* is a case on which the
 runtime ends with an error that does not say that it lacks the operator or type. *Refused by onnx* counts cases with an
 output outside of the tolerance of onnx's runner around onnx's own output.
 
@@ -50,7 +55,15 @@ comparison refuses too; hard data have no output of onnx. *Right on* names the o
 first case.
 
 Corpus of onnx {version}: {cases} cases ({digest}). `nox -s onnx-corpus` generates it with
-`onnx-conformance generate --onnx`, runs the pinned runtimes and calls `scripts/onnx_cases_page.py`.
+`onnx-conformance generate --onnx`, runs the pinned runtimes and calls `scripts/onnx_cases_page.py`. To see one failure
+with its inputs, and to write a folder that shows it without the suite:
+
+```sh
+onnx-conformance generate --onnx --output onnx-cases
+onnx-conformance run --data onnx-cases -b onnxruntime --tag MaxPool --results results.jsonl
+onnx-conformance explain test_maxpool_1d_default_hard --data onnx-cases -r results.jsonl
+onnx-conformance repro test_maxpool_1d_default_hard --data onnx-cases -b onnxruntime --output repro
+```
 """
 
 
@@ -68,9 +81,10 @@ class Subject:
     run: Results
     refused: dict[str, bool] = field(default_factory=dict)
 
-    def cases(self, verdict: Verdict, *, is_hard: bool | None = None) -> set[str]:
-        """Return the cases of the reference with a verdict: on hard data, on onnx's data, or on both."""
+    def cases(self, verdict: Verdict, *, is_hard: bool | None = None, level: Level = Level.MUST) -> set[str]:
+        """Return the cases of the reference with a verdict and a level: on hard data, on onnx's data, or on both."""
         found = {row.case for row in self.run.rows.values() if row.verdict == verdict and self.is_judged(row.case)}
+        found = {case for case in found if self.run.case_rows[case].level == level}
         return {case for case in found if is_hard is None or is_hard == (HARD_TAG in self.run.case_rows[case].tags)}
 
     @property
@@ -126,7 +140,12 @@ def summary_lines(subjects: Sequence[Subject]) -> Iterator[str]:
         own, hard = ([subject.cases(each, is_hard=is_hard) for each in ANSWERS] for is_hard in (False, True))
         refused = {case for case, is_refused in subject.refused.items() if is_refused and subject.is_judged(case)}
         errors = sum(len(subject.cases(verdict)) for verdict in (Verdict.ERROR, Verdict.CRASH, Verdict.TIMEOUT))
-        counts = [*map(len, (*own, *hard)), errors, len(subject.cases(Verdict.UNSUPPORTED)), len(refused)]
+        counts = [
+            *map(len, (*own, *hard, subject.cases(Verdict.FAIL, level=Level.SHOULD))),
+            errors,
+            len(subject.cases(Verdict.UNSUPPORTED)),
+            len(refused),
+        ]
         yield f"| {subject.name} | {' | '.join(map(str, (*counts, len(refused & own[0]))))} |"
 
 
@@ -163,33 +182,34 @@ def operator_lines(subjects: Sequence[Subject]) -> Iterator[str]:
 
 def cause_lines(subject: Subject, subjects: Sequence[Subject]) -> Iterator[str]:
     """Yield the failures of a subject by cause and operator, wrong outputs first."""
-    found: list[tuple[FailureGroup, str, list[str]]] = []
+    found: list[tuple[FailureGroup, tuple[str, str], list[str]]] = []
     for group in group_failures(subject.run):
-        cases: dict[str, list[str]] = defaultdict(list)
+        cases: dict[tuple[str, str], list[str]] = defaultdict(list)
         for case in filter(subject.is_judged, group.cases):
-            cases[subject.operator(case)].append(case)
-        found += [(group, operator, names) for operator, names in cases.items()]
+            cases[subject.operator(case), str(subject.run.case_rows[case].level)].append(case)
+        found += [(group, key, names) for key, names in cases.items()]
     wrong = [each for each in found if each[0].verdict == Verdict.FAIL]
     if wrong:
         yield from (
-            "| operator | cases | refused by onnx | right on | first case |",
-            "| --- | ---: | ---: | --- | --- |",
+            "| operator | level | cases | refused by onnx | right on | first case |",
+            "| --- | --- | ---: | ---: | --- | --- |",
         )
-    for _, operator, names in sorted(wrong, key=lambda each: each[1]):
+    for _, (operator, level), names in sorted(wrong, key=lambda each: (each[1][1], each[1][0])):
         compared = [subject.refused[case] for case in names if case in subject.refused]
         refused = f"{sum(compared)} of {len(compared)}" if compared else ""
-        right = {each.product for each in subjects if names[0] in each.cases(Verdict.PASS)} - {subject.product}
+        passed = {each.product for each in subjects if names[0] in each.cases(Verdict.PASS, level=Level(level))}
         text = _cell(subject.run.results[subject.run.header.subjects[0].id, names[0]].message or "")
-        yield f"| {operator} | {len(names)} | {refused} | {', '.join(sorted(right))} | `{names[0]}`: {text} |"
-    failed: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for group, operator, names in found:
+        right = ", ".join(sorted(passed - {subject.product}))
+        yield f"| {operator} | {level} | {len(names)} | {refused} | {right} | `{names[0]}`: {text} |"
+    failed: dict[str, Counter[str]] = defaultdict(Counter)
+    for group, (operator, _), names in found:
         if group.verdict != Verdict.FAIL:
-            failed[_cell(group.sentence)].append((operator, len(names)))
+            failed[_cell(group.sentence)][operator] += len(names)
     if failed:
         yield from ("", "Errors:", "")
-    for text, counts in sorted(failed.items(), key=lambda each: -sum(count for _, count in each[1])):
-        operators = ", ".join(f"{operator} ({count})" for operator, count in sorted(counts))
-        yield f"- {count_cases(sum(count for _, count in counts))} of {operators}: {text}"
+    for text, counts in sorted(failed.items(), key=lambda each: -each[1].total()):
+        operators = ", ".join(f"{operator} ({count})" for operator, count in sorted(counts.items()))
+        yield f"- {count_cases(counts.total())} of {operators}: {text}"
 
 
 def _cell(text: str) -> str:
