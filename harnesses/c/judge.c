@@ -360,8 +360,7 @@ static int judge_has_shape(const judge_tensor *tensor, const judge_tensor *of, s
 
 /* Return whether bound and acceptable indices belong to an expected output; each can be NULL. */
 static inline int judge_fits(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept) {
-    if (bound && (bound->type != JUDGE_DOUBLE || !judge_has_shape(bound, expected, 0) || expected->type == JUDGE_BOOL))
-        return 0;
+    if (bound && (bound->type != JUDGE_DOUBLE || !judge_has_shape(bound, expected, 0))) return 0;
     return !accept || (accept->type == JUDGE_BOOL && judge_has_shape(accept, expected, 1) &&
                        expected->type == JUDGE_INT64);
 }

@@ -122,12 +122,13 @@ def test_c_judge_agrees_on_indices_and_other_types(program, pair):
     given = [[1, 2], [1, 0], [-1, 2], [3, 2], [[1, 2]]]
     judged = [(expected, np.asarray(actual)) for actual in (*given, np.array([1, 2], np.int32))]
     for dtype in (np.int8, np.uint64, np.bool_):
-        expected = ExpectedTensor("Y", np.array([0, 1], dtype))
-        judged += [(expected, np.array([first, 1], dtype)) for first in (0, 1)]
+        for bound in (None, np.array([1.0, 0.0])):
+            expected = ExpectedTensor("Y", np.array([0, 1], dtype), bound=bound)
+            judged += [(expected, np.array(got, dtype)) for got in ([0, 1], [1, 1], [0, 0])]
     for number, (expected, actual) in enumerate(judged):
         pair.add(f"case_{number}", expected, actual)
     refused = {f"case_{i}" for i, (expected, actual) in enumerate(judged) if not is_acceptable(expected, actual)}
-    assert len(refused) == 8
+    assert len(refused) == 14
     assert _failing_cases(pair.judge(program)) == refused
 
 
