@@ -117,7 +117,8 @@ class Call:
             for i, a in enumerate(arrays)
         ]
         given = tuple(bool(name) for name in self._node.output)
-        packed = helper.make_node(operator, [], [], **attributes).SerializeToString(deterministic=True)
+        node = helper.make_node(operator, [], [], domain=self._node.domain, **attributes)
+        packed = node.SerializeToString(deterministic=True)
         return make_kernel(operator, packed, tuple(types), given, self._evaluation.opset, self._is_wide)
 
     def round(self, array: Array, type: int | None = None) -> Array:
@@ -150,6 +151,9 @@ class Kernel:
             self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
         except Exception:  # noqa: BLE001 - ONNX Runtime raises many types for a kernel that it does not have
             self._session = None
+        if node.domain and self._session:  # onnx infers no types for some domains
+            found = {value.name: ORT_TYPES[value.type] for value in self._session.get_outputs()}
+            self.output_types = [found.get(name, 0) for name in node.output]
         self._own = OWN_KERNELS.get(node.op_type)
         self._attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         self._model = model
@@ -217,7 +221,26 @@ def one_node_model(node: onnx.NodeProto, types: Sequence[int], opset: int) -> on
     inputs = [helper.make_tensor_value_info(n, t, None) for n, t in zip(node.input, types, strict=True) if n]
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
     graph = helper.make_graph([node], "node", inputs, outputs)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    return helper.make_model(graph, opset_imports=opset_imports(node.domain, opset), ir_version=10)
+
+
+def opset_imports(domain: str, opset: int) -> list[onnx.OperatorSetIdProto]:
+    """Return the versions of a model of one node."""
+    main = helper.make_opsetid("", opset)
+    return [main, helper.make_opsetid(domain, DOMAIN_VERSIONS[domain])] if domain else [main]
+
+
+DOMAIN_VERSIONS = {"ai.onnx.ml": 3, "com.microsoft": 1}
+"""The versions of domains other than the main one."""
+
+ORT_TYPES = {
+    "tensor(float)": TensorProto.FLOAT,
+    "tensor(int64)": TensorProto.INT64,
+    "tensor(int32)": TensorProto.INT32,
+    "tensor(uint8)": TensorProto.UINT8,
+    "tensor(int8)": TensorProto.INT8,
+}
+"""Element types by their names in ONNX Runtime."""
 
 
 def output_types(node: onnx.NodeProto, types: Sequence[int], opset: int) -> list[int]:

@@ -1,5 +1,7 @@
 """Planted faults: realistic mistakes of the authors of runtimes, as data and small functions."""
 
-from . import arrays, elementwise, fusions, networks
+from . import arrays, elementwise, fusions, networks, specialized
 
-FAULTS = {fault.name: fault for module in (elementwise, arrays, networks, fusions) for fault in module.FAULTS}
+MODULES = (elementwise, arrays, networks, specialized, fusions)
+
+FAULTS = {fault.name: fault for module in MODULES for fault in module.FAULTS}

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from truth.evaluate import declare_outputs
+from truth.evaluate import declare_outputs, opset_imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,12 +41,13 @@ class Node:
     outputs: int = 1
     opset: int = 21
     attributes: dict[str, Any] = field(default_factory=dict)
+    domain: str = ""
 
     def model(self) -> onnx.ModelProto:
         """Return the model."""
         names = ["" if value is None else f"x{i}" for i, value in enumerate(self.inputs)]
         outputs = [f"y{i}" for i in range(self.outputs)]
-        node = helper.make_node(self.operator, names, outputs, name="node", **self.attributes)
+        node = helper.make_node(self.operator, names, outputs, name="node", domain=self.domain, **self.attributes)
         types = [
             helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
             for n, v in zip(names, self.inputs, strict=True)
@@ -58,7 +59,8 @@ class Node:
             if isinstance(v, Constant)
         ]
         graph = helper.make_graph([node], "node", types, [onnx.ValueInfoProto(name=o) for o in outputs], stored)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+        imports = opset_imports(self.domain, self.opset)
+        model = helper.make_model(graph, opset_imports=imports, ir_version=10)
         return declare_outputs(model, self.feeds())
 
     def feeds(self) -> dict[str, Array]:
@@ -89,9 +91,16 @@ class Fault:
     pair_result: Callable[[Call, Call, int], Result] | None = None
 
 
-def node(operator: str, *inputs: Array | Constant | None, outputs: int = 1, opset: int = 21, **attributes: Any) -> Node:
+def node(
+    operator: str,
+    *inputs: Array | Constant | None,
+    outputs: int = 1,
+    opset: int = 21,
+    domain: str = "",
+    **attributes: Any,
+) -> Node:
     """Describe a model of one node."""
-    return Node(operator, inputs, outputs, opset, attributes)
+    return Node(operator, inputs, outputs, opset, attributes, domain)
 
 
 def normal(*shape: int, dtype: str = "f4", scale: float = 1.0, shift: float = 0.0) -> Array:
