@@ -230,7 +230,8 @@ def audit_node(name: str, mode: str) -> dict[str, Any]:
     feeds = fault.node.feeds() if mode == "realistic" else {}
     subject = f"truth.subject:Backend[fault={name}]"
     options = (*MODES[mode], *level)
-    return {"faulty": [fault.operator], **audit(fault.node.model(), feeds, subject, options, find_behavior(name))}
+    operator = f"{fault.node.domain}.{fault.operator}".lstrip(".")
+    return {"faulty": [operator], **audit(fault.node.model(), feeds, subject, options, find_behavior(name))}
 
 
 def audit_planted(index: int, mode: str) -> dict[str, Any]:
