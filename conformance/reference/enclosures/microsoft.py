@@ -429,8 +429,8 @@ def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
     if any(given.get(name) is not None for name in ("k_scale", "v_scale", "q_norm", "k_norm", "chunks")):
         raise Unsupported("GroupQueryAttention with a quantized cache, normalized heads or padded chunks")
     total = integers(given["total"])[0]
-    if attributes.get("sliding_window_cache", 0) or 0 < attributes.get("local_window_size", -1) < total:
-        raise Unsupported("GroupQueryAttention with a window")
+    if attributes.get("sliding_window_cache", 0):
+        raise Unsupported("GroupQueryAttention with a cache of the size of a window")
     if given.get("key") is None:
         size = Q.shape[-1] // (heads + 2 * groups)
         ends = np.cumsum([heads * size, groups * size, groups * size])
@@ -456,11 +456,14 @@ def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
     sink = given.get("sink")
     smooth = attributes.get("smooth_softmax", -1) > 0
     zeros = Enclosure(np.zeros(heads), np.zeros(heads), Q.dtype)
-    bias = given.get("bias")
+    bias, window = given.get("bias"), attributes.get("local_window_size", -1)
+    is_admitted = _admitted(None, Q.shape[0], length, total, is_causal=bool(attributes.get("causal", 1)))
+    if window > 0:
+        is_admitted &= np.arange(total) > np.arange(start, total)[:, np.newaxis] - window
     keys, values = (each.moved(lambda x: np.repeat(x, heads // groups, axis=1)) for each in presents)
     attention = _Heads(
         *(Q, keys, values, _scale_of(node, Q.shape[3])),
-        _admitted(None, Q.shape[0], length, total, is_causal=bool(attributes.get("causal", 1))),
+        is_admitted,
         float(attributes.get("softcap", 0.0)),
         tensor(sink) if sink is not None else zeros if smooth else None,
     )

@@ -69,6 +69,7 @@ CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
     ("MultiHeadAttention", [X, X, X, None, MASK], 1, HEADS),
     ("GroupQueryAttention", [*QKV, *GROWING, LENGTHS, np.int32(7), *WIDE_ANGLES], 3, GROUPS | {"do_rotary": 1}),
     ("GroupQueryAttention", [*QKV, *GROWING, LENGTHS, np.int32(7)], 3, GROUPS | {"softcap": 2.0}),
+    ("GroupQueryAttention", [*QKV, *GROWING, LENGTHS, np.int32(7)], 3, GROUPS | {"local_window_size": 2}),
     (
         "GroupQueryAttention",
         [numbers(2, 3, 128), None, None, None, None, np.full(2, 2, np.int32), np.int32(3), *WIDE_ANGLES],
