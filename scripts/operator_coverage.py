@@ -1,29 +1,38 @@
 """List each operator and version that onnx and ONNX Runtime have, and whether the reference judges it.
 
 `nox -s operator-coverage` prints the excluded operators with reasons, those without a definition, those without a
-declaration, and versions from which no node is drawn. The exit status is 1 if an operator has no definition and no
-reason.
+declaration, and the versions, attributes and element types from which no node is drawn. The exit status is 1 if an
+operator has no definition and no reason.
+
+With `--judge`, it also draws nodes of each declaration and version, and prints why nodes are not judged. It takes
+minutes.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
-from conformance.declarations.tables import UNDECLARED, declarations, operator_name
+from conformance.declarations.drawing import InvalidNodeError, draw_node
+from conformance.declarations.tables import TYPE_SETS, UNDECLARED, declarations, has_schemas, operator_name
 from conformance.models.types import normal_domain
 from conformance.reference.enclosures import is_supported
 from conformance.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS
-from conformance.reference.node_enclosures import CONTROL_FLOW
+from conformance.reference.node_enclosures import CONTROL_FLOW, NodeScope, enclose
 from conformance.reference.nodes import Node
 from conformance.reference.operators.training_optimizers import find_training_optimizer
 from conformance.reference.tolerances import FUNCTION_OPERATORS
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.declarations.tables import OperatorDeclaration
 
 EXCLUDED: Mapping[tuple[str, str], str] = {
     ("", "ImageDecoder"): "decoders of images differ, and its page does not state their results",
@@ -87,16 +96,83 @@ def lines(missing: list[tuple[str, str]]) -> Iterator[str]:
         drawn = {opset for each in declarations().get(known, ()) for opset in each.opsets_of(known)}
         if drawn and (rest := [str(version) for version in versions if version not in drawn]):
             yield f"no drawn node: {domain or 'ai.onnx'} {name} of version {', '.join(rest)}"
+        if drawn and has_schemas(domain):
+            yield from gaps(known, domain, versions)
 
 
-def main() -> int:
+def gaps(name: str, domain: str, versions: Sequence[int]) -> Iterator[str]:
+    """Yield the attributes and element types of an operator that its declarations do not draw, with the versions."""
+    found: dict[str, list[int]] = {}
+    for version in versions:
+        schema = onnx.defs.get_schema(name, version, domain)
+        own = [each for each in declarations()[name] if version in each.opsets_of(name)]
+        drawn = {attribute for each in own for attribute in each.attributes}
+        for attribute in sorted({*schema.attributes} - drawn):
+            found.setdefault(f"no drawn attribute: {name} {attribute}", []).append(version)
+        for each in schema.type_constraints:
+            types = {text.removeprefix("tensor(").removesuffix(")") for text in each.allowed_type_strs}
+            places = [place for place in schema.inputs if place.type_str == each.type_param_str]
+            if places and (rest := sorted(types - drawn_types(own, schema, each.type_param_str))):
+                found.setdefault(f"no drawn type: {name} {each.type_param_str} {' '.join(rest)}", []).append(version)
+    yield from (f"{text} of version {', '.join(map(str, numbers))}" for text, numbers in found.items())
+
+
+def drawn_types(declared: Sequence[OperatorDeclaration], schema: Any, name: str) -> set[str]:
+    """Return the element types that declarations draw for a type variable of a schema."""
+    found: set[str] = set()
+    for declaration in declared:
+        for place, operand in enumerate(declaration.operands()):
+            own = schema.inputs[min(place, len(schema.inputs) - 1)].type_str
+            variable = next((each for each in operand.type.split("|") if each in declaration.types), operand.type)
+            given = declaration.types.get(name if name in operand.type.split("|") else variable, (variable,))
+            if own == name:
+                found |= {*(TYPE_SETS[given] if isinstance(given, str) else given)}
+    return found
+
+
+NODES = 25
+"""The number of nodes that are drawn from each declaration and version."""
+
+
+def judged_lines(names: Sequence[str]) -> Iterator[str]:
+    """Yield the reasons for which drawn nodes are not judged, by operator, version and reason."""
+    for name in names or declarations():
+        found: dict[str, set[int]] = {}
+        for number, declaration in enumerate(declarations()[name]):
+            for place, version in enumerate(reversed(declaration.opsets_of(name))):
+                for seed in range(NODES):
+                    if reason := reason_not_judged(name, f"{seed}", {"declaration": number, "opset": place}):
+                        found.setdefault(reason, set()).add(version)
+        for reason, versions in found.items():
+            yield f"not judged: {name} of version {', '.join(map(str, sorted(versions)))}: {reason}"
+
+
+def reason_not_judged(name: str, seed: str, chosen: Mapping[str, int]) -> str:
+    """Return the reason for which a drawn node is not judged; an empty text for a judged or an invalid node."""
+    try:
+        node = draw_node(name, seed, chosen)
+        with np.errstate(all="ignore"):
+            enclose(NodeScope.of(node.model), node.proto, node.operands)
+    except Unsupported as reason:
+        return str(reason)
+    except InvalidNodeError:
+        return ""
+    return ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report, and return 1 if an operator has no definition."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judge", nargs="*", metavar="OPERATOR", help="draw nodes of these operators, or of all")
+    options = parser.parse_args(arguments)
     missing = [
         (domain, name)
         for (domain, name), versions in operators().items()
         if (domain, name) not in EXCLUDED and not is_defined(domain, name, versions[-1])
     ]
-    sys.stdout.write("\n".join(lines(missing)) + "\n")
+    judged = () if options.judge is None else judged_lines(options.judge)
+    for line in (*lines(missing), *judged):
+        sys.stdout.write(f"{line}\n")
     return int(bool(missing))
 
 

@@ -346,7 +346,8 @@ class _Draft:
         if rule.shape:
             return self.shape(rule.shape, name)
         if rule.type:
-            return type_number(type_name(self.type_of(rule.type)))
+            number = type_number(type_name(self.type_of(rule.type)))
+            return onnx.TensorProto.DataType.Name(number) if (self.op_type, self.opset) == ("Cast", 1) else number
         if rule.tensor:
             lists = rule.lists or tuple((each,) for each in rule.options)
             numbers = [self.scalar(each) for each in lists[self.choose(f"attribute {name}, value", lists)]]

@@ -48,6 +48,7 @@ OF_ANY_TYPE: Mapping[str, NodeEnclosure] = {
     **INTEGER_ENCLOSURES,
     **QUANTIZATION_ENCLOSURES,
     **RANDOM_ENCLOSURES,
+    **RESIZE_ENCLOSURES,
     "MaxPool": IMAGE_ENCLOSURES["MaxPool"],
 }
 """The functions that take tensors of integers too. Other functions take at least one tensor of floating-point
@@ -60,7 +61,6 @@ ENCLOSURES: Mapping[str, NodeEnclosure] = {
     **RECURRENT_FORMULAS,
     **IMAGE_ENCLOSURES,
     **PRODUCT_ENCLOSURES,
-    **RESIZE_ENCLOSURES,
     **REGION_ENCLOSURES,
     **SIGNAL_ENCLOSURES,
     **OF_ANY_TYPE,

@@ -46,7 +46,7 @@ def _binary(node: Node, inputs: Sequence[Tensor]) -> Operands:
         return node, inputs
     behind = len(A.shape) - node.attributes.get("axis", len(A.shape) - len(B.shape)) - len(B.shape)
     kept = {name: value for name, value in node.attributes.items() if name not in ("axis", "broadcast")}
-    return replace(node, attributes=kept), [A, move(B, lambda b: b.reshape(*b.shape, *[1] * behind))]
+    return replace(node, attributes=kept), [A, move(B, lambda b: b.reshape((*b.shape, *[1] * behind)))]
 
 
 def _prelu(node: Node, inputs: Sequence[Tensor]) -> Operands:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.models.arrays import type_name
 from conformance.reference.enclosures.regions import cubic_weights
 from conformance.reference.formulas.elementwise import tensor
 from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
@@ -107,7 +108,16 @@ TIE_DISTANCE = 2.0**-12
 
 
 def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Enclose Resize with all modes, and Upsample."""
+    """Enclose Resize with all modes, and Upsample. Elements of other types than floats are moved."""
+    whole = inputs[0]
+    if isinstance(whole, np.ndarray):
+        if node.attributes.get("mode", "nearest") != "nearest" or _CROP in node.attributes.values():
+            raise Unsupported(f"{node.op_type} of {type_name(whole.dtype)} that computes elements")
+        places = Enclosure.exact(np.arange(whole.size, dtype=np.float64).reshape(whole.shape))
+        moved = tensor(_resize(node, [places, *inputs[1:]])[0])
+        if not moved.is_exact:
+            raise Unsupported("rounding of a coordinate decides an element")
+        return [whole.reshape(-1)[moved.value.astype(int)]]
     X, given = tensor(inputs[0]), node.attributes
     axes = [axis % len(X.shape) for axis in given.get("axes", range(len(X.shape)))]
     sizes, scales, shared = _sizes_and_scales(node, inputs, [X.shape[axis] for axis in axes])
