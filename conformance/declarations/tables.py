@@ -151,15 +151,19 @@ _INPUT = re.compile(r"([?*-]?)(\w+)(?:: ([\w|]+)\[(.*)\])?")
 
 _FLOATS = ("float", "double", "float16", "bfloat16")
 _INTEGERS = ("int32", "int64", "int8", "uint8", "int16", "uint16", "uint32", "uint64")
+_FLOAT8 = ("float8e4m3fn", "float8e5m2", "float8e4m3fnuz", "float8e5m2fnuz")
+_PACKED = ("int4", "uint4", "int2", "uint2", "float4e2m1")
+_CASTABLE = ("float", *_FLOATS, *_INTEGERS, "bool")
 
 TYPE_SETS = {
     "floats": _FLOATS,
-    "float8": ("float8e4m3fn", "float8e5m2", "float8e4m3fnuz", "float8e5m2fnuz"),
+    "float8": _FLOAT8,
     "integers": _INTEGERS,
     "unsigned": ("uint8", "uint16", "uint32", "uint64"),
     "signed": ("float", *_FLOATS, "int32", "int64", "int8", "int16"),
     "numeric": ("float", "float", *_FLOATS, *_INTEGERS),
-    "castable": ("float", *_FLOATS, *_INTEGERS, "bool"),
+    "castable": _CASTABLE,
+    "movable": (*_CASTABLE, *_CASTABLE, *_FLOAT8, *_PACKED, "float8e8m0"),
 }
 """Element types by the name of a set; a type that occurs twice is drawn more often."""
 

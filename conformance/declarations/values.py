@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from conformance.models.arrays import is_floating
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -74,6 +76,9 @@ def elements(
         integers = _integers(text, dtype, shape, INTEGER_MODES[mode])
         is_refused = (integers == 0) | ((integers == -1) if dtype.kind == "i" else False)
         return np.where(is_refused & (kind == "divisor"), 3, integers).astype(dtype)
+    if _has_few_elements(dtype):
+        few = (element_bits(text, shape) % np.uint64(4)).astype(np.int64) - 2 * ("uint" not in dtype.name)
+        return np.asarray(few.astype(str) if dtype.kind == "O" else few, dtype)
     bits = element_bits(text, shape)
     if kind == "scale":
         return np.array(SCALES)[(bits % np.uint64(len(SCALES))).astype(np.intp)].astype(dtype)
@@ -82,11 +87,18 @@ def elements(
         return np.abs(numbers) if kind == "positive" else numbers
 
 
+def _has_few_elements(dtype: np.dtype[Any]) -> bool:
+    """Return whether the elements are texts, complex numbers or integers of less than 8 bits."""
+    return dtype.kind not in "biu" and not is_floating(dtype)
+
+
 def mode_count(dtype: np.dtype[Any], kind: str) -> int:
     """Return the number of modes for a type and a kind."""
     if dtype.kind in "iu":
         return len(INTEGER_MODES)
-    return 1 if dtype.kind == "b" or kind == "scale" else 3 if kind == "small" else len(MODES)
+    return (
+        1 if dtype.kind == "b" or _has_few_elements(dtype) or kind == "scale" else 3 if kind == "small" else len(MODES)
+    )
 
 
 def _integers(text: str, dtype: np.dtype[Any], shape: Sequence[int], mode: str) -> Array:

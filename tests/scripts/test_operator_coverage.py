@@ -18,7 +18,7 @@ def script(monkeypatch):
 
 
 def test_each_operator_is_judged_or_excluded_and_declared_or_undeclared(script, capsys):
-    assert script.main() == 0
+    assert script.main([]) == 0
     assert "no definition" not in capsys.readouterr().out
     known = {
         operator_name(name, domain) for domain, name in script.operators() if (domain, name) not in script.EXCLUDED
@@ -28,6 +28,6 @@ def test_each_operator_is_judged_or_excluded_and_declared_or_undeclared(script, 
 
 def test_an_operator_without_definition_is_reported(script, capsys, monkeypatch):
     monkeypatch.setattr(script, "WRITTEN", (*script.WRITTEN, "NewOperator"))
-    assert script.main() == 1
+    assert script.main([]) == 1
     missing = [line for line in capsys.readouterr().out.splitlines() if line.startswith("no definition")]
     assert [line.split()[-2:] for line in missing] == [["com.microsoft", "NewOperator"]]

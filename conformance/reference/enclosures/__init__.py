@@ -50,6 +50,7 @@ OF_ANY_TYPE: Mapping[str, NodeEnclosure] = {
     **RANDOM_ENCLOSURES,
     **RESIZE_ENCLOSURES,
     "MaxPool": IMAGE_ENCLOSURES["MaxPool"],
+    "Col2Im": REGION_ENCLOSURES["Col2Im"],
 }
 """The functions that take tensors of integers too. Other functions take at least one tensor of floating-point
 numbers, and a node without such a tensor is evaluated exactly."""

@@ -31,6 +31,8 @@ def modernize(node: Node, inputs: Sequence[Tensor]) -> Operands:
     Raises:
         Unsupported: the version has no such form.
     """
+    if "consumed_inputs" in node.attributes:
+        node = replace(node, attributes={k: v for k, v in node.attributes.items() if k != "consumed_inputs"})
     change = _CHANGES.get(node.op_type)
     if change is None or node.opset >= change[0]:
         return node, inputs

@@ -160,6 +160,8 @@ _GRID_MODES: Mapping[str, str] = {"bilinear": "linear", "bicubic": "cubic"}
 
 def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose GridSample. The grid has the coordinate of the last axis first, from -1 to 1."""
+    if isinstance(inputs[0], np.ndarray):
+        return nearest_elements(_grid_sample, node, inputs)
     X, grid = tensor(inputs[0]), tensor(inputs[1])
     given, is_aligned = node.attributes, bool(node.attributes.get("align_corners", 0))
     u = _roundoff(X, grid)
@@ -178,6 +180,23 @@ def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     differs = np.abs(Y.value - inside.value) > Y.error + inside.error
     is_open = differs if Y.unspecified is None else differs | Y.unspecified
     return [replace(hull(Y, inside), unspecified=is_open) if is_open.any() else hull(Y, inside)]
+
+
+def nearest_elements(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return the elements, of any type, that the nearest neighbor has; 0 outside of the tensor.
+
+    Raises:
+        Unsupported: the operator computes elements, or rounding of a coordinate decides one.
+    """
+    X = inputs[0]
+    assert isinstance(X, np.ndarray)
+    if node.attributes.get("mode") not in ("nearest", None) or "extrapolation_value" in node.attributes:
+        raise Unsupported(f"{node.op_type} of {X.dtype} that computes elements")
+    places = Enclosure.exact(np.arange(1, X.size + 1, dtype=np.float64).reshape(X.shape))
+    moved = tensor(function(node, [places, *inputs[1:]])[0])
+    if not moved.is_exact:
+        raise Unsupported("rounding of a coordinate decides an element")
+    return [np.concatenate([np.zeros(1, X.dtype), X.reshape(-1)])[moved.value.astype(int)]]
 
 
 def _max_roi_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -274,7 +293,7 @@ def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _col2im(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose Col2Im: the sums of all elements of columns that belong to a pixel."""
-    X, sizes, block = tensor(inputs[0]), integers(inputs[1]), integers(inputs[2])
+    X, sizes, block = inputs[0], integers(inputs[1]), integers(inputs[2])
     rank = len(sizes)
     steps, gaps, pads = strides(node, rank), dilations(node, rank), explicit_pads(node, sizes, block)
     padded = [size + low + high for size, (low, high) in zip(sizes, pads, strict=True)]
@@ -295,6 +314,13 @@ def _col2im(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         part = tuple(slice(low, low + size) for (low, _), size in zip(pads, sizes, strict=True))
         return image[(slice(None), slice(None), *part)]
 
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind not in "iu" or put(np.abs(X.astype(np.float64))).max(initial=0) > min(
+            np.iinfo(X.dtype).max, 2**53
+        ):
+            raise Unsupported("Col2Im of integers whose sum overflows, or of elements that are no numbers")
+        return [put(X).astype(X.dtype)]
+    X = tensor(X)
     return [X.from_terms(put(X.value), put(X.magnitude), put(X.error), prod(block))]
 
 
