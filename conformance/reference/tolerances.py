@@ -196,19 +196,9 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
 """The admissible forms of each formula. An enclosure contains the results of all forms that its level admits."""
 
 FUNCTION_OPERATORS = frozenset(
-    {
-        ("", "Attention"),
-        ("", "BlackmanWindow"),
-        ("", "CausalConvWithState"),
-        ("", "HammingWindow"),
-        ("", "HannWindow"),
-        ("", "LinearAttention"),
-        ("", "NegativeLogLikelihoodLoss"),
-        ("", "RotaryEmbedding"),
-        ("", "SoftmaxCrossEntropyLoss"),
-        ("", "SwiGLU"),
-        ("ai.onnx.preview", "FlexAttention"),
-    }
+    {("", name) for name in ("BlackmanWindow", "HammingWindow", "HannWindow", "RotaryEmbedding", "SwiGLU")}
+    | {("", name) for name in ("Attention", "CausalConvWithState", "LinearAttention")}
+    | {("", "NegativeLogLikelihoodLoss"), ("", "SoftmaxCrossEntropyLoss"), ("ai.onnx.preview", "FlexAttention")}
 )
 """Operators, by domain and name, whose schema has a function body that states the result. The body is evaluated node by
 node: the bounds of its nodes add up, and contain a computation in wider types and one in a single kernel.
@@ -252,22 +242,8 @@ UNSPECIFIED_NAN = frozenset(
 """Operators whose pages do not state which of two numbers is larger if one is NaN."""
 
 UNSPECIFIED_OVERFLOW = frozenset(
-    {
-        "Add",
-        "Sub",
-        "Mul",
-        "Div",
-        "Pow",
-        "Neg",
-        "Abs",
-        "Sum",
-        "Mean",
-        "ReduceSum",
-        "ReduceMean",
-        "ReduceSumSquare",
-        "ReduceL1",
-    }
-    | {"ReduceL2", "CumSum", "MatMul", "Gemm", "Einsum", "ReduceProd", "CumProd"}
+    {"Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Neg", "Abs", "Sum", "Mean", "ReduceSum", "ReduceMean"}
+    | {"ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceProd", "CumSum", "CumProd", "MatMul", "Gemm", "Einsum"}
 )
 """Operators of integers whose pages do not state the result of an overflow."""
 

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 INTEGERS_OF_BITS: Mapping[str, int] = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4}
 """The types of integers that NumPy stores in a whole byte, and their bits."""
 
-SMALL_FLOATS = frozenset({"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1"})
+FINITE = frozenset({"float4e2m1", "float6e2m3", "float6e3m2"})
+"""The types that have neither infinities nor NaN."""
+
+SMALL_FLOATS = FINITE | {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"}
 """The binary floating-point types that only conversions and quantization use."""
 
 SCALES = "float8e8m0"
@@ -154,9 +157,9 @@ def round_to_small_float(X: Enclosure, to: np.dtype[Any], node: Node) -> Tensor:
         is_open = (X.value < 0) | ((X.value == 0) & np.signbit(X.value))
         if (mode, saturates) not in (("up", True), ("nearest", False)):
             is_open |= ~((X.value >= 2.0**-127) & (X.value <= 2.0**127)) & ~np.isnan(X.value)
-    elif name == "float4e2m1":  # it has neither infinities nor NaN
-        value = np.where(np.isnan(X.value), 0.0, value)
-        is_open = np.isnan(X.value) | (np.abs(value) == 6) & (np.abs(X.value) > 6)
+    elif name in FINITE:
+        value, largest = np.where(np.isnan(X.value), 0.0, value), float(ml_dtypes.finfo(to).max)  # type: ignore[no-untyped-call]
+        is_open = np.isnan(X.value) | (np.abs(value) == largest) & (np.abs(X.value) > largest)
     else:
         is_open = np.zeros(X.shape, dtype=bool)
     return Enclosure(value, error, to).leave_open(is_open)
@@ -170,7 +173,7 @@ def _to_small_float(x: Array, to: np.dtype[Any], saturates: bool) -> Array:
     step = np.ldexp(1.0, np.maximum(exponent - 1, lowest) - int(limits.nmant))
     rounded = np.where(np.isinf(x), x, np.rint(x / step) * step)
     name = type_name(to)
-    beyond = largest if saturates or name == "float4e2m1" else np.inf if name == "float8e5m2" else np.nan
+    beyond = largest if saturates or name in FINITE else np.inf if name == "float8e5m2" else np.nan
     rounded = np.where(np.abs(rounded) > largest, np.copysign(beyond, rounded), rounded)
     return np.where(rounded == 0, 0.0, rounded) if name.endswith("fnuz") else rounded
 
@@ -211,7 +214,7 @@ def bit_cast(node: Node, arrays: Sequence[Any]) -> list[Array]:
 def bits_of(dtype: np.dtype[Any]) -> int:
     """Return the number of bits of an element in a tensor of ONNX."""
     name = type_name(dtype)
-    return INTEGERS_OF_BITS.get(name, 4 if name == "float4e2m1" else 8 * dtype.itemsize)
+    return INTEGERS_OF_BITS.get(name, int(name[5]) if name in FINITE else 8 * dtype.itemsize)
 
 
 CAST_ENCLOSURES: Mapping[str, NodeEnclosure] = dict.fromkeys(("Cast", "CastLike"), _cast)

@@ -378,6 +378,7 @@ _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "ReduceMean": _mean_of_integers,
     "Mean": _mean_of_integers,
     "Pow": _power_of_integers,
+    "PRelu": lambda _, arrays: [np.where(arrays[0] < 0, arrays[0] * arrays[1], arrays[0])],
     "Pad": _pad,
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,

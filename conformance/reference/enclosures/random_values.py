@@ -67,8 +67,7 @@ def _dropout(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     Below version 12 the page states no mask for inference, and below version 7 it states that the mask is not filled.
     """
     X, ratio, training = [*inputs, None, None][:3]
-    if not isinstance(X, Enclosure):
-        raise Unsupported("Dropout of a tensor that is not one of floating-point numbers")
+    assert X is not None
     if node.opset < 7:
         is_training = not node.attributes.get("is_test", 0)
     else:
@@ -83,6 +82,8 @@ def _dropout(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return [X, any_mask if node.opset >= 7 else None]
     if not is_training or p == 0:
         return [X, np.ones(X.shape, mask_type)]
+    if not isinstance(X, Enclosure):
+        raise Unsupported("Dropout in training of a type in which nothing is computed")
     scaled = X * (1.0 / (1.0 - X.constant(p)))
     ends = scaled.value - scaled.error, scaled.value + scaled.error
     low, high = np.minimum(0.0, ends[0]), np.maximum(0.0, ends[1])

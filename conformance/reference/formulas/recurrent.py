@@ -42,6 +42,13 @@ def tanh_of_page(X: T) -> T:
     return X.named("tanh of a cell", elementary.tanh).undetermined(np.asarray(overflows))
 
 
+def _thresholded(X: T, alpha: float) -> T:
+    """Return X if it is at least alpha, else 0."""
+    reach = X.error if isinstance(X, Enclosure) else 0.0
+    low, high = (X.where(X.value + sign * reach >= alpha, X.zeros(X.shape)) for sign in (-1, 1))
+    return hull(low, high)
+
+
 ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ...]]] = {
     "Sigmoid": (sigmoid, ()),
     "Tanh": (tanh_of_page, ()),
@@ -50,6 +57,7 @@ ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ..
     "Softplus": (softplus_of_page, ()),
     "LeakyRelu": (leaky_relu, (float(np.float32(0.01)),)),
     "Elu": (elu, (1.0,)),
+    "ThresholdedRelu": (_thresholded, (1.0,)),
     "HardSigmoid": (hard_sigmoid, (float(np.float32(0.2)), 0.5)),
     "ScaledTanh": (lambda X, alpha, beta: alpha * tanh_of_page(beta * X), (None, None)),
     "Affine": (lambda X, alpha, beta: add(multiply(X.constant(alpha), X), X.constant(beta)), (None, None)),
@@ -80,11 +88,11 @@ def _unlimited_activations(node: Node, direction: int, defaults: Sequence[str]) 
         given = list(node.attributes.get(attribute, []))
         takers = [each for each in numbers if len(each) > place]
         # the values are consumed by the activations that take one, or there is one for each activation
-        if len(given) not in (0, len(takers), len(names)):
+        own = [value for value, each in zip(given, numbers, strict=False) if len(each) > place]
+        if len(given) not in (0, len(takers), len(names)) or (len(given) == len(names) and own != given[: len(own)]):
             raise Unsupported(f"{node.op_type} with {len(given)} values of {attribute} for {len(takers)} activations")
-        for each, value in zip(numbers if len(given) == len(names) else takers, given, strict=False):
-            if len(each) > place:
-                each[place] = float(value)
+        for each, value in zip(takers, given, strict=False):
+            each[place] = float(value)
     known = [[number for number in each if number is not None] for each in numbers]
     if known != numbers:
         raise Unsupported(f"{node.op_type} with an activation without its numbers")
