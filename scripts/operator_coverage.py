@@ -100,6 +100,11 @@ def lines(missing: list[tuple[str, str]]) -> Iterator[str]:
             yield from gaps(known, domain, versions)
 
 
+UNDRAWN = frozenset({"string", "complex64", "complex128"})
+"""Element types that no node has: the protocol between `search` and runtimes lacks them. tests/declarations has nodes
+with elements of these types that are only moved."""
+
+
 def gaps(name: str, domain: str, versions: Sequence[int]) -> Iterator[str]:
     """Yield the attributes and element types of an operator that its declarations do not draw, with the versions."""
     found: dict[str, list[int]] = {}
@@ -110,7 +115,8 @@ def gaps(name: str, domain: str, versions: Sequence[int]) -> Iterator[str]:
         for attribute in sorted({*schema.attributes} - drawn):
             found.setdefault(f"no drawn attribute: {name} {attribute}", []).append(version)
         for each in schema.type_constraints:
-            types = {text.removeprefix("tensor(").removesuffix(")") for text in each.allowed_type_strs}
+            types = {text.removeprefix("tensor(").removesuffix(")") for text in each.allowed_type_strs} - UNDRAWN
+            types = {text for text in types if "(" not in text}
             places = [place for place in schema.inputs if place.type_str == each.type_param_str]
             if places and (rest := sorted(types - drawn_types(own, schema, each.type_param_str))):
                 found.setdefault(f"no drawn type: {name} {each.type_param_str} {' '.join(rest)}", []).append(version)

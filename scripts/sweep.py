@@ -192,7 +192,7 @@ def with_folded_scale(node: DrawnNode) -> Outputs:
     if node.operator not in {"BatchNormalization", "InstanceNormalization"}:
         return None
     X, scale, bias, *statistics = node.operands.values()
-    if X.dtype not in (np.float32, np.float64):
+    if X.dtype not in (np.float32, np.float64) or attributes_of(node).get("training_mode"):
         return None
     epsilon = X.dtype.type(attributes_of(node).get("epsilon", np.float32(1e-5)))
     axes = tuple(range(2, X.ndim))

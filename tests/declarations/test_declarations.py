@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conformance.declarations.drawing import DrawnNode, InvalidNodeError, draw_node, draw_valid_node
-from conformance.declarations.tables import UNDECLARED, declarations, declarations_of, operator_name
+from conformance.declarations.tables import TYPE_SETS, UNDECLARED, declarations, declarations_of, operator_name
 from conformance.declarations.values import MODES, elements
 from conformance.errors import UsageError
 from conformance.reference.enclosures import ENCLOSURES, EXACT_OPERATORS, OTHER_DOMAINS
@@ -64,12 +64,25 @@ def test_each_declaration_and_version_gives_valid_nodes_that_are_judged(operator
         assert any(map(_is_judged, nodes)), number
 
 
+def test_texts_and_complex_numbers_that_search_does_not_draw_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TYPE_SETS, "movable", ("string", "complex64"))
+    judged = [
+        _is_judged(node)
+        for operator, every in declarations().items()
+        for number, declaration in enumerate(every)
+        if "movable" in declaration.types.values()
+        for node in islice(_nodes(operator, {"declaration": number, "opset": 0}), 2)
+    ]
+    assert all(judged)
+    assert len(judged) > 80
+
+
 def test_draw_node_gives_the_same_bytes_everywhere() -> None:
     digest = hashlib.sha256()
     for operator in ("Add", "Conv", "LSTM", "TopK", "QuantizeLinear"):
         for name, array in draw_valid_node(operator, "5")[0].operands.items():
             digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
-    assert digest.hexdigest()[:16] == "7ef71e120d2770fd"
+    assert digest.hexdigest()[:16] == "fa41654bd458edb3"
 
 
 def test_draw_node_keeps_the_other_choices_and_elements_if_a_size_is_chosen() -> None:

@@ -30,7 +30,7 @@ def test_sweep_of_all_operators_has_no_open_cause(script):
     found = script.sweep(2 * len(declarations()), 7)
     assert found.open == set(), [found.examples[cause] for cause in found.open]
     assert found.counts["judged nodes"] > 1.8 * len(declarations())
-    assert found.counts["results of onnxruntime"] > found.counts["judged nodes"] * 0.7
+    assert found.counts["results of onnxruntime"] > found.counts["judged nodes"] * 0.6
     for kind in ("in double", "in another order", "as a function", "with folded scale"):
         assert found.counts[f"results of variant {kind}"] > 0
 

@@ -506,7 +506,7 @@ def _tree_scores(node: Node, trees: _Trees, given: Tensor, aggregate: str, dtype
     if aggregate in ("MIN", "MAX"):
         if np.isnan(votes).all(axis=1).any():
             raise Unsupported("a target without a vote")
-        scores = Enclosure.exact((np.nanmin if aggregate == "MIN" else np.nanmax)(votes, axis=1)).with_dtype(dtype)
+        scores = Enclosure.exact((np.nanmin if aggregate == "MIN" else np.nanmax)(votes, axis=1)).as_type(dtype)
     else:
         count, summands = votes.shape[1], np.nan_to_num(votes)
         value = summands.sum(axis=1)

@@ -12,17 +12,15 @@ import onnx
 import pytest
 from one_node_models import enclose_operator
 
-from conformance.models.arrays import type_number
+from conformance.models.arrays import dtype_of, type_number
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.verdicts import Unsupported
 
-SMALL_TYPES = {
-    "float8e4m3fn": ml_dtypes.float8_e4m3fn,
-    "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
-    "float8e5m2": ml_dtypes.float8_e5m2,
-    "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-    "float4e2m1": ml_dtypes.float4_e2m1fn,
-}
+SMALL_TYPES = (
+    *("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"),
+    *("float4e2m1", "float6e2m3", "float6e3m2"),
+)
+WHOLE = np.array([[-3, 4]], np.int32)
 
 
 enclose = partial(enclose_operator, opset=28)
@@ -37,9 +35,31 @@ def random() -> np.random.Generator:
     return np.random.default_rng(5)
 
 
+@pytest.mark.parametrize(
+    ("op_type", "inputs", "attributes", "wanted"),
+    [
+        ("Resize", [WHOLE, np.float32([]), np.float32([1, 2])], {"mode": "nearest"}, [[-3, -3, 4, 4]]),
+        ("GridSample", [WHOLE[None, None], np.zeros((1, 1, 1, 2)) + 0.5], {"mode": "nearest"}, [[[[4]]]]),
+        ("GridSample", [WHOLE[None, None], np.zeros((1, 1, 1, 2)) + 3], {"mode": "nearest"}, [[[[0]]]]),
+        ("Col2Im", [WHOLE.repeat(2, 0)[None], np.array([1, 3]), np.array([1, 2])], {}, [[[[-3, 1, 4]]]]),
+        ("PRelu", [WHOLE, np.int32([2])], {}, [[-6, 4]]),
+        ("Dropout", [WHOLE.astype(dtype_of(type_number("float8e5m2")))], {}, [[-3, 4]]),
+    ],
+)
+def test_elements_of_other_types_are_moved_multiplied_or_added_exactly(
+    op_type: str, inputs: list[Any], attributes: dict[str, Any], wanted: Any
+) -> None:
+    Y = enclose(op_type, *inputs, **attributes)[0]
+    assert isinstance(Y, np.ndarray)
+    assert (Y.dtype, Y.astype(int).tolist()) == (inputs[0].dtype, wanted)
+    if op_type in ("Resize", "GridSample"):
+        with pytest.raises(Unsupported):
+            enclose(op_type, *inputs, mode="linear")
+
+
 @pytest.mark.parametrize("name", SMALL_TYPES)
 def test_cast_to_small_float_equals_another_conversion(name: str, random: np.random.Generator) -> None:
-    dtype = np.dtype(SMALL_TYPES[name])
+    dtype = dtype_of(type_number(name))
     largest = float(ml_dtypes.finfo(dtype).max)
     X = (random.standard_normal(2000) * random.choice([1e-3, 0.1, 2, largest / 4], 2000)).astype(np.float32)
     X = np.clip(X, -largest, largest)

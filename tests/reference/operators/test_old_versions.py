@@ -27,6 +27,16 @@ def column(b: Any) -> Any:
     return b[:, np.newaxis]
 
 
+def halves(x: Any) -> Any:
+    return np.concatenate([x[..., :1], (x[..., 1:] + x[..., :-1]) / 2], -1)
+
+
+def two_steps(x: Any) -> Any:
+    sums = x.astype(float) @ x[0, 0]
+    first = np.tanh(sums[0])
+    return np.stack([first, np.tanh(sums[1] + 2 * first)])[:, None, :, None].astype(np.float32)
+
+
 CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
     ("Add", 1, [A, B], AT_1, A + column(B)),
     ("Add", 6, [A, A[0, 0]], {"broadcast": 1}, A + A[0, 0]),
@@ -44,6 +54,9 @@ CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
     ("PRelu", 1, [X, B], {}, np.where(X < 0, X * B[:, None, None], X)),
     ("PRelu", 6, [X, B[:1]], {}, np.where(X < 0, X * B[0], X)),
     ("Cast", 1, [X], {"to": "INT32"}, X.astype(np.int32)),
+    ("Add", 1, [A, ONE], {"broadcast": 1, "consumed_inputs": [0, 0]}, A + ONE),
+    ("AveragePool", 1, [A[:1, :1]], {"kernel_shape": [2], "pads": [1, 0]}, halves(A[:1, :1])),
+    ("Clip", 1, [A], {"min": -0.5, "consumed_inputs": [0]}, np.maximum(A, np.float32(-0.5))),
     ("Concat", 1, [A, A], {}, np.concatenate([A, A], 1)),
     ("Dropout", 1, [X], {"is_test": 1}, X),
     ("Dropout", 6, [X], {"is_test": 1}, X),
@@ -56,11 +69,14 @@ CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
     ),
     ("OneHot", 9, [np.array([-1, 1]), np.array(2), B[:2]], {}, B[[[0, 0], [0, 1]]]),
     ("Pad", 1, [A], {"paddings": [0, 0, 1, 0, 2, 1]}, np.pad(A, [(0, 0), (0, 2), (1, 1)])),
-    ("Reshape", 1, [A], {"shape": [0, -1]}, A.reshape(2, -1)),
+    ("Reshape", 1, [A], {"shape": [0, -1], "consumed_inputs": [0]}, A.reshape(2, -1)),
+    ("RNN", 1, [A, A[:1, :1], TWO.reshape(1, 1, 1)], {"hidden_size": 1, "output_sequence": 1}, two_steps(A)),
     ("Selu", 1, [A], {}, (GAMMA * np.where(A > 0, A, ALPHA * np.expm1(A.astype(float)))).astype(np.float32)),
+    ("Split", 1, [A], {"axis": 1, "split": [3]}, A),
     ("Tile", 1, [A, TWO, ONE], {}, np.concatenate([A, A], 1)),
     ("TopK", 1, [A], {"k": 2}, np.sort(A, -1)[..., :-3:-1]),
     ("Upsample", 1, [X], {"width_scale": 2.0, "height_scale": 3.0}, X.repeat(3, 2).repeat(2, 3)),
+    ("Upsample", 1, [WHOLE[None]], {"width_scale": 2.0, "height_scale": 3.0}, WHOLE[None].repeat(3, 2).repeat(2, 3)),
     ("Upsample", 7, [X], {"scales": [1.0, 1.0, 3.0, 2.0]}, X.repeat(3, 2).repeat(2, 3)),
 ]
 
@@ -80,7 +96,7 @@ def test_first_versions_have_the_results_of_their_pages(
     assert not admissible_mask(changed, result).all()
 
 
-@pytest.mark.parametrize("opset", [6, 7])
+@pytest.mark.parametrize("opset", [1, 6, 7])
 def test_batch_normalization_with_parameters_of_each_element(opset: int) -> None:
     scale, bias, mean, variance = (each.astype(float) for each in PER_ELEMENT)
     wanted = scale * (X.astype(float) - mean) / np.sqrt(variance + float(np.float32(1e-5))) + bias
