@@ -59,7 +59,12 @@ def _each(function: Callable[..., Any]) -> Callable[[Node], Any]:
     """Return the formula of an operator that computes each element from those at the same place."""
 
     def formula(node: Node) -> Any:
-        arrays = np.broadcast_arrays(*(np.asarray(each, dtype=object) for each in node.inputs if each is not None))
+        given = [np.asarray(each, dtype=object) for each in node.inputs if each is not None]
+        if node.opset < 7 and (node.get("broadcast", 0) or (node.operator == "PRelu" and given[1].size > 1)):
+            axis = 1 if node.operator == "PRelu" else node.get("axis", given[0].ndim - given[1].ndim)
+            behind = given[0].ndim - axis - given[1].ndim
+            given[1] = given[1].reshape((*given[1].shape, *[1] * behind))
+        arrays = np.broadcast_arrays(*given)
         rows = zip(*(each.reshape(-1) for each in arrays), strict=True)
         return objects([function(*row) for row in rows], arrays[0].shape)
 
@@ -363,6 +368,10 @@ FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Pow": _each(lambda a, b: a**b),
     "Greater": _each(lambda a, b: a > b),
     "Less": _each(lambda a, b: a < b),
+    "Equal": _each(lambda a, b: a == b),
+    "And": _each(lambda a, b: a and b),
+    "Or": _each(lambda a, b: a or b),
+    "Xor": _each(lambda a, b: a != b),
     "Where": _each(lambda c, a, b: a if c else b),
     "Identity": lambda node: node.inputs[0],
     "Transpose": lambda node: np.transpose(node.inputs[0], node.get("perm", None)),
@@ -394,7 +403,11 @@ FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Clip": _clip,
     "Elu": _with(_elu, alpha=1.0),
     "Celu": _with(lambda x, alpha: x if x > 0 else alpha * mpmath.expm1(x / alpha), alpha=1.0),
-    "Selu": _with(lambda x, a, g: g * _elu(x, a), alpha=1.6732632423543772, gamma=1.0507009873554805),
+    "Selu": lambda node: _with(
+        lambda x, a, g: g * _elu(x, a),
+        alpha=1.6732 if node.opset < 6 else 1.6732632423543772,
+        gamma=1.0507 if node.opset < 6 else 1.0507009873554805,
+    )(node),
     "HardSigmoid": _with(lambda x, a, b: max(0, min(1, a * x + b)), alpha=0.2, beta=0.5),
     "PRelu": _each(lambda x, slope: slope * x if x < 0 else x),
     "LeakyRelu": _with(lambda x, alpha: x if x > 0 else alpha * x, alpha=0.01),

@@ -20,7 +20,7 @@ from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.nodes import Evaluation, Node, attribute_values, call_attributes, resolve_references
 from conformance.reference.numbers.number_system import ABSENT, NumberSystem, Value
-from conformance.reference.operators import OPERATORS
+from conformance.reference.operators import LATER_FORMS, OPERATORS
 from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, all_captures, control_flow_evaluation
 from conformance.reference.operators.sequences import make_sequence
 from conformance.reference.operators.training_optimizers import evaluate_optimizer, find_training_optimizer
@@ -171,7 +171,7 @@ class _Scope:
             inner = replace(self, enclosing=(*self.enclosing, op_type))
             bodies = {attribute.name: inner.body(attribute.g) for attribute in attributes if attribute.HasField("g")}
             evaluation, captured = control_flow_evaluation(op_type, bodies), all_captures(bodies)
-        elif domain in MAIN_DOMAINS:
+        elif domain in MAIN_DOMAINS and opset >= LATER_FORMS.get(op_type, 0):
             evaluation = OPERATORS.get(op_type)
         if function is not None:
             evaluation = _call_function(evaluation, self._function_body(function, attributes))

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 def is_of_floats(name: str) -> bool:
     """Return whether the node of a fault has formulas and a first output of floats that double can represent."""
     node = FAULTS[name].node
-    if (
-        node is None
-        or node.operator not in FORMULAS
-        or node.operator in RECURRENT | {"Cast", "OneHot", "QuantizeLinear"}
-    ):
+    if node is None or node.operator not in FORMULAS or "group" in node.attributes:
+        return False
+    if node.operator in RECURRENT | {"Cast", "OneHot", "QuantizeLinear"}:
         return False
     return node.model().graph.output[0].type.tensor_type.elem_type in FLOATS
 

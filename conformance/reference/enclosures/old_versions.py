@@ -14,6 +14,7 @@ import onnx
 
 from conformance.reference.formulas.linear import integers
 from conformance.reference.numbers.enclosure import Enclosure, move
+from conformance.reference.operators import LATER_FORMS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -33,10 +34,9 @@ def modernize(node: Node, inputs: Sequence[Tensor]) -> Operands:
     """
     if "consumed_inputs" in node.attributes:
         node = replace(node, attributes={k: v for k, v in node.attributes.items() if k != "consumed_inputs"})
-    change = _CHANGES.get(node.op_type)
-    if change is None or node.opset >= change[0]:
+    if node.opset >= LATER_FORMS.get(node.op_type, 0):
         return node, inputs
-    return change[1](node, inputs)
+    return _CHANGES[node.op_type](node, inputs)
 
 
 def _binary(node: Node, inputs: Sequence[Tensor]) -> Operands:
@@ -91,12 +91,8 @@ def _selu(node: Node, inputs: Sequence[Tensor]) -> Operands:
     return replace(node, attributes=defaults | dict(node.attributes)), inputs
 
 
-_CHANGES: Mapping[str, tuple[int, Callable[[Node, Sequence[Tensor]], Operands]]] = {
-    **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"), (7, _binary)),
-    "PRelu": (7, _prelu),
-    "Cast": (6, _cast),
-    "Tile": (6, _tile),
-    "Upsample": (7, _upsample),
-    "Selu": (6, _selu),
+_CHANGES: Mapping[str, Callable[[Node, Sequence[Tensor]], Operands]] = {
+    **dict.fromkeys(LATER_FORMS, _binary),
+    "PRelu": _prelu, "Cast": _cast, "Tile": _tile, "Upsample": _upsample, "Selu": _selu,
 }
-"""The first version with the later form, and the function that returns this form, by op_type."""
+"""The function that returns the later form, by op_type."""

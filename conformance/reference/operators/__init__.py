@@ -29,3 +29,9 @@ OPERATORS: Mapping[str, Evaluation] = {
     **SEQUENCES,
 }
 """The evaluation of each operator of the main domain, by op_type."""
+
+LATER_FORMS: Mapping[str, int] = {
+    **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor", "PRelu"), 7),
+    "Upsample": 7, "Cast": 6, "Tile": 6, "Selu": 6,
+}
+"""The first version of operators whose attributes, operands or broadcasting had another form before, by op_type."""
