@@ -93,6 +93,10 @@ def _selu(node: Node, inputs: Sequence[Tensor]) -> Operands:
 
 _CHANGES: Mapping[str, Callable[[Node, Sequence[Tensor]], Operands]] = {
     **dict.fromkeys(LATER_FORMS, _binary),
-    "PRelu": _prelu, "Cast": _cast, "Tile": _tile, "Upsample": _upsample, "Selu": _selu,
+    "PRelu": _prelu,
+    "Cast": _cast,
+    "Tile": _tile,
+    "Upsample": _upsample,
+    "Selu": _selu,
 }
 """The function that returns the later form, by op_type."""

@@ -32,6 +32,9 @@ OPERATORS: Mapping[str, Evaluation] = {
 
 LATER_FORMS: Mapping[str, int] = {
     **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor", "PRelu"), 7),
-    "Upsample": 7, "Cast": 6, "Tile": 6, "Selu": 6,
+    "Upsample": 7,
+    "Cast": 6,
+    "Tile": 6,
+    "Selu": 6,
 }
 """The first version of operators whose attributes, operands or broadcasting had another form before, by op_type."""
