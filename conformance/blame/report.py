@@ -17,7 +17,7 @@ from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.models.arrays import tensor_of
 from conformance.models.graphs import operator_text
 from conformance.pages import environment
-from conformance.serialization.text import escape_markdown, one_line
+from conformance.serialization.text import escape_markdown, escape_unprintable, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -255,7 +255,7 @@ def folder_files(
     import onnx
 
     try:
-        text = str(onnx.printer.to_text(case.model))
+        text = escape_unprintable(str(onnx.printer.to_text(case.model)))
     except Exception:  # noqa: BLE001 - the printer can raise anything
         text = ""
     files = {

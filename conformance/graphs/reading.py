@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import onnx
@@ -18,7 +19,15 @@ from conformance.errors import ModelError
 from conformance.files.atomic_write import real_path
 from conformance.graphs.inlining import inline_functions
 from conformance.models.external_data import external_bytes, external_tensors, is_packed
-from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of, topological_order, with_inferred_types
+from conformance.models.graphs import (
+    all_graphs,
+    copy_of,
+    names_taken_by,
+    subgraphs_of,
+    topological_order,
+    with_inferred_types,
+)
+from conformance.models.inputs import MAX_DENSE_ELEMENTS
 from conformance.models.validity import MAX_MODEL_BYTES, check_model, read_model
 
 if TYPE_CHECKING:
@@ -70,6 +79,10 @@ class LoadedModel:
             problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
             raise ModelError("invalid", problem, "Correct the model.") from None
         prepared = with_inferred_types(inline_functions(model))
+        sparse = (prod(each.dims) for graph in all_graphs(prepared) for each in graph.sparse_initializer)
+        if sum(sparse) > MAX_DENSE_ELEMENTS:
+            problem = f"{path} has sparse tensors of more than {MAX_DENSE_ELEMENTS:,} elements together."
+            raise ModelError("too-large", problem, "Make these tensors inputs.")
         return cls(path, hashlib.sha256(content).hexdigest(), model, prepared, data_folder)
 
 

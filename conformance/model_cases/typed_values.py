@@ -7,6 +7,7 @@ operands and few elements, because shapes depend on them. With inputs of the use
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
     from conformance.graphs.reading import LoadedModel
     from conformance.models.arrays import Array
+
+MAX_GIVEN_ELEMENTS = 2**24
+"""Largest number of elements of an operand whose values follow from inputs of the user."""
 
 MAX_KNOWN_ELEMENTS = 2**10
 """Maximum number of elements of a value that is computed because shapes may depend on it."""
@@ -146,8 +150,9 @@ class _Walk:
             taken = [TypedValue.of(np.broadcast_to(np.zeros((), each.dtype), each.shape)) for each in taken]
             return self._enclosed(node, dict(zip(node.input, taken, strict=True)), is_given=False)
         is_given = any(value.is_given for value in taken)
-        if any(value.array is None or not (is_given or value.size <= MAX_KNOWN_ELEMENTS) for value in taken):
-            return []
+        limit = MAX_GIVEN_ELEMENTS if is_given else MAX_KNOWN_ELEMENTS
+        if any(each.array is None or each.size > limit or each.dtype.kind in "OUS" for each in taken):
+            return []  # texts can double with each node, and no case has texts
         return self._enclosed(node, values, is_given=is_given)
 
     def _enclosed(self, node: onnx.NodeProto, values: Mapping[str, TypedValue], *, is_given: bool) -> list[TypedValue]:
@@ -211,7 +216,7 @@ def _body_inputs(node: onnx.NodeProto, values: Mapping[str, TypedValue]) -> Iter
         attributes = attribute_values(node.attribute)
         count = attributes.get("num_scan_inputs", 0)
         yield from plain[: len(plain) - count]
-        axes = attributes.get("scan_input_axes", [0] * count)
+        axes = attributes.get("scan_input_axes", repeat(0))
         for each, axis in zip(plain[len(plain) - count :], axes, strict=False):
             yield (
                 None

@@ -12,9 +12,10 @@ from bisect import bisect, insort
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from onnx import AttributeProto, ModelProto, TensorProto, defs, shape_inference
 
@@ -374,13 +375,11 @@ MAX_CALL_DEPTH = 100
 MAX_EXPANDED_BYTES = 2**28
 """Maximum size of the bodies of all calls of a model, if some of them are called several times."""
 
-
-class _CallCost(NamedTuple):
-    """The result of expanding a function call: the number and the bytes of the nodes, and the depth of nested calls."""
-
-    nodes: int
-    bytes: int
-    levels: int
+_TOO_MANY_CALLS = (
+    f"The model's calls of functions come to more than {MAX_EXPANDED_NODES:,} nodes or {MAX_EXPANDED_BYTES >> 20} MiB, "
+    f"or are more than {MAX_CALL_DEPTH} levels deep, or take subgraphs with references to attributes."
+    " This suite does not compute such models."
+)
 
 
 def function_name(function: onnx.FunctionProto) -> FunctionName:
@@ -395,11 +394,13 @@ def called_name(node: onnx.NodeProto) -> FunctionName:
 
 def recursion_problem(model: onnx.ModelProto) -> str | None:
     """Return a sentence that names a function with direct or indirect recursion, or None."""
-    calls = _calls_by_function(model)
-    recursive = sorted(calls.keys() - _call_costs(calls, dict.fromkeys(calls, 0)).keys())
-    if not recursive:
+    calls = {function_name(each): set(map(called_name, iter_nodes(each))) for each in model.functions}
+    try:
+        TopologicalSorter(calls).prepare()
+    except CycleError as error:
+        domain, name, _ = min(error.args[1])
+    else:
         return None
-    domain, name, _ = recursive[0]
     function = f"{domain or 'ai.onnx'}.{name}"
     return f"The function {function} calls itself directly or through other functions. ONNX forbids recursion."
 
@@ -463,70 +464,32 @@ def call_expansion_problem(model: onnx.ModelProto) -> str | None:
         return None
     if (fault := recursion_problem(model)) is not None:
         return fault
-    sizes = {function_name(function): function.ByteSize() for function in model.functions}
-    extents = _call_costs(_calls_by_function(model), sizes)
-    nodes, size, levels = _cost_of_calls(
-        sum((_count_calls(iter_nodes(graph)) for graph in top_level_graphs(model)), Counter()), extents
-    )
-    is_large = nodes > MAX_EXPANDED_NODES or size > max(MAX_EXPANDED_BYTES, sum(sizes.values()))
-    if is_large or levels > MAX_CALL_DEPTH:
-        return (
-            f"The model's calls of functions come to more than {MAX_EXPANDED_NODES:,} nodes or "
-            f"{MAX_EXPANDED_BYTES >> 20} MiB, or are more than {MAX_CALL_DEPTH} levels deep."
-            " This suite does not compute such models."
-        )
+    functions = {function_name(function): function for function in model.functions}
+    nodes, size = MAX_EXPANDED_NODES, max(MAX_EXPANDED_BYTES, sum(each.ByteSize() for each in model.functions))
+    pending: list[tuple[Any, Mapping[str, onnx.AttributeProto] | None, int]] = [
+        (graph, {}, 0) for graph in top_level_graphs(model)
+    ]
+    while pending:
+        holder, given, level = pending.pop()
+        for node in holder.node:
+            function = functions.get(called_name(node))
+            attributes = {} if function is None else {each.name: each for each in function.attribute_proto}
+            for attribute in node.attribute:
+                reference = attribute.ref_attr_name
+                if reference and given is None:
+                    return _TOO_MANY_CALLS  # a subgraph that a call gives could contain itself
+                used = given.get(reference, attribute) if reference and given else attribute
+                size -= used.ByteSize() if reference else 0
+                attributes[attribute.name] = used
+                scope = None if reference or function is not None else given
+                pending += [(graph, scope, level) for graph in (used.g, *used.graphs) if graph.node]
+            nodes -= 1
+            if function is not None:
+                size -= function.ByteSize()
+                pending.append((function, attributes, level + 1))
+            if nodes < 0 or size < 0 or level > MAX_CALL_DEPTH:
+                return _TOO_MANY_CALLS
     return None
-
-
-def _calls_by_function(model: onnx.ModelProto) -> dict[FunctionName, Counter[FunctionName]]:
-    return {function_name(function): _count_calls(iter_nodes(function)) for function in model.functions}
-
-
-def _call_costs(
-    calls: Mapping[FunctionName, Counter[FunctionName]], sizes: Mapping[FunctionName, int]
-) -> dict[FunctionName, _CallCost]:
-    """Return the cost of a call of each function, by name; recursive functions are omitted.
-
-    Args:
-        calls: for each function, how often its body calls each operator or function.
-        sizes: the size of each function in bytes.
-    """
-    left = {name: len(called.keys() & calls.keys()) for name, called in calls.items()}
-    callers: dict[FunctionName, list[FunctionName]] = {name: [] for name in calls}
-    for name, called in calls.items():
-        for callee in called.keys() & calls.keys():
-            callers[callee].append(name)
-    ready = [name for name, count in left.items() if not count]
-    extents: dict[FunctionName, _CallCost] = {}
-    while ready:
-        name = ready.pop()
-        extents[name] = _cost_of_calls(calls[name], extents, sizes[name])
-        for caller in callers[name]:
-            left[caller] -= 1
-            if not left[caller]:
-                ready.append(caller)
-    return extents
-
-
-def _cost_of_calls(
-    called: Counter[FunctionName], extents: Mapping[FunctionName, _CallCost], size: int = 0
-) -> _CallCost:
-    """Return the cost of expanding a set of calls.
-
-    Args:
-        called: number of calls of each operator or function.
-        extents: the cost of a call of each function.
-        size: the size of the body that has the calls, in bytes.
-    """
-    of_functions = [(extents[name], count) for name, count in called.items() if name in extents]
-    nodes = called.total() + sum(extent.nodes * count for extent, count in of_functions)
-    size += sum(extent.bytes * count for extent, count in of_functions)
-    return _CallCost(nodes, size, max((extent.levels + 1 for extent, _ in of_functions), default=0))
-
-
-def _count_calls(nodes: Iterable[onnx.NodeProto]) -> Counter[FunctionName]:
-    """Return how many of the nodes call each operator or function."""
-    return Counter(map(called_name, nodes))
 
 
 def has_double_output(model: onnx.ModelProto) -> bool:

@@ -18,7 +18,14 @@ from conformance.models.graphs import (
 )
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.models.types import MAIN_DOMAINS
-from conformance.reference.nodes import Evaluation, Node, attribute_values, call_attributes, resolve_references
+from conformance.reference.nodes import (
+    Evaluation,
+    Node,
+    attribute_values,
+    call_attributes,
+    check_operands,
+    resolve_references,
+)
 from conformance.reference.numbers.number_system import ABSENT, NumberSystem, Value
 from conformance.reference.operators import LATER_FORMS, OPERATORS
 from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, all_captures, control_flow_evaluation
@@ -158,6 +165,7 @@ class _Scope:
         return tuple(self._read(node) for node in nodes)
 
     def _read(self, proto: onnx.NodeProto) -> tuple[Node, Evaluation]:
+        check_operands(proto)
         domain, op_type = proto.domain, proto.op_type
         attributes = list(resolve_references(proto.attribute, self.attributes))
         values = attribute_values(attributes)

@@ -20,7 +20,7 @@ from conformance.models.types import MAIN_DOMAINS, normal_domain
 from conformance.reference.enclosures import enclose_node, is_supported
 from conformance.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS, as_tensor, stack, take
-from conformance.reference.nodes import Node, attribute_values, resolve_references
+from conformance.reference.nodes import Node, attribute_values, check_operands, resolve_references
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.operators.training_optimizers import find_training_optimizer
 from conformance.reference.oracle import EVALUATION_ERRORS, Answer, answers, evaluate
@@ -82,6 +82,7 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     Raises:
         Unsupported: there is no reference, or an input is unknown.
     """
+    check_operands(proto)
     if missing := [name for name in proto.input if name and name not in values]:
         raise Unsupported(f"the value of {missing[0]} is not known")
     given = [values[name] if name else None for name in proto.input]

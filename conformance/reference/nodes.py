@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     NodeEnclosure: TypeAlias = Callable[["Node", Sequence[Tensor]], Sequence[Tensor]]
 
+MAX_OPERANDS = 10_000
+"""Maximum number of operands of a node that is evaluated."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -55,6 +58,16 @@ Evaluation: TypeAlias = "Callable[[Node, list[Value], NumberSystem], list[Value]
 def attribute_values(attributes: Iterable[onnx.AttributeProto]) -> dict[str, Any]:
     """Return attribute values by name: numbers, text, arrays, and lists of these. Graph attributes are omitted."""
     return {attribute.name: _value(attribute) for attribute in attributes if attribute.type not in _GRAPHS}
+
+
+def check_operands(node: onnx.NodeProto) -> None:
+    """Check that a node has no more operands than can be evaluated in time.
+
+    Raises:
+        Unsupported: the node has more operands.
+    """
+    if len(node.input) > MAX_OPERANDS:
+        raise Unsupported(f"a node has more than {MAX_OPERANDS:,} operands")
 
 
 def resolve_references(

@@ -75,7 +75,7 @@ class Answer:
 
 
 EVALUATION_ERRORS = (
-    *(ValueError, IndexError, KeyError, TypeError, AttributeError, ArithmeticError, StopIteration, MemoryError),
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration, MemoryError, AssertionError),
 )
 """Errors of a formula for operands that the reference does not expect."""
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import zipfile
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,28 +86,41 @@ def _tensor_with(data_type: int, **fields: object) -> onnx.ModelProto:
     return _of_node("Gather", tensor)
 
 
+def _parsed(nodes: str, functions: str = "") -> onnx.ModelProto:
+    """Return a model of nodes and functions as text; it has the inputs X of shape 2x3 and c, and the output Y."""
+    imports = '<ir_version: 10, opset_import: ["": 21, "own": 1]>'
+    return onnx.parser.parse_model(f"{imports} m (float[2, 3] X, bool c) => (float[N, M] Y) {{ {nodes} }} {functions}")
+
+
 def _calls_of_a_large_function() -> onnx.ModelProto:
     """Return a model of 32 MiB whose ten calls of one function come to 320 MiB."""
+    calls = " ".join(f"v{number + 1} = own.F (v{number})" for number in range(8))
+    function = '<domain: "own", opset_import: ["": 21]> F (x) => (y) { C = Constant () y = Abs (x) }'
+    model = _parsed(f"v0 = own.F (X) {calls} Y = own.F (v8)", function)
     constant = helper.make_tensor("C", TensorProto.UINT8, [2**25], bytes(2**25), raw=True)
-    nodes = [helper.make_node("Constant", [], ["C"], value=constant), helper.make_node("Abs", ["x"], ["y"])]
-    function = helper.make_function("own", "F", ["x"], ["y"], nodes, [helper.make_opsetid("", 17)])
-    model = model_of((2, 3))
-    del model.graph.node[:]
-    names = ["X", *(f"v{number}" for number in range(9)), "Y"]
-    model.graph.node.extend(helper.make_node("F", [x], [y], domain="own") for x, y in pairwise(names))
-    model.functions.append(function)
-    model.opset_import.append(helper.make_opsetid("own", 1))
+    model.functions[0].node[0].attribute.append(helper.make_attribute("value", constant))
     return model
 
 
-def _range_of_step_0() -> onnx.ModelProto:
-    numbers = [
-        helper.make_tensor(name, TensorProto.FLOAT, [], [value]) for name, value in zip("abc", (0, 9, 0), strict=True)
-    ]
-    model = _of_node("Range", *numbers)
-    del model.graph.node[0].input[0]
-    del model.graph.output[0].type.tensor_type.shape.dim[1]
+def _copies_of_an_attribute() -> onnx.ModelProto:
+    """Return a model of 1 MiB with a function that copies an attribute 300 times."""
+    copies = " ".join(f"k{number} = Constant <value_ints: ints = @v> ()" for number in range(300))
+    function = f'<domain: "own", opset_import: ["": 21]> F <v> (x) => (y) {{ {copies} y = Abs (x) }}'
+    model = _parsed("Y = own.F <v = [1]> (X)", function)
+    model.graph.node[0].attribute[0].ints.extend([1] * 2**20)
     return model
+
+
+def _sparse(elements: int) -> onnx.ModelProto:
+    """Return a model with a sparse initializer of one stored element."""
+    model = _parsed("Y = Add (X, W)")
+    values, indices = helper.make_tensor("W", 1, [1], [1.0]), helper.make_tensor("I", TensorProto.INT64, [1], [0])
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [elements]))
+    return model
+
+
+_BRANCHES = "If (c) <then_branch: graph = @g, else_branch: graph = @g>"
+"""A node of which both branches are the attribute g of a call."""
 
 
 MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
@@ -120,7 +132,9 @@ MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
     "too few elements": lambda _: _tensor_with(TensorProto.INT64, raw_data=bytes(8)),
     "text that is not UTF-8": lambda _: _tensor_with(TensorProto.STRING, string_data=[b"\xff", b"\x1b"]),
     "axis 2^62": lambda _: _of_node("Gather", helper.make_tensor("I", TensorProto.INT64, [2], [0, 1]), axis=2**62),
-    "step 0": lambda _: _range_of_step_0(),
+    "step 0": lambda _: _parsed(
+        "a = Constant <value_int = 0> () b = Constant <value_int = 9> () R = Range (a, b, a) Y = Cast <to = 1> (R)"
+    ),
     "computed rank 40": lambda _: _constant_of_shape([1] * 40),
     "2^30 calls": lambda _: doubling(30),
     "external 6 GiB": lambda folder: _external(folder, length=str(6 * 2**30)),
@@ -134,6 +148,19 @@ MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
     "computed 0 x 2^62 x 2^62": lambda _: _constant_of_shape([0, 2**62, 2**62]),
     "computed 2^40 elements": lambda _: _constant_of_shape([2**40]),
     "negative computed size": lambda _: _constant_of_shape([-1]),
+    "subgraph in itself": lambda _: _parsed(
+        f"Y = own.F <g = b () => (float[2, 3] o) {{ o = {_BRANCHES} }}> (X, c)",
+        f'<domain: "own", opset_import: ["": 21]> F <g> (x, c) => (y) {{ y = {_BRANCHES} }}',
+    ),
+    "copies of an attribute": lambda _: _copies_of_an_attribute(),
+    "sparse 2^30 elements": lambda _: _sparse(2**30),
+    "50,000 operands": lambda _: _parsed(f"Y = Sum ({', '.join(['X'] * 50_000)})"),
+    "shifted floats": lambda _: _parsed('Y = BitShift <direction = "LEFT"> (X, X)'),
+    "texts of 8 GiB": lambda _: _parsed(
+        'v0 = Constant <value_string = "12345678"> ()'
+        + "".join(f"v{number + 1} = StringConcat (v{number}, v{number})" for number in range(30))
+        + "s = StringSplit (v30) Y = Abs (X)"
+    ),
     "forged name": lambda _: model_of((2, 3), FORGED),
     "6 nested If": lambda _: _nested(6),
 }
