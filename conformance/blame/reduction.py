@@ -28,7 +28,7 @@ import onnx
 from conformance.blame.comparison import run_model
 from conformance.blame.difference import observe
 from conformance.blame.passes import minimize
-from conformance.blame.verdict import BlameOutcome, judge
+from conformance.blame.verdict import BlameOutcome, enclose_outputs, judge
 from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
 from conformance.graphs.fed_model import FedModel, case_arrays, with_array, with_arrays
 from conformance.graphs.inlining import inline_taken_branches, unrolled_models
@@ -36,6 +36,7 @@ from conformance.graphs.intermediate_values import record_values
 from conformance.models.graphs import copy_of, is_operator, iter_nodes
 from conformance.models.inputs import initializer_arrays
 from conformance.models.validity import check_model
+from conformance.reference.numbers.enclosure import Enclosure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -355,18 +356,16 @@ def known_values(backend: Any, case: FedModel) -> dict[str, Array]:
 
 
 def _evaluated(case: FedModel) -> dict[str, Any]:
-    """Return the values that onnx's evaluator computes; any value of the right type and shape is a valid input."""
-    from onnx.reference import ReferenceEvaluator
-
-    names = [name for node in case.model.graph.node for name in node.output if name]
+    """Return the values that the reference computes; any value of the right type and shape is a valid input."""
     model = copy_of(case.model)
     del model.graph.output[:]
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    try:
-        with np.errstate(all="ignore"):
-            return dict(zip(names, ReferenceEvaluator(model).run(None, dict(case.inputs)), strict=True))
-    except Exception:  # noqa: BLE001 - the evaluator lacks an operator
-        return {}
+    model.graph.output.extend(
+        onnx.ValueInfoProto(name=name) for node in model.graph.node for name in node.output if name
+    )
+    found = enclose_outputs(FedModel(model, case.inputs))
+    return {
+        name: each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for name, each in found.items()
+    }
 
 
 def shrink(case: FedModel, size: int, start: int, wanted: int) -> FedModel | None:

@@ -318,3 +318,11 @@ def test_sign_of_zero_after_a_node_that_leaves_it_open_has_no_level() -> None:
     nodes = [helper.make_node("Relu", ["X"], ["A"]), helper.make_node("Neg", ["A"], ["Y"])]
     verdict = judge_answers(nodes, [-1, 1], [-0.0, -1], [0.0, -1])
     assert not verdict.fails(Level.SHOULD)
+
+
+def test_known_values_of_an_endless_loop_are_missing() -> None:
+    body = "b (i, d, v) => (d, w) { w = Identity (v) }"
+    nodes = f"yes = Constant <value_int = 1> () go = Cast <to = 9> (yes) L = Loop <body = {body}> (, go, X) Y = Abs (L)"
+    text = f'<ir_version: 8, opset_import: ["": 17]> m (float[2] X) => (float[2] Y) {{ {nodes} }}'
+    case = FedModel(onnx.parser.parse_model(text), {"X": np.ones(2, np.float32)})
+    assert reduction.known_values(None, case).keys() == {"X", "yes", "go"}

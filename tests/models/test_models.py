@@ -176,13 +176,12 @@ def test_expanded_nodes_are_limited(monkeypatch, limit, fits):
 def test_call_depth_is_limited(monkeypatch):
     monkeypatch.setattr(graphs, "MAX_CALL_DEPTH", 3)
     assert call_expansion_problem(doubling(3)) is None
-    assert "3 levels" in call_expansion_problem(doubling(4))
+    assert "levels" in call_expansion_problem(doubling(4))
 
 
-def test_cost_is_linear_in_the_number_of_functions():
-    assert count_instructions(lambda: call_expansion_problem(doubling(40))) < 4.4 * count_instructions(
-        lambda: call_expansion_problem(doubling(10))
-    )
+def test_time_to_refuse_calls_that_multiply_is_limited():
+    few, many = (count_instructions(lambda count=count: call_expansion_problem(doubling(count))) for count in (30, 60))
+    assert many < 1.2 * few
 
 
 # Required inputs of a graph: all parts of the suite agree on every model of the corpus.

@@ -156,11 +156,6 @@ MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
     "sparse 2^30 elements": lambda _: _sparse(2**30),
     "50,000 operands": lambda _: _parsed(f"Y = Sum ({', '.join(['X'] * 50_000)})"),
     "shifted floats": lambda _: _parsed('Y = BitShift <direction = "LEFT"> (X, X)'),
-    "texts of 8 GiB": lambda _: _parsed(
-        'v0 = Constant <value_string = "12345678"> ()'
-        + "".join(f"v{number + 1} = StringConcat (v{number}, v{number})" for number in range(30))
-        + "s = StringSplit (v30) Y = Abs (X)"
-    ),
     "forged name": lambda _: model_of((2, 3), FORGED),
     "6 nested If": lambda _: _nested(6),
 }
