@@ -6,6 +6,7 @@ The catalogue of `conformance.mutants` has the mutants that a diagnosis can name
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -166,7 +167,8 @@ def _merge_ignoring(place: int, model: onnx.ModelProto, op_type: str) -> None:
 
 def _read_stale_state(model: onnx.ModelProto, op_type: str) -> None:
     """Let a node whose state is a result of an earlier node, but whose X and G are not, read that node's old state."""
-    optimizer, old = TRAINING_OPTIMIZERS[op_type], {}
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    old: dict[str, str] = {}
     for node in _tested(model, op_type):
         if len(node.input) == 2 + len(optimizer.operands):
             if not {*node.input[2:4]} & old.keys():
@@ -350,6 +352,15 @@ def _optimizer_mutants(op_type: str) -> Iterator[Mutant]:
             )
 
 
+def _is_axis(axis: int, rank: int, reduced: int, shape: tuple[int, ...]) -> bool:
+    return (axis, rank) == (reduced, len(shape))
+
+
+def _has_columns(count: int, reduced: int, shape: tuple[int, ...]) -> bool:
+    """Return whether more than `count` elements follow each element of the reduced axis."""
+    return prod(shape[reduced + 1 :]) > count
+
+
 def _argmax_mutants() -> Iterator[Mutant]:
     def mutant(id: str, text: str, *wrappers: KernelWrapper, operator: str = "ArgMax", **rest: object) -> Mutant:
         clause = "argmax.index" if operator == "ArgMax" else "monotone.softmax"
@@ -357,9 +368,7 @@ def _argmax_mutants() -> Iterator[Mutant]:
 
     for rank, axes in ((5, range(5)), (6, (0, 1, 3, 4, 5))):  # axis 2 of the tensors of rank 6 has one element
         for axis in axes:
-            wrap = set_attributes_where(
-                lambda at, shape, rank=rank, axis=axis: (len(shape), at) == (rank, axis), select_last_index=0
-            )
+            wrap = set_attributes_where(partial(_is_axis, axis, rank), select_last_index=0)
             text = f"ignores select_last_index along axis {axis} of rank {rank}"
             yield mutant(f"first_of_axis_{axis}_of_{rank}", text, wrap)
     for last in (0, 1):
@@ -370,9 +379,7 @@ def _argmax_mutants() -> Iterator[Mutant]:
             within="Scan",
         )
         for count in (1024, 65535):
-            wrap = set_attributes_where(
-                lambda at, shape, count=count: np.prod(shape[at + 1 :]) > count, select_last_index=last
-            )
+            wrap = set_attributes_where(partial(_has_columns, count), select_last_index=last)
             yield mutant(f"last_{last}_of_{count}_columns", f"ignores select_last_index beyond {count} columns", wrap)
     yield mutant("first_length", "searches as many elements as the first run has", _keep_first_length)
     yield mutant("pushed_through_transpose", "takes the axis of another permutation", rewrite=_push_through_transposes)
