@@ -121,10 +121,9 @@ def test_c_judge_agrees_on_indices_and_other_types(program, pair):
     expected = ExpectedTensor("index", np.array([1, 2]), choices=choices)
     given = [[1, 2], [1, 0], [-1, 2], [3, 2], [[1, 2]]]
     judged = [(expected, np.asarray(actual)) for actual in (*given, np.array([1, 2], np.int32))]
-    for dtype in (np.int8, np.uint64, np.bool_):
-        for bound in (None, np.array([1.0, 0.0])):
-            expected = ExpectedTensor("Y", np.array([0, 1], dtype), bound=bound)
-            judged += [(expected, np.array(got, dtype)) for got in ([0, 1], [1, 1], [0, 0])]
+    for dtype, bound in product((np.int8, np.uint64, np.bool_), (None, np.array([1.0, 0.0]))):
+        output = ExpectedTensor("Y", np.array([0, 1], dtype), bound=bound)
+        judged += [(output, np.array(got, dtype)) for got in ([0, 1], [1, 1], [0, 0])]
     for number, (expected, actual) in enumerate(judged):
         pair.add(f"case_{number}", expected, actual)
     refused = {f"case_{i}" for i, (expected, actual) in enumerate(judged) if not is_acceptable(expected, actual)}
