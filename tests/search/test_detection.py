@@ -388,7 +388,7 @@ def test_drawn_example_survives_json_and_a_wrong_document_is_refused():
 
 
 def test_shrink_of_a_drawn_example_keeps_what_the_failure_needs():
-    example = draw_example("TopK", "1").choosing("size S1", 4).choosing("rank", 0)
+    example = draw_example("TopK", "1").choosing("declaration", 0).choosing("size S1", 4).choosing("rank", 0)
 
     def is_same(other):
         return other.node.operands["X"].shape[-1] >= 3
