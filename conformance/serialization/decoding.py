@@ -26,7 +26,7 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A signed 64-bit integer."""
 
-Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 """A duration or a point in time in seconds."""
 
 NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]

@@ -217,6 +217,9 @@ class TestForeign:
     def test_unsupported_format_is_rejected(self, file, lines, format):
         assert_refused(file(edited(lines, "header", format=format)), "malformed", "line 1: format")
 
+    def test_time_that_no_report_can_convert_is_rejected(self, file, lines):
+        assert_refused(file(edited(lines, "footer", seconds=1e308)), "malformed", "seconds")
+
     def test_second_header_is_rejected(self, file, lines):
         assert_refused(file([*lines[:3], lines[0], *lines[3:]]), "malformed", "header")
 
