@@ -309,13 +309,19 @@ def _top(node: Node) -> Any:
     axis, x = node.get("axis", -1), node.inputs[0]
     count = node.get("k", 0) if node.input(1) is None else int(node.inputs[1].reshape(-1)[0])
     moved, rows = _rows(x, axis)
-    if any(each != each for row in rows for each in row) or not node.get("sorted", 1):  # noqa: PLR0124
-        raise NoFormula("TopK of NaN, or without an order")
+    if not node.get("sorted", 1):
+        raise NoFormula("TopK without an order")
     sign = -1 if node.get("largest", 1) else 1
-    places = [sorted(range(len(row)), key=lambda i, r=row: (sign * r[i], i))[:count] for row in rows]  # type: ignore[misc]
+    values, places = [], []
+    for row in rows:
+        order = sorted((sign * each, place) for place, each in enumerate(row) if not mpmath.isnan(mpmath.mpf(each)))
+        missing = len(row) - len(order)  # NaN, which may come before all numbers or after them
+        first, last = [None] * missing + order, order + [None] * missing
+        same = [a if a and b and a[0] == b[0] else None for a, b in zip(first, last, strict=True)][:count]
+        values.append([None if each is None else sign * each[0] for each in same])
+        places.append([None if each is None or missing else each[1] for each in same])
     shape = (*moved.shape[:-1], count)
-    values = np.array([[row[i] for i in each] for row, each in zip(rows, places, strict=True)], object).reshape(shape)
-    return [np.moveaxis(each, -1, axis) for each in (values, np.array(places, object).reshape(shape))]
+    return [np.moveaxis(np.array(each, object).reshape(shape), -1, axis) for each in (values, places)]
 
 
 def _cumulated(start: int, combine: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
