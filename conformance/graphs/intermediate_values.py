@@ -6,8 +6,8 @@ There are three ways, in this order:
    values are those of the original model.
 2. *Groups*: if they do not, half of the values are exposed at a time, then half of those, down to single values. A
    value whose exposure changes an output stays *hidden*; the nodes around it are judged together.
-3. *Cut*: if the runtime refuses additional outputs, each node becomes a model of its own, and is fed with the values
-   that the earlier nodes returned.
+3. *Cut*: if the runtime refuses additional outputs, also those of floating-point types alone, each node becomes a model
+   of its own, and is fed with the values that the earlier nodes returned.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 
 from conformance.graphs.cutting import single_node_model, with_outputs
 from conformance.isolation.proxies import BackendProxy
+from conformance.models.arrays import dtype_of, is_floating
 from conformance.models.graphs import is_operator
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.subjects.failures import CaseEnded, call_running_subject
@@ -186,6 +187,11 @@ def exposable_values(model: onnx.ModelProto) -> list[str]:
     ]
 
 
+def _floating_point_values(model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
+    types = {value.name: value.type.tensor_type.elem_type for value in model.graph.value_info}
+    return [name for name in names if types.get(name) and is_floating(dtype_of(types[name]))]
+
+
 def record_values(
     backend: Any,
     model: onnx.ModelProto,
@@ -225,8 +231,14 @@ def record_values(
     names = exposable_values(model)
     if not names:
         return recorded
+    expose = partial(_expose, recorded=recorded, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)
     try:
-        if _expose(backend, model, inputs, names, recorded, Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable):
+        try:
+            is_kept = expose(backend, model, inputs, names)
+        except SubjectRefused:  # perhaps of shapes alone
+            names = _floating_point_values(model, names)
+            is_kept = expose(backend, model, inputs, names)
+        if is_kept:
             return recorded
     except SubjectRefused as refusal:
         recorded.remark = f"the subject refuses additional outputs: {refusal}"

@@ -313,6 +313,19 @@ def test_subject_that_refuses_added_outputs_is_cut(chain: LoadedModel) -> None:
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
 
 
+def test_subject_that_refuses_added_integers_exposes_the_other_values(tmp_path: Path) -> None:
+    class RefusesIntegers(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            assert all(value.type.tensor_type.elem_type == TensorProto.FLOAT for value in model.graph.output)
+            return super().prepare(model, device)
+
+    nodes = [helper.make_node("Exp", ["X"], ["A"]), helper.make_node("Shape", ["A"], ["B"])]
+    nodes += [helper.make_node("Reshape", ["X", "B"], ["C"]), helper.make_node("Tanh", ["C"], ["Y"])]
+    result = audit(write_model(tmp_path / "shapes.onnx", nodes, [2, 3, 4]), RefusesIntegers())
+    assert result.ways["added output"] == 2
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+
+
 def test_subject_that_fails_is_reported(chain: LoadedModel) -> None:
     class Raises:
         def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
