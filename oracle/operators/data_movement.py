@@ -41,10 +41,18 @@ def _reshape(call: Call, x: Tensor, shape: Tensor) -> Tensor:
     return x.with_elements(x.elements.reshape(target))
 
 
-def _slice(call: Call, x: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
-    """Slice the first axes from start to end. The corpus has no case with `axes` or `steps`."""
-    ranges = tuple(slice(*pair) for pair in zip(starts.integers(), ends.integers(), strict=True))
-    return x.with_elements(x.elements[ranges])
+def _slice(
+    call: Call, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
+) -> Tensor:
+    """Slice axes from start to end. The corpus has no negative step with an end before the first element."""
+    count = len(starts.integers())
+    places = axes.integers() if axes else range(count)
+    ranges = [slice(None)] * x.rank
+    for axis, *numbers in zip(
+        places, starts.integers(), ends.integers(), steps.integers() if steps else [1] * count, strict=True
+    ):
+        ranges[axis] = slice(*numbers)
+    return x.with_elements(x.elements[tuple(ranges)])
 
 
 def _split(call: Call, x: Tensor, sizes: Tensor) -> tuple[Tensor, ...]:
