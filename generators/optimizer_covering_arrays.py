@@ -281,6 +281,11 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         ),
         lambda operator, row: ("pure", _step(operator, row), "operands"),
     ),
+    "later_uses": FamilyText(
+        ("types",),
+        lambda row: f"does not change operands that are outputs or that a later branch captures, in {row['types']}",
+        lambda operator, row: ("pure", _step(operator, row)),
+    ),
     "views": FamilyText(
         ("types",),
         lambda row: f"takes operands that are reversed, spaced, expanded or transposed, in {row['types']}",

@@ -55,6 +55,7 @@ from generators.declarations.operands import (
     build_broadcast,
     build_hundreds_of_tensors,
     build_iterations,
+    build_later_uses,
     build_names,
     build_repeated,
     build_stored_state,
@@ -62,6 +63,7 @@ from generators.declarations.operands import (
     build_views,
     hundreds_of_tensors_declaration,
     iterations_declaration,
+    later_uses_declaration,
     names_declaration,
     repeated_declaration,
     stored_state_declaration,
@@ -250,6 +252,7 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "hundreds_of_tensors": Family(hundreds_of_tensors_declaration, build_hundreds_of_tensors),
     "alike": Family(alike_declaration, build_alike),
     "views": Family(views_declaration, build_views),
+    "later_uses": Family(later_uses_declaration, build_later_uses),
     "close_attributes": Family(close_attributes_declaration, build_close_attributes),
     "stored_state": Family(stored_state_declaration, build_stored_state),
 }

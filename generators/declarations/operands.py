@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.connections import Fragment, GraphPart, constant_node
+from conformance.factors.connections import CONDITION_INPUT, Fragment, GraphPart, constant_node, zeros_part
 from conformance.factors.covering_array import Declaration, Omission
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
 from conformance.factors.training import TYPES, USUAL_ATTRIBUTES
@@ -173,6 +173,12 @@ def alike_declaration(op_type: str) -> Declaration:
 
 def views_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `views`: operands that may share memory with another tensor in another order."""
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float",)})
+
+
+def later_uses_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `later_uses`: operands that are outputs too, or that a later branch captures."""
     del op_type
     return Declaration({"order": ("listed",), "types": ("float",)})
 
@@ -382,6 +388,47 @@ def build_views(op_type: str, name: str, row: Row) -> BuiltModel:
             )
             results |= given
     fragment = Fragment(tuple(nodes), operands, results, {"": OPSET, optimizer.domain: optimizer.version})
+    return build_in_context(name, fragment, Context())
+
+
+def build_later_uses(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `later_uses_declaration`.
+
+    The operands of the first node are outputs of the graph. A branch of a later If captures those of the second node.
+    """
+    own, _ = TYPES[row["types"]]
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    tensors = tensor_operands(op_type, name, own, [(2, 2)])
+    held = {
+        f"{letter}_held": array for letter, array in tensor_operands(op_type, f"{name}/held", own, [(2, 2)]).items()
+    }
+    results: dict[str, Array] = dict(tensors)
+    nodes: list[onnx.NodeProto] = []
+    for label, operands in (("first", tensors), ("second", held)):
+        given = {f"{result}_{label}": tensors["X"] for result in optimizer.results}
+        nodes.append(
+            helper.make_node(
+                op_type, ["R", "T", *operands], list(given), domain=optimizer.domain, **USUAL_ATTRIBUTES[op_type]
+            )
+        )
+        results |= given
+    inner = {f"{operand}_inner": array for operand, array in held.items()}
+    copies = [helper.make_node("Identity", [operand], [f"{operand}_inner"]) for operand in held]
+    later = {f"{operand}_later": array for operand, array in held.items()}
+    around = helper.make_node(
+        "If",
+        [CONDITION_INPUT],
+        list(later),
+        then_branch=GraphPart(copies, given=inner).graph("then"),
+        else_branch=zeros_part(later).graph("else"),
+    )
+    scalars = scalar_operands(RATE, usual_count(op_type, own), own)
+    fragment = Fragment(
+        (*nodes, around),
+        {**scalars, **tensors, **held},
+        {**results, **later},
+        {"": OPSET, optimizer.domain: optimizer.version},
+    )
     return build_in_context(name, fragment, Context())
 
 

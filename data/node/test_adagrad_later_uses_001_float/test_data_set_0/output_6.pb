@@ -1,0 +1,1 @@
+BH_new_secondJÄoA@¨àÅ@¿qI@ÕOK@

@@ -1,0 +1,1 @@
+BV_new_secondJ „dNnûe‰>ÉÎåô¢°>Ñlß0âr>L´Ÿ2f>

@@ -1,0 +1,1 @@
+BH_new_secondJ ÜýŽ>Ïí»>xuyØT >€£_Ê‘>lN,gõ¢>

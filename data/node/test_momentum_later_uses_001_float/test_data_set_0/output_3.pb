@@ -1,0 +1,1 @@
+BX_new_firstJ)]I¿Z?SV?oB¿
