@@ -122,7 +122,7 @@ class DifferenceReduction:
 
     def _find_part(self, is_wrong: Callable[[FedModel], bool], whole: FedModel) -> FedModel | None:
         with self._reducer(is_wrong, lambda _: None) as reducer:
-            return whole if reducer.holds(whole) else reducer.find_part(whole)
+            return reducer.is_or_has_part(whole)
 
     @contextmanager
     def _reducer(
@@ -154,6 +154,10 @@ def is_wrong(comparison: Comparison, case: FedModel, wanted: Difference) -> bool
     return not judge(comparison, case, difference, answers).outcome.is_open
 
 
+class _TimeIsOverError(Exception):
+    """Ends the reduction from any depth: building a candidate of a large model takes time too."""
+
+
 @dataclass
 class Reducer:
     """Reduces one case.
@@ -175,9 +179,17 @@ class Reducer:
     tested: int = 0
     ended_early: bool = False
     on_smaller: Callable[[FedModel], None] = lambda _: None
+    _smallest: FedModel = field(init=False)
 
     def reduce(self, case: FedModel) -> FedModel:
-        """Return the smallest case that was found; it may be the given one."""
+        """Return the smallest case that was found until the deadline; it may be the given one."""
+        self._smallest = case
+        try:
+            return self._reduce_in_rounds(case)
+        except _TimeIsOverError:
+            return self._smallest
+
+    def _reduce_in_rounds(self, case: FedModel) -> FedModel:
         for round in range(4):
             size = node_count(case.model)
             case = self._cut(case)
@@ -189,12 +201,19 @@ class Reducer:
         case = self._shrink_dimensions(case)
         return self._simplify_weights(case)
 
-    def holds(self, case: FedModel | None) -> bool:
+    def is_or_has_part(self, case: FedModel) -> FedModel | None:
+        """Return the case if it holds, else a part of it that does; None if no part holds until the deadline."""
+        try:
+            return case if self._holds(case) else self._find_part(case)
+        except _TimeIsOverError:
+            return None
+
+    def _holds(self, case: FedModel | None) -> bool:
         """Return whether a smaller case is valid and has the same difference."""
-        if case is None:
-            return False
         if time.monotonic() > self.deadline:
             self.ended_early = True
+            raise _TimeIsOverError
+        if case is None:
             return False
         self.tested += 1
         try:
@@ -204,6 +223,7 @@ class Reducer:
         if not self.is_same(case):
             return False
         self.progress(f"{node_count(case.model)} nodes, {self.tested} models tried")
+        self._smallest = case
         self.on_smaller(case)
         return True
 
@@ -212,13 +232,13 @@ class Reducer:
         values = known_values(self.backend, case)
         whole = cut(case.model, nodes, values)
         best = case
-        if whole is not None and self.holds(whole):
+        if whole is not None and self._holds(whole):
             best = whole
 
         def keeps(part: Sequence[int]) -> bool:
             nonlocal best
             smaller = cut(case.model, part, values)
-            if not self.holds(smaller):
+            if not self._holds(smaller):
                 return False
             assert smaller is not None
             best = smaller
@@ -236,19 +256,19 @@ class Reducer:
             del model.graph.output[:]
             model.graph.output.extend(kept)
             smaller = without_unused(FedModel(model, case.inputs))
-            if self.holds(smaller):
+            if self._holds(smaller):
                 case = smaller
         return case
 
     def _open_subgraphs(self, case: FedModel) -> FedModel:
         values = known_values(self.backend, case)
         inlined = inline_taken_branches(case.model, values)
-        if inlined is not None and self.holds(opened := without_unused(FedModel(inlined, case.inputs))):
+        if inlined is not None and self._holds(opened := without_unused(FedModel(inlined, case.inputs))):
             case = opened
         for number, node in enumerate(case.model.graph.node):
             if is_operator(node, "Loop"):
                 for unrolled in unrolled_models(case.model, number, values):
-                    if self.holds(opened := without_unused(FedModel(unrolled, case.inputs))):
+                    if self._holds(opened := without_unused(FedModel(unrolled, case.inputs))):
                         return opened
         return case
 
@@ -263,7 +283,7 @@ class Reducer:
             graph, position = inner[place]
             for source in [name for name in dict.fromkeys(graph.node[position].input) if name]:
                 smaller = bypass_inner(case, place, source)
-                if self.holds(smaller):
+                if self._holds(smaller):
                     case = smaller
                     break
             else:
@@ -273,7 +293,7 @@ class Reducer:
         for node in case.model.graph.node:
             if is_operator(node, "Loop") and node.input and node.input[0]:
                 smaller = with_array(case, node.input[0], np.asarray(1, np.int64))
-                if self.holds(smaller):
+                if self._holds(smaller):
                     assert smaller is not None
                     case = smaller
         return case
@@ -288,7 +308,7 @@ class Reducer:
                     continue
                 starts = dict.fromkeys((0, current - wanted, (current - wanted) // 2))
                 found = next(
-                    (each for start in starts if self.holds(each := shrink(case, current, start, wanted))), None
+                    (each for start in starts if self._holds(each := shrink(case, current, start, wanted))), None
                 )
                 if found is not None:
                     case = found
@@ -297,7 +317,7 @@ class Reducer:
             for axis, size in enumerate(case.inputs[name].shape):
                 if size > 1:
                     smaller = with_array(case, name, case.inputs[name].take(range(1), axis))
-                    if self.holds(smaller):
+                    if self._holds(smaller):
                         assert smaller is not None
                         case = smaller
         return case
@@ -309,13 +329,13 @@ class Reducer:
                 continue
             for simple in simple_arrays(case_arrays(case)[name]):
                 smaller = with_array(case, name, simple)
-                if self.holds(smaller):
+                if self._holds(smaller):
                     assert smaller is not None
                     case = smaller
                     break
         return case
 
-    def find_part(self, case: FedModel) -> FedModel | None:
+    def _find_part(self, case: FedModel) -> FedModel | None:
         """Return a part of at most `WINDOW_NODES` consecutive nodes that holds; None if there is none.
 
         Single nodes come last: composed bounds can hide a fault of one of them.
@@ -330,7 +350,7 @@ class Reducer:
             for start in range(0, max(1, len(nodes) - size // 2), max(1, size // 2)):
                 self.progress(f"nodes from {start} of {len(nodes)}")
                 part = cut(case.model, nodes[start : start + size], values)
-                if self.holds(part):
+                if self._holds(part):
                     return part
         return None
 

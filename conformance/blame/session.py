@@ -386,28 +386,30 @@ def _change_text(label: str, where: str, one: Computation, other: Computation) -
 
 def with_steps(model: onnx.ModelProto, difference: Difference) -> Difference:
     """Return a difference with its size in quantization steps, for each output that is quantized."""
+    scales = quantization_steps(model)
     outputs = []
     for output in difference.outputs:
-        scale = quantization_step(model, output.name)
-        is_known = scale and output.largest - output.largest == 0  # a finite number
-        outputs.append(replace(output, steps=output.largest / scale) if is_known else output)
+        scale = scales.get(output.name)
+        is_finite = output.largest - output.largest == 0
+        outputs.append(replace(output, steps=output.largest / scale) if scale and is_finite else output)
     return replace(difference, outputs=tuple(outputs))
 
 
-def quantization_step(model: onnx.ModelProto, output: str) -> float:
-    """Return the distance of two neighbouring values of a quantized output; 0 if the output is not quantized.
+def quantization_steps(model: onnx.ModelProto) -> dict[str, float]:
+    """Return the distance of two neighbouring values of each quantized output, by name.
 
     An output is quantized if it has a type of at most 8 bits, or if a DequantizeLinear with one scale computes it.
     """
-    types = {value.name: value.type.tensor_type.elem_type for value in model.graph.output}
-    if TensorProto.DataType.Name(types.get(output, 0)) in _QUANTIZED:
-        return 1.0
-    node = next((each for each in model.graph.node if output in each.output), None)
-    if node is None or not is_operator(node, "DequantizeLinear"):
-        return 0.0
-    scale = next((tensor for tensor in model.graph.initializer if tensor.name == node.input[1]), None)
-    array = None if scale is None or scale.data_location == TensorProto.EXTERNAL else array_of(scale)
-    return float(array.item()) if array is not None and array.size == 1 else 0.0
+    steps: dict[str, float] = {}
+    scales = {tensor.name: tensor for tensor in model.graph.initializer}
+    outputs = {value.name: value.type.tensor_type.elem_type for value in model.graph.output}
+    for node in model.graph.node:
+        if is_operator(node, "DequantizeLinear") and node.output[0] in outputs:
+            scale = scales.get(node.input[1])
+            array = None if scale is None or scale.data_location == TensorProto.EXTERNAL else array_of(scale)
+            if array is not None and array.size == 1:
+                steps[node.output[0]] = float(array.item())
+    return steps | {name: 1.0 for name, type_ in outputs.items() if TensorProto.DataType.Name(type_) in _QUANTIZED}
 
 
 _QUANTIZED = {f"{sign}INT{bits}" for sign in ("", "U") for bits in (2, 4, 8)}

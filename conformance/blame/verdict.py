@@ -188,8 +188,9 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
             except Exception as error:  # noqa: BLE001 - the reference lacks this use of the operator
                 reason = f"the reference cannot compute {node.op_type}: {type(error).__name__}: {error}"
         reasons.update((name, reason) for name in node.output if name)
+    values |= found
     return {
-        value.name: {**values, **found}.get(value.name, reasons.get(value.name, "its value is not known"))
+        value.name: values.get(value.name, reasons.get(value.name, "its value is not known"))
         for value in case.model.graph.output
     }
 
@@ -282,10 +283,11 @@ def judge(
         of_second = _enclose_inlined(case, rewritten)
     names = [value.name for value in case.model.graph.output]
     signed = _signed_outputs(case)
+    different = {each.name for each in difference.outputs}
     found = [
         _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite, keeps_signs=name in signed)
         for name, other, a, b in zip(names, of_second.values(), answers[0].outputs, answers[1].outputs, strict=False)
-        if any(name == each.name for each in difference.outputs)
+        if name in different
     ]
     worst = min(found, key=lambda verdict: _ORDER.index(verdict.outcome))
     names_of_counts = ("differing", "undetermined", "loose", "unspecified")

@@ -22,7 +22,7 @@ from conformance.blame.difference import Difference, OutputDifference
 from conformance.blame.document import BlameDocument, as_json, decode_document
 from conformance.blame.passes import minimize
 from conformance.blame.report import folder_files, issue_text, paragraph, render_page, step_lines
-from conformance.blame.session import Request, Session, quantization_step, with_steps
+from conformance.blame.session import Request, Session, quantization_steps, with_steps
 from conformance.blame.verdict import BlameOutcome
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
@@ -624,7 +624,7 @@ def test_quantization_step_is_that_of_the_type_or_of_the_scale(tmp_path: Path, t
     nodes += [helper.make_node("DequantizeLinear", ["q", "s", "z"], ["Y"])] if type == TensorProto.FLOAT else []
     weights = [numpy_helper.from_array(np.float32(0.25), "s"), numpy_helper.from_array(np.uint8(3), "z")]
     model = write(tmp_path / "m.onnx", nodes, output=tensor("Y", (3, 4), type or TensorProto.FLOAT), weights=weights)
-    assert quantization_step(model.prepared, "Y") == steps
+    assert quantization_steps(model.prepared).get("Y", 0) == steps
     found = with_steps(model.prepared, Difference(True, outputs=(OutputDifference("Y", "values", 12, 1, 0.5),)))
     assert found.outputs[0].steps == (0.5 / steps if steps else UNSET)
 
