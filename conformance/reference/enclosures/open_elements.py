@@ -15,7 +15,7 @@ from conformance.models.types import softmax_default_axis
 from conformance.reference.enclosures.exact import evaluate
 from conformance.reference.formulas.linear import reduced_axes
 from conformance.reference.numbers.enclosure import Enclosure, between
-from conformance.reference.numbers.precision import is_computed
+from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFLOW
 from conformance.verdicts import Unsupported
 
@@ -55,6 +55,33 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
     if node.op_type == "TopK" and not node.attributes.get("sorted", 1):
         results = [_in_any_order(tensor, node.attributes.get("axis", -1)) for tensor in results]
     return results
+
+
+def leave_large_states_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Return the outputs of LinearAttention, undetermined if the factors of a term overflow in another order.
+
+    Args:
+        node: the node.
+        inputs: its inputs: query, key, value, past_state, decay and beta.
+        results: its outputs, as its function body computes them.
+    """
+    given = [None if tensor is None else _elements(tensor).astype(np.float64) for tensor in [*inputs, None, None, None]]
+    query, key, value, state, _, beta = (_largest_magnitude(array) for array in given[:6])
+    gain = 1.0 if given[4] is None else np.exp(given[4].max(initial=0.0))
+    shape, rule = _elements(inputs[1]).shape, node.attributes.get("update_rule", "gated_delta")
+    width = shape[2] // node.attributes["kv_num_heads"]
+    for _ in range(shape[1]):
+        state *= gain
+        state += max(beta, 1.0) * key * (value + ("delta" in rule) * state * key * width)
+    reached = state * width * max(query, 1.0) * max(node.attributes.get("scale", 0.0), 1.0)
+    if inputs[0] is None or reached <= format_of(inputs[0].dtype).largest:
+        return results
+    return [None if tensor is None else _as_enclosure(tensor).undetermined(np.array(True)) for tensor in results]
+
+
+def _largest_magnitude(array: Array | None) -> float:
+    """Return the largest magnitude of the finite elements; 0 for an operand that is left out."""
+    return 0.0 if array is None else float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
 def _elements(tensor: Tensor) -> Array:

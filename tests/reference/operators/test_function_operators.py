@@ -145,3 +145,14 @@ def test_rotary_embedding_whose_products_overflow_admits_fused_products() -> Non
     for value in (np.nan, 0, np.inf):
         assert admissible_mask(np.full(X.shape, value, np.float32), tensor)[..., 0].all()
         assert admissible_mask(np.full(X.shape, value, np.float32), tensor.should)[..., 0].all()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e20])
+def test_linear_attention_whose_term_overflows_in_another_order_is_open(size: float) -> None:
+    # beta * k * (v - S k) is 1e-30 * -1e20 * 1e20, and k * S k alone overflows if S and k are 1e20
+    ones = np.ones((1, 1, 1), np.float32)
+    operands = (ones, np.float32(size) * ones, ones, np.full((1, 1, 1, 1), size, np.float32), 0 * ones, 1e-30 * ones)
+    _, state = enclose_operator(
+        "LinearAttention", *operands, opset=27, outputs=2, q_num_heads=1, kv_num_heads=1, update_rule="delta"
+    )
+    assert admissible_mask(np.full((1, 1, 1, 1), -np.inf, np.float32), state).all() == (size > 1)
