@@ -240,7 +240,7 @@ def test_must_mutants_are_detected_decisively(mutation_score):
 def test_onnx_cases_detect_less_than_half(mutation_score):
     results = [one for name in OPTIMIZERS for one in mutation_score.results[name] if one.mutant.level is Level.MUST]
     theirs = sum(bool(one.detected_by_onnx) for one in results) / len(results)
-    assert 0.25 < theirs < 0.5
+    assert 0 < theirs < 0.5
     assert all(one.detected_by_onnx is None for one in mutation_score.results["ArgMax"])
 
 

@@ -219,14 +219,15 @@ def test_unsupporting_backend_is_listed():
     assert found(job("fake_subject:says_unsupported")).unsupporting_subjects() == ["fake_subject:says_unsupported"]
 
 
-def test_expected_rewrite_removes_only_chain_operators(examples):
-    chained = [example for example in examples if example.operator == "ArgMax" and example.context.scope == "main"]
-    models = {
-        len(example.chain): expected_rewrite(onnx.load_model_from_string(build_model(example).model))
+def test_expected_rewrite_removes_only_chain_operators():
+    examples = sample_examples(("ArgMax",), 0, 0, 40)
+    chained = [example for example in examples if example.context.scope == "main"]
+    models = [
+        (len(example.chain), expected_rewrite(onnx.load_model_from_string(build_model(example).model)))
         for example in chained
-    }
-    assert {length: bool(rewrite.fixed_point) for length, rewrite in models.items() if not length} in ({}, {0: False})
-    assert any(rewrite.fixed_point for rewrite in models.values())
+    ]
+    assert not any(rewrite.fixed_point for length, rewrite in models if not length)
+    assert any(rewrite.fixed_point for _, rewrite in models)
 
 
 @pytest.mark.parametrize(

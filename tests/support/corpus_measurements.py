@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from corpora import no_progress
 from repository import ROOT
 
-from conformance.mutants import FAMILIES, catalogue
+from conformance.mutants import FAMILIES
+from mutation.dimensions import all_mutants
 from mutation.operators import MutantResult, MutationScore, VariantResult, measure_mutation_score
 from mutation.pass_mutants import pass_mutants
 from mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
@@ -55,7 +56,7 @@ def measure_family(corpus: Corpus, family: str) -> Any:
 
 def read_measurement(measured: Mapping[str, Any]) -> MutationScore:
     """Return the mutation score from the measurements by family."""
-    mutants = {one.id: one for rows in catalogue().values() for one in rows}
+    mutants = {one.id: one for rows in all_mutants().values() for one in rows}
     results = {family: [MutantResult(mutants[id], *found) for id, *found in measured[family][0]] for family in FAMILIES}
     found = zip(*(measured[family][1] for family in FAMILIES), strict=True)
     variants = [
