@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 MICROSOFT, LEARNING = "com.microsoft", "ai.onnx.ml"
 STATES = normal(2, 4, 16)
 BYTES = whole(0, 256, 3, 5, dtype="u1")
+FOUR_BIT_WEIGHTS = node(
+    "MatMulNBits",
+    normal(2, 32),
+    const(*whole(0, 256, 4, 2, 8, dtype="u1"), dtype="u1"),
+    const(*positive(8), dtype="f4"),
+    domain=MICROSOFT,
+    K=32,
+    N=4,
+    bits=4,
+    block_size=16,
+)
 
 
 def steps(value: float) -> Any:
@@ -231,34 +242,14 @@ FAULTS = [
         "MatMulNBits",
         "The zero point is 0 if it is not given.",
         lambda c: c(*c.inputs, np.zeros((c.attributes["N"] * c.inputs[1].shape[1] + 1) // 2, np.uint8)),
-        node(
-            "MatMulNBits",
-            normal(2, 32),
-            const(*whole(0, 256, 4, 2, 8, dtype="u1"), dtype="u1"),
-            const(*positive(8), dtype="f4"),
-            domain=MICROSOFT,
-            K=32,
-            N=4,
-            bits=4,
-            block_size=16,
-        ),
+        FOUR_BIT_WEIGHTS,
     ),
     Fault(
         "matmulnbits-nibbles",
         "MatMulNBits",
         "The upper half of a byte is the first weight.",
         lambda c: changed(c, 1, nibbles_swapped(c.inputs[1])),
-        node(
-            "MatMulNBits",
-            normal(2, 32),
-            const(*whole(0, 256, 4, 2, 8, dtype="u1"), dtype="u1"),
-            const(*positive(8), dtype="f4"),
-            domain=MICROSOFT,
-            K=32,
-            N=4,
-            bits=4,
-            block_size=16,
-        ),
+        FOUR_BIT_WEIGHTS,
     ),
     Fault(
         "qgemm-square-transposed",
