@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +75,10 @@ OTHER_DOMAINS: Mapping[str, Mapping[str, NodeEnclosure]] = {
     "com.microsoft": MICROSOFT_ENCLOSURES,
 }
 """The functions that enclose the outputs of the operators of other domains, by domain and op_type."""
+
+MAX_FLUSHED_TOGETHER = 4
+"""The largest number of operands with subnormal numbers of which a kernel may flush any. Of more operands it may flush
+all, all but one, or one."""
 
 
 def is_supported(node: Node) -> bool:
@@ -143,15 +148,31 @@ def _enclose_at(level: Level, node: Node, inputs: Sequence[Tensor]) -> list[Tens
 
 
 def _admit_flushed(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
-    """Return outputs together with those of a kernel that flushes subnormal operands to zero; copies keep all bits."""
+    """Return outputs together with those of kernels that flush subnormal operands to zero; copies keep all bits.
+
+    A kernel may flush all operands, or some of them, such as the constants.
+    """
     flushed = [_flush(tensor) for tensor in inputs]
-    if node.op_type in MOVEMENT or all(new is old for new, old in zip(flushed, inputs, strict=True)):
-        return results
-    try:
-        others = _enclose_at(Level.MUST, node, flushed)
-    except Unsupported:
-        return results
-    return [_hull_if_different(*each) for each in zip(results, others, strict=True)]
+    changed = [place for place, X in enumerate(flushed) if X is not inputs[place] and node.op_type not in MOVEMENT]
+    sizes = range(len(changed), 0, -1) if len(changed) <= MAX_FLUSHED_TOGETHER else (len(changed), len(changed) - 1, 1)
+    for some in (some for size in sizes for some in combinations(changed, size)):
+        given = [flushed[place] if place in some else X for place, X in enumerate(inputs)]
+        try:
+            others = _enclose_at(Level.MUST, node, given)
+        except Unsupported:
+            continue
+        hulls = [_hull_if_different(*each) for each in zip(results, others, strict=True)]
+        if len(some) == len(changed) and all(map(_is_unaffected, hulls, results)):
+            return hulls
+        results = hulls
+    return results
+
+
+def _is_unaffected(hull: Tensor, result: Tensor) -> bool:
+    """Return whether a hull has nothing new, and no element is as small as subnormal terms that cancel."""
+    if hull is not result or not isinstance(result, Enclosure) or not is_computed(result.dtype):
+        return False
+    return bool(np.all(np.abs(result.value) >= float(format_of(result.dtype).smallest_normal)))
 
 
 def _flush(tensor: Tensor) -> Tensor:

@@ -94,9 +94,6 @@ class IeeeSystem(IntervalSystem):
         enclosures = IntervalSystem(strict=True).apply_formula(formula, inputs)
         return [self._round_within(*pair) for pair in zip(results, enclosures, strict=True)]
 
-    def reduce_sum(self, X: Value, axes: Sequence[int]) -> Value:
-        return self._round_within(super().reduce_sum(X, axes), IntervalSystem(strict=True).reduce_sum(X, axes))
-
     def sort_keys(self, forms: Forms, X: Value, axes: Collection[int] | None = None) -> SortKeys | None:  # noqa: ARG002
         return None
 

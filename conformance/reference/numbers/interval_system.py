@@ -18,7 +18,7 @@ import numpy as np
 
 from conformance.models.arrays import FLOAT, Array, object_array
 from conformance.reference.numbers import decimals
-from conformance.reference.numbers.bounded import ZERO, BoundedNumber, bounded_sum
+from conformance.reference.numbers.bounded import BoundedNumber
 from conformance.reference.numbers.formula_evaluation import (
     StatementForms,
     UniqueElements,
@@ -188,14 +188,6 @@ class IntervalSystem:
         precision, pick = self.tensor_precision(X.dtype), max if largest else min
         extremes = (extreme(list(distinct_numbers(row).values()), pick, precision) for row in rows)
         return Value(object_array(extremes, shape), X.dtype)
-
-    def reduce_sum(self, X: Value, axes: Sequence[int]) -> Value:
-        if _is_integral(X.dtype):
-            return NativeSystem().reduce_sum(X, axes)
-        precision = self.tensor_precision(X.dtype)
-        rows, shape = _rows(to_precision(X.elements, precision), axes)
-        sums = (bounded_sum(row) if row.size else BoundedNumber(ZERO, precision) for row in rows)
-        return Value(object_array(sums, shape), X.dtype)
 
     def top_k(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         if X.elements.dtype != object:

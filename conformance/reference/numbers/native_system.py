@@ -69,9 +69,6 @@ class NativeSystem:
         reduce = np.max if largest else np.min
         return Value(np.asarray(reduce(X.elements, axis=tuple(axes))), X.dtype)
 
-    def reduce_sum(self, X: Value, axes: Sequence[int]) -> Value:
-        return self.apply_elementwise(lambda elements: elements.sum(axis=tuple(axes)), X)
-
     def top_k(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         if largest:
             ascending = np.argsort(np.flip(X.elements, axis), axis=axis, kind="stable")

@@ -179,9 +179,6 @@ class NumberSystem(Protocol):
     def reduce_extreme(self, X: Value, axes: Sequence[int], *, largest: bool) -> Value:
         """Return the largest or smallest element along some axes, which are removed."""
 
-    def reduce_sum(self, X: Value, axes: Sequence[int]) -> Value:
-        """Return the sums along some axes, which are removed. A sum may be evaluated in any order."""
-
     def top_k(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         """Return the `count` largest or smallest elements along an axis, in order, and their indices.
 
