@@ -124,12 +124,23 @@ def run_mutation_tests(
             help="Run correct variants, a new random one each time, and correct optimizers on N random examples.",
         ),
     ] = 0,
+    family: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="With --false-positives: draw examples of this operator, or of the pass, alone.",
+        ),
+    ] = "",
     seed: Annotated[int, typer.Option(metavar="N", min=0, rich_help_panel=SEARCH, help="Random seed.")] = 0,
 ) -> None:
     """Run the measurements that the options select, print them, and exit."""
     chosen = _catalogue(held_out)
     if search or false_positives:
-        results = [*_search_results(search, examples, seed, chosen), *_false_positive_results(false_positives, seed)]
+        results = [
+            *_search_results(search, examples, seed, chosen),
+            *_false_positive_results(false_positives, family, seed),
+        ]
     else:
         results = _corpus_results(data, sweep, bounds_of, chosen, verbose=verbose, tightness=tightness)
     passes = all(result.passes for result in results)
@@ -193,19 +204,21 @@ def _search_results(seconds: float, examples: int, seed: int, chosen: Catalogue 
         yield _Result(passes, {"pass_search": asdict(pass_score)}, list(pass_score.lines()))
 
 
-def _false_positive_results(examples: int, seed: int) -> Iterator[_Result]:
+def _false_positive_results(examples: int, family: str, seed: int) -> Iterator[_Result]:
     from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
     from conformance.serialization.terminal import progress_counter
-    from mutation.false_positives import find_false_positives
+    from mutation.false_positives import FAMILIES, MIXED, find_false_positives
     from mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
     from mutation.variants import VARIANTS
 
     if not examples:
         return
+    if family and family not in FAMILIES:
+        raise UsageError("unknown-family", f"--family: there is no family {family!r}.", f"Use {', '.join(FAMILIES)}.")
     optimizers: list[tuple[PassMutant, tuple[str, ...]]] = [(one, (PASS_NAME,)) for one in CORRECT_PASSES]
     optimizers += [(one, ()) for one in CORRECT_OTHER_OPTIMIZERS]
     with progress_counter("running examples", examples) as progress:
-        found = find_false_positives(VARIANTS, optimizers, seed, examples, progress)
+        found = find_false_positives(VARIANTS, optimizers, seed, examples, progress, (family,) if family else MIXED)
     yield _Result(found.passes, {"false_positives": asdict(found)}, list(found.lines()))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from itertools import count, cycle, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import onnx
 
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.cases import NoExpectedOutputsError, case_id
@@ -25,8 +27,30 @@ if TYPE_CHECKING:
     from mutation.variants import Variant
 
 
+FAMILIES = (*OPERATORS, PASS_NAME)
+"""The operators and the pass about which examples are drawn."""
+
+MIXED = (*OPERATORS, PASS_NAME, PASS_NAME, PASS_NAME)
+"""The families of a run without a family of its own, each as often as it is listed."""
+
 FIRST_RANDOM_VARIANT = 1_000
 """The seed of the first random variant of a search; those of the control on the corpus are smaller."""
+
+
+@dataclass(frozen=True)
+class FullyCheckingBackend:
+    """A backend that refuses each model that ONNX's full check refuses."""
+
+    backend: Any
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU", **options: Any) -> Any:
+        """Check and prepare a model.
+
+        Raises:
+            onnx.checker.ValidationError: the full check refuses the model. Shape inference may raise other errors.
+        """
+        onnx.checker.check_model(model, full_check=True)
+        return self.backend.prepare(model, device, **options)
 
 
 @dataclass
@@ -34,8 +58,9 @@ class SearchFalsePositives:
     """The false positives among the examples of one seed.
 
     Attributes:
+        families: the operators of the examples, and the pass.
         examples: the number of examples.
-        without_outputs: the number of examples without determinate expected outputs.
+        unjudged: the number of examples without determinate expected outputs, by the reason.
         variants: how often a correct variant was run on an example.
         random_variants: how many of them were random variants; each is another.
         optimizers: how often a correct graph optimizer was run on an example.
@@ -44,8 +69,9 @@ class SearchFalsePositives:
     """
 
     seed: int
+    families: Sequence[str]
     examples: int = 0
-    without_outputs: int = 0
+    unjudged: dict[str, int] = field(default_factory=dict)
     variants: int = 0
     random_variants: int = 0
     optimizers: int = 0
@@ -62,7 +88,7 @@ class SearchFalsePositives:
         number = sum(map(len, self.found.values()))
         yield (
             f"{self.examples} examples of seed {self.seed} in {self.seconds:.0f} s of processor time,"
-            f" {self.without_outputs} without expected outputs: {number} false positives"
+            f" {sum(self.unjudged.values())} without expected outputs: {number} false positives"
         )
         yield (
             f"  runs of correct variants: {self.variants}, {self.random_variants} of them of one random variant each;"
@@ -77,40 +103,43 @@ def find_false_positives(
     seed: int,
     examples: int,
     progress: Callable[[str], None],
+    families: Sequence[str] = MIXED,
 ) -> SearchFalsePositives:
-    """Run correct implementations on random examples; one of three examples is about the pass.
+    """Run correct implementations on random examples.
 
-    An example with a training optimizer runs on a random variant of its own and on one of `variants` in turn. An
-    example with an ArgMax runs on one of `optimizers` in turn.
+    Each example runs on the next of `variants` that computes it differently. An example with a training optimizer also
+    runs on a random variant of its own, and an example with an ArgMax on one of `optimizers` in turn. Each backend
+    checks each model fully.
 
     Args:
         variants: correct variants.
         optimizers: the correct graph optimizers, each with the passes that it implements.
         examples: the number of examples.
         progress: function that is called with the operator of each example after the example.
+        families: the operators of the examples, and the name of the pass.
     """
-    result, started = SearchFalsePositives(seed), time.process_time()
+    result, started = SearchFalsePositives(seed, families), time.process_time()
     in_turn, optimizers_in_turn = cycle(variants), cycle(optimizers)
-    for number, example in enumerate(islice(_sample(seed), examples)):
+    for number, example in enumerate(islice(_sample(families, seed), examples)):
         evaluated = EvaluatedExample(example)
         own = random_variant(seed * 1_000_000 + FIRST_RANDOM_VARIANT + number)
+        op_types = {example.operator, *example.chain}
+        changing = (variant for variant in islice(in_turn, len(variants)) if variant.changes(op_types))
         try:
-            for variant in (own, *islice(in_turn, 1)):
-                if variant.changes({example.operator, *example.chain}):
-                    is_wrong = evaluated.is_wrong(variant.backend)
-                    result.variants += 1
-                    result.random_variants += variant is own
-                    _record(result, variant.id, example, is_wrong=is_wrong)
+            for variant in (*([own] if own.changes(op_types) else ()), *islice(changing, 1)):
+                is_wrong = evaluated.is_wrong(FullyCheckingBackend(variant.backend))
+                result.variants += 1
+                result.random_variants += variant is own
+                _record(result, variant.id, example, is_wrong=is_wrong)
             if example.operator == ARGMAX and optimizers:
                 optimizer, passes = next(optimizers_in_turn)
                 task = OptimizerExample(optimizer_task(evaluated.native))
                 is_wrong = task.detects(optimizer.optimize, passes, Level.MUST)
                 result.optimizers += 1
                 _record(result, optimizer.id, example, is_wrong=is_wrong)
-        except NoExpectedOutputsError:
-            pass
+        except NoExpectedOutputsError as reason:
+            result.unjudged[str(reason)] = result.unjudged.get(str(reason), 0) + 1
         result.examples += 1
-        result.without_outputs += evaluated.has_no_outputs
         result.seconds = time.process_time() - started
         progress(example.operator)
     return result
@@ -121,6 +150,6 @@ def _record(result: SearchFalsePositives, name: str, example: Example, *, is_wro
         result.found.setdefault(name, []).append(case_id(example))
 
 
-def _sample(seed: int) -> Iterator[Example]:
+def _sample(families: Sequence[str], seed: int) -> Iterator[Example]:
     for chunk in count():
-        yield from sample_examples((*OPERATORS, PASS_NAME, PASS_NAME, PASS_NAME), seed, chunk, EXAMPLES_PER_CHUNK)
+        yield from sample_examples(families, seed, chunk, EXAMPLES_PER_CHUNK)

@@ -18,7 +18,9 @@ from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZ
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.mutants.mutant import KernelWrapper
+    from conformance.models.arrays import Array
+    from conformance.mutants.mutant import Kernel, KernelWrapper
+    from conformance.reference.nodes import Node
     from conformance.reference.numbers.number_system import NumberSystem
 
 
@@ -64,8 +66,28 @@ def _everywhere(id: str, text: str, arithmetic: NumberSystem) -> Variant:
     return Variant(id, text, dict.fromkeys(TRAINING_OPTIMIZERS, KernelPatch(arithmetic=arithmetic)))
 
 
-def _before_argmax(id: str, text: str, wrap_kernel: KernelWrapper, *operators: str) -> Variant:
-    return Variant(id, text, dict.fromkeys(operators, KernelPatch(wrappers=(wrap_kernel,), only_before_argmax=True)))
+def _wrapped(
+    id: str, text: str, wrap_kernel: KernelWrapper, *operators: str, only_before_argmax: bool = False
+) -> Variant:
+    patch = KernelPatch(wrappers=(wrap_kernel,), only_before_argmax=only_before_argmax)
+    return Variant(id, text, dict.fromkeys(operators, patch))
+
+
+def _compute_in_double(kernel: Kernel) -> Kernel:
+    """Compute floats of fewer bits in double, and round the results once."""
+
+    def compute(node: Node, inputs: list[Array]) -> list[Array]:
+        own = inputs[0].dtype
+        if own.kind in "iub" or own == np.float64:
+            return kernel(node, inputs)
+        return [result.astype(own) for result in kernel(node, [inputs[0].astype(np.float64), *inputs[1:]])]
+
+    return compute
+
+
+def _compute_backwards(kernel: Kernel) -> Kernel:
+    """Take the elements of the first input in the opposite order of each axis."""
+    return lambda node, inputs: [np.flip(result) for result in kernel(node, [np.flip(inputs[0]), *inputs[1:]])]
 
 
 def _power(name: str) -> Mapping[str, str]:
@@ -256,23 +278,32 @@ WRITTEN_VARIANTS = (
         "flushes subnormal operands and results to zero",
         FormulaArithmetic(rounding=arithmetic.flushed),
     ),
-    _before_argmax(
+    _wrapped(
         "monotone_removed",
         "takes Log, Exp and Sqrt before ArgMax away",
         lambda _: lambda __, inputs: inputs,
-        "Log",
-        "Exp",
-        "Sqrt",
+        *("Log", "Exp", "Sqrt"),
+        only_before_argmax=True,
     ),
-    _before_argmax(
+    _wrapped(
         "monotone_in_double",
         "computes what is before ArgMax in double and does not round it",
         change_each_input(lambda X: X.astype(np.float64)),
-        "Log",
-        "Exp",
-        "Sqrt",
-        "Softmax",
-        "LogSoftmax",
+        *("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax"),
+        only_before_argmax=True,
+    ),
+    _wrapped(
+        "chain_in_double",
+        "computes operators before ArgMax in double and rounds once",
+        _compute_in_double,
+        *("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax", "Relu"),
+    ),
+    _wrapped("sums_reversed", "adds the terms of a sum from the last", _compute_backwards, "Softmax", "LogSoftmax"),
+    _wrapped(
+        "argmax_in_double",
+        "compares numbers of less than 64 bits in double",
+        change_each_input(lambda X: X if X.dtype.itemsize == 8 else X.astype(np.float64)),
+        "ArgMax",
     ),
 )
 """The correct variants that are written by hand: other powers, roots and quotients, and operators before ArgMax."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
+import onnx
 import pytest
 from fake_subject import always_right, always_wrong
 
+from conformance.errors import ExitStatus
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.search.example import ARGMAX
 from mutation import false_positives
-from mutation.false_positives import find_false_positives
+from mutation.false_positives import MIXED, FullyCheckingBackend, find_false_positives
 from mutation.pass_mutants import pass_mutants
 from mutation.pass_mutants.correct_variants import CORRECT_PASSES
-from mutation.variants import random_variant
+from mutation.variants import VARIANTS, random_variant
 
 # The time limit of the oracle can end inside hypothesis' callback of the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:.*gc_callback:pytest.PytestUnraisableExceptionWarning")
@@ -31,8 +35,9 @@ class FakeVariant:
         return "ArgMax" in op_types
 
 
-def run_examples(variants=(), optimizers=(), examples=12):
-    return find_false_positives(variants, [(one, (PASS_NAME,)) for one in optimizers], 0, examples, lambda _: None)
+def run_examples(variants=(), optimizers=(), examples=12, families=MIXED):
+    named = [(one, (PASS_NAME,)) for one in optimizers]
+    return find_false_positives(variants, named, 0, examples, lambda _: None, families)
 
 
 def test_wrong_variant_is_listed_with_its_examples():
@@ -42,22 +47,40 @@ def test_wrong_variant_is_listed_with_its_examples():
     assert not result.passes
 
 
-def test_wrong_optimizer_is_listed(monkeypatch):
-    monkeypatch.setattr(false_positives, "OPERATORS", ())  # examples of the pass only, as many as among 150 of all
+def test_wrong_optimizer_is_listed():
     mutants = [mutant for mutant in pass_mutants()["predicate"] if mutant.id == "removes_relu"]
-    assert set(run_examples(optimizers=mutants, examples=64).found) == {"removes_relu"}
+    assert set(run_examples(optimizers=mutants, examples=64, families=(PASS_NAME,)).found) == {"removes_relu"}
 
 
-def test_correct_implementations_have_no_false_positives():
-    result = run_examples([FakeVariant("even", always_right)], CORRECT_PASSES[:2])
+@pytest.mark.parametrize("family", [ARGMAX, PASS_NAME])
+def test_each_example_of_a_family_runs_on_a_correct_variant(family):
+    result = run_examples(VARIANTS, CORRECT_PASSES[:2], families=(family,))
     assert result.passes
-    assert result.examples == 12
     assert next(result.lines()).endswith(" 0 false positives")
+    assert result.variants == result.examples - sum(result.unjudged.values()) > 0
+
+
+def test_command_writes_the_counts_of_a_family(mutation_command):
+    ended = mutation_command("--false-positives", 3, "--family", ARGMAX, "--json", "-")
+    counts = json.loads(ended.out)["false_positives"]
+    assert (ended.status, counts["families"], counts["examples"]) == (ExitStatus.PASSES, [ARGMAX], 3)
+
+
+def test_unknown_family_is_an_error(mutation_command):
+    assert "usage.unknown-family" in mutation_command("--false-positives", 1, "--family", "Abs").err
+
+
+def test_fully_checking_backend_refuses_a_model_with_wrong_shapes():
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> a (float[2] X) => (float[3] Y) {Y = Abs(X)}'
+    )
+    with pytest.raises(onnx.shape_inference.InferenceError):
+        FullyCheckingBackend(always_right).prepare(model)
 
 
 def test_each_example_of_a_training_optimizer_has_a_random_variant_of_its_own(monkeypatch):
     drawn = []
     monkeypatch.setattr(false_positives, "random_variant", lambda seed: drawn.append(seed) or random_variant(seed))
-    result = run_examples(examples=20)
-    assert len(set(drawn)) == 20
+    result = run_examples(examples=8)
+    assert len(set(drawn)) == 8
     assert result.variants == result.random_variants > 0
