@@ -16,9 +16,9 @@ from conformance.errors import SubjectError
 from conformance.generation.models import build_model, make_value_info
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import client_of, started_subjects
-from conformance.subjects.failures import format_exception
-from conformance.subjects.harness import is_unsupported
+from conformance.subjects.failures import CaseEnded, call_running_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,23 +110,27 @@ class QueryClient:
 
         Raises:
             QueryFailure: the subject fails, or the output has the wrong type or shape.
+            StorageError, SubjectError, SuiteFault: the subject did not answer; see `call_running_subject`.
         """
         dtype = np.dtype(np.int64) if node.operator == "ArgMax" else FLOAT_TYPES[node.type].dtype
         shape = X.shape[:1] if node.operator == "ArgMax" else X.shape
-        client = client_of(self.subject)
         try:
-            if client is not None:
-                client.begin_case()  # the time limit is that of one query
-            outputs = self._prepared(node).run([X])
-        except Exception as error:  # noqa: BLE001 - whatever a runtime raises
+            outputs = call_running_subject(self.subject.id, "run", lambda: self._run(node, X))
+        except CaseEnded as ended:
             self.prepared = {}
-            raise QueryFailure(format_exception(error), is_refusal=is_unsupported(error)) from None
+            raise QueryFailure(ended.message, is_refusal=ended.verdict is Verdict.UNSUPPORTED) from None
         if not isinstance(outputs, list | tuple) or len(outputs) != 1 or not hasattr(outputs[0], "dtype"):
             raise QueryFailure("returns something other than one tensor")
         Y: Array = outputs[0]
         if (Y.dtype, Y.shape) != (dtype, shape):
             raise QueryFailure(f"returns {Y.dtype} of shape {list(Y.shape)} instead of {dtype} of shape {list(shape)}")
         return Y
+
+    def _run(self, node: NodeQuery, X: Array) -> Any:
+        client = client_of(self.subject)
+        if client is not None:
+            client.begin_case()  # the time limit is that of one query
+        return self._prepared(node).run([X])
 
     def _prepared(self, node: NodeQuery) -> Any:
         """Return the loaded model for a node; it is loaded if it is not among the kept models."""
