@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec import convert, to_builtins
+from msgspec import Struct
 
 from conformance.errors import ConformanceError, CorpusError, StorageError
 from conformance.results.records import Result
@@ -21,6 +21,7 @@ from conformance.run.job import Executor, RunJob, divide_into_chunks, subject_in
 from conformance.run.last_failed import ITEM_PREFIX, item_id, read_last_failed, update_last_failed
 from conformance.run.session import RunSession
 from conformance.run.settings import settings_from_options
+from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.text import escape_line, escape_unprintable, one_line
 from conformance.verdicts import Verdict
 
@@ -35,6 +36,41 @@ _JOB_KEY = "onnx_conformance_job"
 
 _EXPECTED_KEY = "onnx_conformance_expected"
 """Key of the items that a worker should run in its `workeroutput`."""
+
+
+class Abandoned(Struct, tag_field="record", tag="abandoned"):
+    """The error because of which a case has no result; it ends the session. `area` identifies its class."""
+
+    area: str
+    name: str
+    problem: str
+    hint: str
+
+
+_read_answer: JsonReader[Result | Abandoned] = JsonReader(Result | Abandoned, has_infinities=True)
+
+
+class CaseReport(pytest.TestReport):
+    """The report of an item: the result of the case, or the error instead of the result."""
+
+    def __init__(
+        self, nodeid: str, location: tuple[str, int | None, str], answer: Result | Abandoned, worker_id: str = ""
+    ) -> None:
+        seconds = answer.seconds if isinstance(answer, Result) else 0.0
+        super().__init__(nodeid, location, {}, "passed", None, "call", duration=seconds)
+        self.answer, self.worker_id = answer, worker_id
+
+    def result(self) -> Result:
+        """Return the result of the case.
+
+        Raises:
+            CorpusError: a file of the case differs from the manifest.
+            StorageError: the suite cannot write its files for the subject.
+        """
+        if isinstance(self.answer, Result):
+            return self.answer
+        error = StorageError if self.answer.area == StorageError.area else CorpusError
+        raise error(self.answer.name, self.answer.problem, self.answer.hint)
 
 
 def create_plugin(config: pytest.Config, options: Mapping[str, Any]) -> WorkerPlugin | SessionPlugin:
@@ -131,16 +167,31 @@ class _CasePlugin:
             return None
         following = nextitem.key[1] if isinstance(nextitem, CaseItem) and nextitem.key[0] == item.key[0] else None
         item.config.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        answer: Result | Abandoned
         try:
-            result = to_builtins(self._executor.run(*item.key, following))
+            answer = self._executor.run(*item.key, following)
         except (CorpusError, StorageError) as error:
-            result = {"abandon": [error.area, *error.args], "seconds": 0.0}
-        report = pytest.TestReport(
-            *(item.nodeid, item.location, {}, "passed", None, "call"), duration=result["seconds"], conformance=result
-        )
+            answer = Abandoned(error.area, *error.args)
+        report = CaseReport(item.nodeid, item.location, answer)
         item.config.hook.pytest_runtest_logreport(report=report)
         item.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_to_serializable(self, report: pytest.TestReport) -> dict[str, Any] | None:
+        """Return a report of an item of this suite as a worker of pytest-xdist sends it; None for other reports."""
+        if not isinstance(report, CaseReport):
+            return None
+        arguments = (report.nodeid, report.location, encode_json(report.answer))
+        return {"$report_type": CaseReport.__name__, "arguments": arguments}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_from_serializable(self, data: dict[str, Any]) -> CaseReport | None:
+        """Return the report of an item of this suite that a worker of pytest-xdist sent; None for other reports."""
+        if data.get("$report_type") != CaseReport.__name__:
+            return None
+        nodeid, location, answer = data["arguments"]
+        return CaseReport(nodeid, location, _read_answer(answer), worker_id=data.get("worker_id", ""))
 
 
 class WorkerPlugin(_CasePlugin):
@@ -226,14 +277,10 @@ class SessionPlugin(_CasePlugin):
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record the result in `report`, and set the outcome of `report` to passed, failed or skipped."""
-        received: dict[str, Any] | None = getattr(report, "conformance", None)
-        if received is None:
+        if not isinstance(report, CaseReport):
             return
         try:
-            if "abandon" in received:
-                area, *arguments = received["abandon"]  # of the exception in the process that ran the case
-                raise (StorageError if area == StorageError.area else CorpusError)(*arguments)
-            result = convert(received, Result)
+            result = report.result()
             is_expected = self._session.add(result)
         except ConformanceError as error:
             self._error = error
