@@ -40,6 +40,7 @@ from conformance.isolation.protocol import placeholder_for_type
 from conformance.jobs.job import JobState, require_number, run_job
 from conformance.models.arrays import MAX_RANK, dtype_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
+from conformance.models.inputs import constant_node_values
 from conformance.plugins import suite_version
 from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.decoding import Count, MalformedError
@@ -367,7 +368,8 @@ def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, di
         others = {name: placeholder_for_type(each.type, each.digest) for name, each in record.others.items()}
         ways |= dict.fromkeys(others, Exposure.OUTPUT)
         constants = initializer_arrays_in(model.graph, data_folder)
-        values = StoredValues(folder, {value.name: value for value in record.values}, constants)
+        known = constants | constant_node_values(model.graph)
+        values = StoredValues(folder, {value.name: value for value in record.values}, known)
         return Recording(
             model,
             RecordedValues(

@@ -17,7 +17,6 @@ from conformance.graphs.distances import are_comparable, find_distances, relativ
 from conformance.graphs.intermediate_values import Exposure
 from conformance.models.arrays import type_name
 from conformance.models.graphs import is_operator, names_taken_by
-from conformance.models.inputs import constant_value
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.formulas.linear import FLOAT
 from conformance.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps, inner_node_count
@@ -176,7 +175,7 @@ class Judgement:
 
     Args:
         model: the model, without calls of model-local functions.
-        recorded: the values; those of the operator Constant are added.
+        recorded: the values, also those of the operator Constant.
         options: the operands that a runtime may have passed to nodes.
     """
 
@@ -187,11 +186,6 @@ class Judgement:
         self._recorded, self._options = recorded, options
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
-        for node in self.nodes:
-            if is_operator(node, "Constant"):
-                value = constant_value(node)
-                if value is not None:
-                    recorded.values[node.output[0]] = value
         self._declared = {
             value.name: shape for value in model.graph.output if (shape := _declared_shape(value)) is not None
         }
@@ -208,9 +202,7 @@ class Judgement:
 
     def complete(self, judged: Sequence[JudgedNode]) -> list[JudgedNode]:
         """Return the judgements of all nodes, with those of the nodes that were judged together with others."""
-        complete = sorted(judged, key=lambda node: node.number)
-        _mark_hidden(complete, self.nodes, self._recorded)
-        return complete
+        return _with_covered(sorted(judged, key=lambda node: node.number), self.nodes, self._recorded)
 
     def _hidden_value(self, name: str) -> _Hidden | None:
         """Return the enclosure of a value that is not recorded; None if it cannot be computed."""
@@ -533,26 +525,27 @@ def _number(element: Any) -> float:
         return math.nan
 
 
-def _mark_hidden(judged: list[JudgedNode], nodes: Sequence[onnx.NodeProto], recorded: RecordedValues) -> None:
-    """Set the verdicts of nodes without a known output: that of the nodes that they were judged together with."""
+def _with_covered(
+    judged: Sequence[JudgedNode], nodes: Sequence[onnx.NodeProto], recorded: RecordedValues
+) -> list[JudgedNode]:
+    """Return judgements in which a node without a known output has that of the node that covers it."""
     names = {result.number: result.name for result in judged}
-    covering: dict[int, list[JudgedNode]] = {}
-    for result in judged:
-        result.together = tuple(names[number] for number in result.segment)
-        for number in result.segment:
-            covering.setdefault(number, []).append(result)
     obtained = {*recorded.values, *recorded.others}
-    known = {result.number: not obtained.isdisjoint(nodes[result.number].output) for result in judged}
+    known = {result.number for result in judged if not obtained.isdisjoint(nodes[result.number].output)}
+    covering: dict[int, JudgedNode] = {}
     for result in judged:
-        if known[result.number] or result.verdict is NodeVerdict.NOT_JUDGED:
-            continue
-        later = [
-            each
-            for each in covering.get(result.number, [])
-            if known[each.number] and each.verdict is not NodeVerdict.NOT_JUDGED
-        ]
-        if not later:
-            result.verdict = NodeVerdict.NOT_JUDGED
-            result.reason = "its value is hidden, and no later value that depends on it could be judged"
-        else:
-            result.reason = f"judged together with {later[0].name}"
+        if result.number in known and result.verdict is not NodeVerdict.NOT_JUDGED:
+            for number in result.segment:
+                covering.setdefault(number, result)
+    complete = []
+    for result in judged:
+        verdict, reason = result.verdict, result.reason
+        if result.number not in known and verdict is not NodeVerdict.NOT_JUDGED:
+            if later := covering.get(result.number):
+                reason = f"judged together with {later.name}"
+            else:
+                verdict = NodeVerdict.NOT_JUDGED
+                reason = "its value is hidden, and no later value that depends on it could be judged"
+        together = tuple(names[number] for number in result.segment)
+        complete.append(replace(result, verdict=verdict, reason=reason, together=together))
+    return complete

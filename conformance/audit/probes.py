@@ -125,7 +125,7 @@ def _with_stand_ins(model: onnx.ModelProto, recorded: RecordedValues) -> Recorde
             is_known = tensor.HasField("shape") and min(shape, default=0) >= 0 and value.name not in recorded.values
             if is_known and tensor.elem_type and math.prod(shape) < MAX_STAND_IN_ELEMENTS:
                 stand_ins[value.name] = np.broadcast_to(np.zeros((), dtype_of(tensor.elem_type)), shape)
-    return replace(recorded, values=values, ways={**recorded.ways, **dict.fromkeys(stand_ins, Exposure.CUT)})
+    return replace(recorded, values=values, ways={**recorded.ways, **dict.fromkeys(stand_ins, Exposure.STAND_IN)})
 
 
 def _is_hidden(node: onnx.NodeProto, recorded: RecordedValues) -> bool:

@@ -39,6 +39,7 @@ from conformance.graphs.intermediate_values import (
 from conformance.graphs.reading import LoadedModel
 from conformance.models.external_data import initializer_arrays_in
 from conformance.models.graphs import graph_edges, with_inferred_types
+from conformance.models.inputs import constant_node_values
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -291,6 +292,7 @@ def record_model(
         except SubjectRefused:
             break
         judged, values = inlined, replace(further, runs=further.runs + values.runs)
+    values.values.update(constant_node_values(judged.graph))
     return Recording(judged, values, is_repeatable, repeats_again, model.data_folder)
 
 

@@ -50,6 +50,7 @@ class Exposure(StrEnum):
     CUT = "cut model"
     HIDDEN = "hidden"
     CONSTANT = "constant"
+    STAND_IN = "stand-in"
 
     @property
     def meaning(self) -> str:
@@ -64,6 +65,7 @@ _MEANINGS = {
     Exposure.CUT: "The node was run as a model of its own on the recorded values.",
     Exposure.HIDDEN: "Exposing the value changes the model's outputs; the nodes around it are judged together.",
     Exposure.CONSTANT: "The value is an initializer or a constant.",
+    Exposure.STAND_IN: "The value is hidden, and zeros of its type and shape stand for it where the node is probed.",
 }
 
 

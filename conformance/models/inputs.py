@@ -10,6 +10,7 @@ import onnx
 from onnx import helper
 
 from conformance.models.arrays import Array, array_of, dtype_of, type_name
+from conformance.models.graphs import is_operator
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ def constant_value(node: onnx.NodeProto) -> Array | None:
             type = np.float32 if attribute.name.startswith("value_float") else np.int64
             return np.asarray(helper.get_attribute_value(attribute), type)
     return None
+
+
+def constant_node_values(graph: onnx.GraphProto) -> dict[str, Array]:
+    """Return the results of the nodes of the operator Constant by name, as far as they are tensors of numbers.
+
+    Raises:
+        Unsupported: the elements are in external data.
+    """
+    values = {node.output[0]: constant_value(node) for node in graph.node if is_operator(node, "Constant")}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def dense_array(sparse: onnx.SparseTensorProto) -> Array:
