@@ -16,7 +16,7 @@ from conformance.corpus.loading import load_case, load_case_in_memory
 from conformance.diagnosis.diagnosis import CaseTopics, diagnose
 from conformance.diagnosis.recorded_outputs import evidence_family
 from conformance.errors import ConformanceError, JobError
-from conformance.jobs.job import require_number
+from conformance.jobs.job import require_number, run_job
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.mutants import FAMILIES, model_family
 from conformance.results.records import Diagnosed, UndiagnosedRecord
@@ -133,9 +133,9 @@ def _undiagnosed(subject: str, error: Exception, family: str = "") -> Undiagnose
 def _run_tasks(job: DiagnosisJob, processes: int) -> list[Diagnosed]:
     """Return the diagnosis of each task, in the order of the tasks."""
     try:
-        chunks = list(ProcessWorkers(processes, _discard_message).run(job, job.chunk_numbers()))
+        chunks = list(run_job(job, ProcessWorkers(processes, _discard_message)))
     except JobError:
-        chunks = list(ProcessWorkers(1, _discard_message).run(job, job.chunk_numbers()))
+        chunks = list(run_job(job, ProcessWorkers(1, _discard_message)))
     return [chunk.result for chunk in sorted(chunks, key=lambda chunk: chunk.number)]
 
 

@@ -27,7 +27,7 @@ from conformance.corpus.case_json import (
     companion_bytes,
 )
 from conformance.errors import CaseError
-from conformance.jobs.job import require_number
+from conformance.jobs.job import require_number, run_job
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.models.arrays import tensor_of
 from conformance.models.inputs import DeclaredInput, GraphInputs, fed_input_names
@@ -285,7 +285,7 @@ def compute_case_files(cases: Sequence[tuple[str, Case]]) -> Iterator[tuple[Case
     """
     job = CaseFilesJob(cases)
     workers = ProcessWorkers(available_processors() if len(cases) > MIN_CASES_FOR_PARALLEL else 1, _ignore_message)
-    for chunk in workers.run(job, job.chunk_numbers()):
+    for chunk in run_job(job, workers):
         yield cases[chunk.number][1], chunk.result
 
 
