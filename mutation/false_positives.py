@@ -60,7 +60,7 @@ class SearchFalsePositives:
     Attributes:
         families: the operators of the examples, and the pass.
         examples: the number of examples.
-        unjudged: the number of examples without determinate expected outputs, by the reason.
+        unjudged: the number of examples on which not all implementations were judged, by the reason.
         variants: how often a correct variant was run on an example.
         random_variants: how many of them were random variants; each is another.
         optimizers: how often a correct graph optimizer was run on an example.
@@ -88,7 +88,7 @@ class SearchFalsePositives:
         number = sum(map(len, self.found.values()))
         yield (
             f"{self.examples} examples of seed {self.seed} in {self.seconds:.0f} s of processor time,"
-            f" {sum(self.unjudged.values())} without expected outputs: {number} false positives"
+            f" {sum(self.unjudged.values())} not judged: {number} false positives"
         )
         yield (
             f"  runs of correct variants: {self.variants}, {self.random_variants} of them of one random variant each;"
