@@ -48,8 +48,7 @@ _PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
 _FACTORS: Mapping[str, slice] = {
     **dict.fromkeys(("Mul", "Div", "MatMul", "Gemm"), slice(3)),
-    **dict.fromkeys(("Conv", "ConvTranspose", "BatchNormalization"), slice(1, 5)),
-    "LayerNormalization": slice(1, 2),
+    **dict.fromkeys(("Conv", "ConvTranspose", "BatchNormalization", "LayerNormalization"), slice(1, 5)),
 }
 """The places of operands of an operator whose constants a runtime may multiply by other factors."""
 

@@ -226,6 +226,18 @@ class FusesGelu(KeepsFloat):
         return Fused()
 
 
+def write_chain(
+    path: Path, type: int, nodes: list[tuple[str, ...]], constants: dict[str, Any], size: int = 16
+) -> LoadedModel:
+    """Write a model of nodes, each an operator with its inputs and its output."""
+    protos = [helper.make_node(op_type, inputs, [output], name=output) for op_type, *inputs, output in nodes]
+    x, y = (helper.make_tensor_value_info(name, type, [4, size]) for name in "xy")
+    tensors = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
+    graph = helper.make_graph(protos, "g", [x], [y], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return LoadedModel.read(path)
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.01])
 def test_fused_gelu_is_judged_with_the_nodes_between(
     tmp_path: Path, factor: float, monkeypatch: pytest.MonkeyPatch
@@ -234,34 +246,16 @@ def test_fused_gelu_is_judged_with_the_nodes_between(
     monkeypatch.setitem(KERNELS, "Erf", erf)
     monkeypatch.setitem(KERNELS, "Div", np.divide)
     nodes = [
-        ("Div", ["x", "root"], "d"),
-        ("Erf", ["d"], "e"),
-        ("Add", ["e", "one"], "s"),
-        ("Mul", ["x", "s"], "p"),
-        ("Mul", ["p", "half"], "y"),
+        *(("Div", "x", "root", "d"), ("Erf", "d", "e"), ("Add", "e", "one", "s")),
+        *(("Mul", "x", "s", "p"), ("Mul", "p", "half", "y")),
     ]
-    protos = [helper.make_node(op_type, inputs, [output], name=output) for op_type, inputs, output in nodes]
-    constants = {"root": np.sqrt(F(2)), "one": F(1), "half": F(0.5)}
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT16, [4, 64]) for name in "xy")
-    graph = helper.make_graph(
-        protos, "g", [x], [y], [numpy_helper.from_array(np.array(value, H), name) for name, value in constants.items()]
-    )
-    onnx.save(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "gelu.onnx"
-    )
+    constants = {"root": H(np.sqrt(F(2))), "one": H(1), "half": H(0.5)}
+    model = write_chain(tmp_path / "gelu.onnx", TensorProto.FLOAT16, nodes, constants, 64)
     root = F(H(np.sqrt(2)))
     monkeypatch.setitem(KERNELS, "Gelu", lambda value: F(factor) * value * (1 + erf(value / root)) / 2)
-    rounds_all = {name: lambda *operands, op=op: KERNELS[op](*operands).astype(H) for op, _, name in nodes}
-    result = audit(LoadedModel.read(tmp_path / "gelu.onnx"), FusesGelu(rounds_all))
+    rounds_all = {name: lambda *operands, op=op: KERNELS[op](*operands).astype(H) for op, *_, name in nodes}
+    result = audit(model, FusesGelu(rounds_all))
     assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
-
-
-def write_chain(path: Path, type: int, nodes: list[onnx.NodeProto], constants: dict[str, Any]) -> LoadedModel:
-    x, y = (helper.make_tensor_value_info(name, type, [4, 16]) for name in "xy")
-    tensors = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
-    graph = helper.make_graph(nodes, "g", [x], [y], tensors)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return LoadedModel.read(path)
 
 
 class Fuses:
@@ -286,14 +280,15 @@ class Fuses:
         return Prepared()
 
 
+def audit_fused(model: LoadedModel, kernel: Any, separate: Any, x: Any) -> SubjectAudit:
+    return audit_subject(model, Subject("fuses", "1", Fuses(kernel, separate)), InputSet("given", (x,)))
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.05])
 def test_weights_folded_in_float16_keep_the_bounds_of_should(tmp_path: Path, factor: float) -> None:
     random = np.random.default_rng(5)
     w, s, x = (random.standard_normal(shape).astype(H) for shape in ((16, 16), (16,), (4, 16)))
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["m"], name="m"),
-        helper.make_node("Mul", ["m", "s"], ["y"], name="y"),
-    ]
+    nodes = [("MatMul", "x", "w", "m"), ("Mul", "m", "s", "y")]
     model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT16, nodes, {"w": w, "s": s})
     folded = ((w.astype(F) * s.astype(F)).astype(H)).astype(F)
 
@@ -301,8 +296,7 @@ def test_weights_folded_in_float16_keep_the_bounds_of_should(tmp_path: Path, fac
         m = (x.astype(F) @ w.astype(F)).astype(H)
         return {"m": m, "y": (m.astype(F) * s.astype(F)).astype(H)}
 
-    backend = Fuses(lambda x: (F(factor) * (x.astype(F) @ folded)).astype(H), separate)
-    result = audit_subject(model, Subject("folds", "1", backend), InputSet("given", (x,)))
+    result = audit_fused(model, lambda x: (F(factor) * (x.astype(F) @ folded)).astype(H), separate, x)
     assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
     assert not result.nodes_below_should
 
@@ -311,28 +305,43 @@ def test_weights_folded_in_float16_keep_the_bounds_of_should(tmp_path: Path, fac
 def test_summands_folded_in_float16_keep_the_bounds(tmp_path: Path, factor: float) -> None:
     random = np.random.default_rng(5)
     x, b, c = (random.standard_normal(shape).astype(H) for shape in ((4, 16), (16,), (16,)))
-    nodes = [
-        helper.make_node("Add", ["x", "b"], ["a"], name="a"),
-        helper.make_node("Sub", ["a", "c"], ["y"], name="y"),
-    ]
+    nodes = [("Add", "x", "b", "a"), ("Sub", "a", "c", "y")]
     b, c = (10 * b).astype(H), (10 * c).astype(H)
     model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT16, nodes, {"b": b, "c": c})
 
     def separate(x: Any) -> dict[str, Any]:
         return {"a": x + b, "y": (x + b) - c}
 
-    backend = Fuses(lambda x: (F(factor) * (x.astype(F) + (b - c).astype(F))).astype(H), separate)
-    result = audit_subject(model, Subject("folds", "1", backend), InputSet("given", (x,)))
+    result = audit_fused(model, lambda x: (F(factor) * (x.astype(F) + (b - c).astype(F))).astype(H), separate, x)
+    assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.05])
+def test_factor_folded_into_layer_normalization_in_float16_keeps_the_bounds(tmp_path: Path, factor: float) -> None:
+    random = np.random.default_rng(9)
+    x, w, b, s = *(random.standard_normal(shape).astype(H) for shape in ((4, 16), (16,), (16,))), H(0.7)
+    nodes = [("LayerNormalization", "x", "w", "b", "n"), ("Mul", "n", "s", "y")]
+    model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT16, nodes, {"w": w, "b": b, "s": s})
+
+    def normalize(x: Any, scale: Any, bias: Any) -> Any:
+        d = x.astype(F) - x.mean(-1, keepdims=True, dtype=F)
+        return d / np.sqrt((d * d).mean(-1, keepdims=True) + F(1e-5)) * scale.astype(F) + bias.astype(F)
+
+    def separate(x: Any) -> dict[str, Any]:
+        n = normalize(x, w, b).astype(H)
+        return {"n": n, "y": n * s}
+
+    result = audit_fused(model, lambda x: (F(factor) * normalize(x, w * s, b * s)).astype(H), separate, x)
     assert [node.name for node in result.wrong_nodes] == ([] if factor == 1 else ["y"])
 
 
 @pytest.mark.parametrize("limit", [6.0, 5.9])
 def test_hard_swish_of_four_nodes_may_be_computed_in_one_kernel(tmp_path: Path, limit: float) -> None:
     nodes = [
-        helper.make_node("Add", ["x", "three"], ["a"], name="a"),
-        helper.make_node("Clip", ["a", "zero", "six"], ["c"], name="c"),
-        helper.make_node("Mul", ["x", "c"], ["p"], name="p"),
-        helper.make_node("Div", ["p", "six"], ["y"], name="y"),
+        ("Add", "x", "three", "a"),
+        ("Clip", "a", "zero", "six", "c"),
+        ("Mul", "x", "c", "p"),
+        ("Div", "p", "six", "y"),
     ]
     constants = {"zero": F(0), "three": F(3), "six": F(6)}
     model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT, nodes, constants)
@@ -342,10 +351,9 @@ def test_hard_swish_of_four_nodes_may_be_computed_in_one_kernel(tmp_path: Path, 
         c = np.clip(a, F(0), F(6))
         return {"a": a, "c": c, "p": x * c, "y": x * c / F(6)}
 
-    backend = Fuses(lambda x: x * np.clip(x / F(limit) + F(0.5), F(0), F(1)), separate)
     x = np.random.default_rng(2).uniform(-4, 4, (4, 16)).astype(F)
     x[0, :8] = F(-3) + np.arange(1, 9, dtype=F) * F(0.003)
-    result = audit_subject(model, Subject("fuses", "1", backend), InputSet("given", (x,)))
+    result = audit_fused(model, lambda x: x * np.clip(x / F(limit) + F(0.5), F(0), F(1)), separate, x)
     assert [node.name for node in result.wrong_nodes] == ([] if limit == 6 else ["y"])
 
 
@@ -354,8 +362,7 @@ def test_fault_after_a_node_that_a_region_cannot_judge_is_found(
 ) -> None:
     """The reference has no bounds for a power of an inexact negative number."""
     monkeypatch.setitem(KERNELS, "Pow", np.power)
-    names = [("MatMul", "x", "w", "m"), ("Pow", "m", "two", "p"), ("Add", "p", "m", "a"), ("Mul", "a", "s", "y")]
-    nodes = [helper.make_node(op_type, [*inputs], [output], name=output) for op_type, *inputs, output in names]
+    nodes = [("MatMul", "x", "w", "m"), ("Pow", "m", "two", "p"), ("Add", "p", "m", "a"), ("Mul", "a", "s", "y")]
     random = np.random.default_rng(4)
     constants = {"w": random.standard_normal((16, 16)), "two": np.full((1,), 2), "s": np.full((1,), 0.8)}
     halves = {name: array.astype(H) for name, array in constants.items()}
