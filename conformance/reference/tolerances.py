@@ -112,6 +112,10 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("written", "gamma * (alpha * Exp(X) - alpha) for X <= 0"),
         Form("folded", "(gamma * alpha) * (Exp(X) - 1) for X <= 0"),
     ),
+    "Mish": (
+        Form("written", "X * Tanh(Softplus(X))"),
+        Form("quotient", "X * ((1 + Exp(X))^2 - 1) / ((1 + Exp(X))^2 + 1) for X < 0 of float or double", Level.MUST),
+    ),
     "HardSwish": (
         Form("written", "X * Max(0, Min(1, X / 6 + 0.5))"),
         Form("relu6", "X * Min(Max(X + 3, 0), 6) / 6"),

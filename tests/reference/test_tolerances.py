@@ -360,6 +360,7 @@ def test_folded_instance_normalization_is_admissible() -> None:
 
 
 FORMS_IN_THE_TYPE: list[tuple[str, dict[str, Any], Any, Callable[[Any], Any]]] = [
+    ("Mish", {}, F, lambda x: x * (((F(1) + np.exp(x)) ** 2 - F(1)) / ((F(1) + np.exp(x)) ** 2 + F(1)))),
     ("HardSwish", {}, F, lambda x: x * np.minimum(np.maximum(x + F(3), F(0)), F(6)) / F(6)),
     ("HardSwish", {}, D, lambda x: x * np.maximum(0, np.minimum(1, D(F(1 / 6)) * x + 0.5))),
     (

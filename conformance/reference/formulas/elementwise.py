@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from conformance.models.arrays import type_name
 from conformance.reference.numbers import elementary
-from conformance.reference.numbers.enclosure import (
-    Enclosure,
-    add,
-    admit,
-    divide,
-    hull,
-    is_strict,
-    multiply,
-    subtract,
-)
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, hull, is_strict, multiply, subtract
 from conformance.reference.numbers.precision import format_of
+from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -95,6 +88,12 @@ def softplus_of_page(X: Enclosure) -> Enclosure:
     """Return Log(Exp(X) + 1), which is infinite at level `must` where the exponential overflows."""
     result = softplus(X)
     return result if is_strict() else replace(result, error=np.where(exp(X).error == np.inf, np.inf, result.error))
+
+
+def _mish(X: Enclosure) -> Enclosure:
+    written, square = X * tanh(softplus(X)), (1.0 + exp(X)) * (1.0 + exp(X))
+    quotient, has_form = X * ((square - 1.0) / (square + 1.0)), (X.value < 0) & (type_name(X.dtype) not in NARROW)
+    return admit("Mish", written=lambda: written, quotient=lambda: quotient.where(has_form, written))
 
 
 def softsign(X: T) -> T:
@@ -393,7 +392,7 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Sigmoid": _unary(sigmoid),
     "Softplus": _unary(softplus_of_page),
     "Softsign": _unary(softsign),
-    "Mish": _unary(lambda X: X * tanh(softplus(X))),
+    "Mish": _unary(_mish),
     "Erf": _unary(_erf),
     "Gelu": _gelu,
     "Swish": _with_numbers(_swish, alpha=1.0),
