@@ -188,7 +188,8 @@ def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     if arguments.what == "chains":
         for seed in numbers(arguments.seeds):
             for subject in arguments.subjects.split(","):
-                yield f"chain {seed} {subject}", lambda s=seed, b=subject: audit_chain(s, b)
+                cases = cases_folder(arguments.output, seed, subject)
+                yield f"chain {seed} {subject}", lambda s=seed, b=subject, c=cases: audit_chain(s, b, c)
     if arguments.what == "nodes":
         for name, fault in FAULTS.items():
             for mode in modes if fault.node else ():
@@ -215,11 +216,17 @@ def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
             yield f"blamed {index} {planted.name} realistic", lambda i=index: blame_planted(i)
 
 
-def audit_chain(seed: int, subject: str) -> dict[str, Any]:
-    """Audit a random chain on a runtime or a variant."""
+def cases_folder(output: Path, seed: int, subject: str) -> Path:
+    """Return the folder of the wrong nodes of a subject on a random chain, with their operands."""
+    return output / "wrong" / f"{seed}-{subject}"
+
+
+def audit_chain(seed: int, subject: str, cases: Path) -> dict[str, Any]:
+    """Audit a random chain on a runtime or a variant, and write its wrong nodes as cases."""
     chain = draw_chain(seed)
     model, feeds = chain.build()
-    return {"chain": chain.name, **audit(model, feeds, subject_name(subject), MODES["realistic"])}
+    options = (*MODES["realistic"], "--output", str(cases))
+    return {"chain": chain.name, **audit(model, feeds, subject_name(subject), options)}
 
 
 def audit_node(name: str, mode: str) -> dict[str, Any]:

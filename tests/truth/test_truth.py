@@ -56,14 +56,14 @@ def test_audit_planted_model_names_the_faulty_node() -> None:
 
 
 @pytest.mark.parametrize("variant", ["flipped", "fused"])
-def test_audit_chain_of_a_correct_variant_accuses_nothing(variant: str) -> None:
-    record = run.audit_chain(3, variant)
+def test_audit_chain_of_a_correct_variant_accuses_nothing(tmp_path: Path, variant: str) -> None:
+    record = run.audit_chain(3, variant, tmp_path)
     assert (record["status"], record["wrong"]) == (0, [])
     assert record["judged"]["nodes"] > 0
 
 
 def test_main_continues_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "audit_chain", lambda seed, subject: {"status": 0, "seed": seed, "subject": subject})
+    monkeypatch.setattr(run, "audit_chain", lambda seed, subject, _: {"status": 0, "seed": seed, "subject": subject})
     for last in ("1", "3"):
         arguments = ["run", "chains", "--seeds", f"0..{last}", "--subjects", "plain", "--output", str(tmp_path)]
         monkeypatch.setattr("sys.argv", arguments)
