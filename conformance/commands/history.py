@@ -85,9 +85,11 @@ def update(
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
     from conformance.environments.create import PackageSources
     from conformance.errors import HistoryError
+    from conformance.history.release_run import ReleaseTask, RunSettings
     from conformance.history.releases import ReleaseRange
     from conformance.history.store import HistoryStore
-    from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
+    from conformance.history.update import missing_releases, order_by_gaps, update_store
+    from conformance.jobs.process_pool import create_workers
 
     settings = RunSettings(data, workers, offline, PackageSources(python or sys.executable))
     found = HistoryStore(store)
@@ -112,14 +114,8 @@ def update(
             missing = missing_releases(found, target, releases, corpus, retry=retry)
             echo(f"{target.text}: {len(releases)} release{'s' * (len(releases) != 1)}, {len(missing)} to run")
             tasks += [ReleaseTask(target, release, known=tuple(releases)) for release in order_by_gaps(missing)]
-        if dask is None:
-            counts = update_store(found, corpus, tasks, settings, echo)
-        else:
-            from conformance.history.job import update_store_on_workers
-            from conformance.jobs.process_pool import create_workers
-
-            team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
-            counts = update_store_on_workers(found, corpus, tasks, settings, team, echo)
+        team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True)) if dask is not None else None
+        counts = update_store(found, corpus, tasks, settings, echo, team)
     echo(f"Releases: {counts.done} run, {counts.unavailable} unavailable, {counts.failed} failed")
     raise typer.Exit(1 if counts.failed else 0)
 

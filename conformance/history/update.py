@@ -1,117 +1,53 @@
-"""Run the corpus on all releases that the store lacks: install, run, pack and remove one release after another.
+"""Run the corpus on all releases that the store lacks, as a job: each chunk is one release.
 
-While one release runs, the environment of the next release is created. The order of the releases starts with the newest
-and the oldest and then halves the gaps, so an update that is interrupted shows most of the history. An interrupted run
-is continued by the next update. A release that does not install or start is recorded with the reason.
+In this process, a chunk continues an interrupted run, judges stored results again, and repeats the cases whose verdict
+differs from that of a neighbouring release. A Dask worker runs a release, or one shard of a release of a slow subject,
+in a temporary folder; a second job repeats the changed cases. The order of the releases starts with the newest and the
+oldest and then halves the gaps, so an update that is interrupted shows most of the history. A release that does not
+install or start is recorded with the reason.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import re
+import gzip
 import shutil
-import sys
 import time
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
-from importlib import resources
-from itertools import zip_longest
-from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Any
+import zlib
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 from msgspec import structs
 from packaging.version import Version
 
-from conformance.environments.create import PackageSources, borrow_environment
-from conformance.environments.registry import environments_folder
-from conformance.environments.requirements import find_requirements
-from conformance.errors import HistoryError, ResultsError, SubjectError
-from conformance.history.index import results_of
-from conformance.history.rejudge import judge_again
+from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+from conformance.errors import ResultsError, SubjectError
+from conformance.files.temp_dir import supervised_temp_dir
+from conformance.history.release_run import SHARDS, ReleaseRun, ReleaseTask, without_paths, work_folder
 from conformance.history.releases import full_disk_error, is_disk_error, is_network_error, is_timeout, no_network_error
-from conformance.history.store import WORK_FOLDER, history_of
-from conformance.processes.start import start_program
-from conformance.results.environment import without_data
-from conformance.results.file import read_results
-from conformance.results.records import CorpusRecord, HistoryRecord
-from conformance.subjects.naming import SubjectKind
-from conformance.subjects.request import adapter_digest
+from conformance.history.store import HistoryStore
+from conformance.jobs.job import require_number, run_job
+from conformance.jobs.process_pool import ProcessWorkers
+from conformance.results.file import decode_record, encode_record
+from conformance.results.records import Header, Result
+from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-    from concurrent.futures import Future
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor, Future
 
     from conformance.corpus.corpus import Corpus
-    from conformance.environments.create import BorrowedEnvironment
     from conformance.environments.registry import Environment
-    from conformance.environments.requirements import Requirements
-    from conformance.history.rejudge import JudgedAgain
-    from conformance.history.store import HistoryStore, StoredRelease, Target
-    from conformance.results.file import Results
-    from conformance.results.records import Header, Result
-
-LEVELS = ("must", "should")
-"""Levels of the cases of a history."""
-
-CONFIRMATIONS = 3
-"""Number of runs of a case whose verdict differs from that of a neighbouring release."""
-
-SHARDS: dict[str, int] = dict.fromkeys(("iree", "openvino", "tinygrad", "tract", "tvm"), 8)
-"""Number of shards of the runs of slow subjects; a finished shard survives an interruption."""
-
-_STOP_SECONDS = 60.0
-"""Time for a run to write its results after an interruption."""
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """Settings of the runs of releases.
-
-    Attributes:
-        data: folder of the corpus; None for the corpus of the suite.
-        workers: number of processes of a run, or None.
-        offline: whether nothing is installed and run: only stored results are judged again.
-        sources: the Python and the sources of the packages.
-    """
-
-    data: Path | None = None
-    workers: int | None = None
-    offline: bool = False
-    sources: PackageSources = field(default_factory=PackageSources)
-
-
-@dataclass(frozen=True)
-class ReleaseTask:
-    """One release of a subject that has to be run.
-
-    Attributes:
-        shard: the part of the cases to run, as in `--shard`; empty for all.
-        cases: the cases to repeat; empty for a first run.
-        known: all releases of the subject, which determine the neighbours of a release. If it is empty, the neighbours
-            are the nearest releases in the store.
-    """
-
-    target: Target
-    release: str
-    shard: str = ""
-    cases: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-
-    @property
-    def subject(self) -> str:
-        """Name of the subject on the command line."""
-        return self.target.subject(self.release).text
-
-    @property
-    def requirements(self) -> Requirements:
-        """The packages of its environment."""
-        return find_requirements(self.target.subject(self.release))
+    from conformance.history.release_run import RunSettings
+    from conformance.history.store import StoredRelease, Target
+    from conformance.jobs.job import ChunkResult, Workers
 
 
 def order_by_gaps(releases: Sequence[str]) -> list[str]:
@@ -142,6 +78,114 @@ def missing_releases(
     return [release for release in releases if Version(release) not in present | unavailable]
 
 
+class ReleaseChunkResult(msgspec.Struct, forbid_unknown_fields=True):
+    """Result of one chunk: the packed records, or the code and the text of the error of the release.
+
+    Attributes:
+        records: the header and the results, packed by gzip; empty after an error.
+        code: code of the error; empty without an error.
+        reason: text of the error.
+    """
+
+    records: bytes = b""
+    code: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ReleaseJob:
+    """The job of an update.
+
+    Attributes:
+        tasks: the releases or their shards.
+        settings: how they are run.
+        digest: digest of the corpus, which every worker must have.
+        local: the store and the corpus of this process, if it executes the job itself.
+    """
+
+    result_type: ClassVar[Any] = ReleaseChunkResult
+
+    tasks: tuple[ReleaseTask, ...]
+    settings: RunSettings
+    digest: str
+    local: tuple[HistoryStore, Corpus] | None = None
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """See `conformance.jobs.job.Job`."""
+        tasks = [[str(task.target.kind), task.subject, task.shard, *task.cases] for task in self.tasks]
+        return {"history": tasks, "corpus": self.digest}
+
+    def chunk_numbers(self) -> Iterable[int]:
+        """See `conformance.jobs.job.Job`."""
+        return range(len(self.tasks))
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        require_number(chunk.number, len(self.tasks))
+        if chunk.result.code:
+            return
+        task, (header, *_) = self.tasks[chunk.number], _unpack_records(chunk.result.records)
+        found = header.history.subject, header.history.release
+        if found != (task.target.text, task.release):
+            raise MalformedError(f"it has results of {'@'.join(found)}, not of {task.subject}")
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], ReleaseChunkResult]]:
+        """See `conformance.jobs.job.Job`."""
+        if self.local is not None:
+            with ThreadPoolExecutor(1) as pool:
+                yield self._run_with_preparation(pool, *self.local)
+            return
+        corpus = open_corpus(self.settings.data or bundled_corpus_path())
+        if corpus.digest != self.digest:
+            raise SubjectError(
+                "other-corpus",
+                f"A worker has another corpus (digest {corpus.digest[:16]}) than this update ({self.digest[:16]}).",
+                "Install the same version of the suite on all workers.",
+            )
+        yield lambda number: self._run_on_worker(corpus, self.tasks[number])
+
+    def _run_with_preparation(
+        self, pool: Executor, store: HistoryStore, corpus: Corpus
+    ) -> Callable[[int], ReleaseChunkResult]:
+        """Return the function that executes a chunk while the environment of the next release is created.
+
+        An installation waits for the network most of its time: 14 of 16 seconds, beside a run of 22 seconds.
+        """
+
+        @lru_cache(maxsize=2)
+        def prepare(number: int) -> tuple[ReleaseRun, Future[Environment | None]]:
+            run = ReleaseRun(store, corpus, self.tasks[number], self.settings)
+            return run, pool.submit(run.prepare)
+
+        def run_chunk(number: int) -> ReleaseChunkResult:
+            run, environment = prepare(number)
+            if number + 1 < len(self.tasks):
+                prepare(number + 1)
+            return _chunk_result(run, environment.result)
+
+        return run_chunk
+
+    def _run_on_worker(self, corpus: Corpus, task: ReleaseTask) -> ReleaseChunkResult:
+        with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+            run = ReleaseRun(HistoryStore(scratch), corpus, task, self.settings)
+            try:
+                return _chunk_result(run, run.prepare)
+            finally:
+                run.give_back()
+
+
+def _chunk_result(run: ReleaseRun, prepare: Callable[[], Environment | None]) -> ReleaseChunkResult:
+    """Return the records of a run, or its error; the environment of a run that ends early can be used again."""
+    try:
+        header, records = run.collect(prepare())
+    except (SubjectError, ResultsError) as error:
+        return ReleaseChunkResult(code=error.code, reason=error.problem)
+    run.give_back()
+    return ReleaseChunkResult(gzip.compress(b"".join(map(encode_record, [header, *records])), mtime=0))
+
+
 @dataclass
 class UpdateCounts:
     """Number of releases that an update ran, recorded as unavailable, and could not run."""
@@ -157,68 +201,82 @@ def update_store(
     tasks: Sequence[ReleaseTask],
     settings: RunSettings,
     report: Callable[[str], None],
+    workers: Workers | None = None,
 ) -> UpdateCounts:
-    """Run the tasks in order and add their results to the store. The caller holds the lock of the store.
+    """Run the tasks and add their results to the store. The caller holds the lock of the store.
 
     Args:
         report: function that prints a line on the progress.
+        workers: Dask workers; None to run the tasks in this process, in their order.
 
     Raises:
         HistoryError: the package index cannot be reached, or the disk is full. The results so far are in the store.
+        ConformanceError: the workers cannot run the job, or the store cannot be written.
         KeyboardInterrupt: the user interrupted the update; the run in progress can be continued.
     """
-    counts, began = UpdateCounts(), time.monotonic()
-    runs = [ReleaseRun(store, corpus, task, settings) for task in tasks]
-    with closing(_prepare_ahead(runs)) as prepared_runs:
-        started = began
-        for number, (run, prepared) in enumerate(prepared_runs, 1):
-            line = _run_release(run, prepared, counts)
-            now = time.monotonic()
-            seconds, left = now - started, (now - began) / number * (len(runs) - number)
-            started = now
-            subject = run.task.subject
-            report(f"[{number}/{len(runs)}] {subject}: {line}; {seconds:.0f} s, about {_duration(left)} left")
+    counts = UpdateCounts()
+    if workers is None:
+        job = ReleaseJob(tuple(tasks), settings, corpus.digest, (store, corpus))
+        list(_run_tasks(store, corpus, job, ProcessWorkers(1, report), report, counts))
+        return counts
+    job = ReleaseJob(_with_shards(tasks), settings, corpus.digest)
+    repeated = []
+    for each in [*_run_tasks(store, corpus, job, workers, report, counts)]:
+        task = ReleaseTask(each.target, each.release)
+        verdicts = {case: row.verdict for (_, case), row in each.read().rows.items()}
+        if changed := ReleaseRun(store, corpus, task, settings).changed_cases(verdicts):
+            repeated.append(replace(task, cases=tuple(changed)))
+    if repeated:
+        report(f"Releases with changed verdicts, whose cases are repeated: {len(repeated)}")
+        counted = UpdateCounts()
+        list(_run_tasks(store, corpus, replace(job, tasks=tuple(repeated)), workers, report, counted))
+        counts.failed += counted.failed
     return counts
 
 
-def _prepare_ahead(runs: Sequence[ReleaseRun]) -> Generator[tuple[ReleaseRun, Future[Environment | None]]]:
-    """Yield each run with its environment or the error; the environment of the next run is created meanwhile.
-
-    An installation waits for the network most of its time: 14 of 16 seconds, beside a run of 22 seconds.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        prepared = [pool.submit(run.prepare) for run in runs[:1]]
-        for run, following in zip_longest(runs, runs[1:]):
-            current = prepared.pop()
-            wait([current])
-            if following is not None:
-                prepared.append(pool.submit(following.prepare))
-            yield run, current
+def _with_shards(tasks: Iterable[ReleaseTask]) -> tuple[ReleaseTask, ...]:
+    """Return the tasks, those of slow subjects divided into shards."""
+    found = []
+    for task in tasks:
+        count = SHARDS.get(task.target.name, 1)
+        found += [replace(task, shard=f"{number}/{count}") for number in range(1, count + 1)] if count > 1 else [task]
+    return tuple(found)
 
 
-def _run_release(run: ReleaseRun, prepared: Future[Environment | None], counts: UpdateCounts) -> str:
-    """Run one release and count it; return a line on its results, or on the error.
+def _run_tasks(
+    store: HistoryStore,
+    corpus: Corpus,
+    job: ReleaseJob,
+    workers: Workers,
+    report: Callable[[str], None],
+    counts: UpdateCounts,
+) -> Iterator[StoredRelease]:
+    """Run the tasks of a job, and yield each release when all its shards are in the store."""
+    parts: dict[tuple[Target, str], list[list[Any]]] = defaultdict(list)
+    missing = Counter((task.target, task.release) for task in job.tasks)
+    began = last = time.monotonic()
+    for number, chunk in enumerate(run_job(job, workers), 1):
+        task, result = job.tasks[chunk.number], chunk.result
+        release = task.target, task.release
+        if result.code:
+            line = _record_error(store, task, result, counts)
+        else:
+            records = _unpack_records(result.records)
+            parts[release].append(records)
+            missing[release] -= 1
+            line = _summary(records[1:])
+        if not missing[release]:
+            yield _add_parts(store, corpus, task, parts.pop(release))
+            counts.done += 1
+        now = time.monotonic()
+        seconds, left = now - last, (now - began) / number * (len(job.tasks) - number)
+        last = now
+        subject = f"{task.subject}{f' shard {task.shard}' if task.shard else ''}"
+        report(f"[{number}/{len(job.tasks)}] {subject}: {line}; {seconds:.0f} s, about {_duration(left)} left")
 
-    Raises:
-        HistoryError: the package index cannot be reached, or the disk is full.
-    """
-    try:
-        environment = prepared.result()
-        if environment is None and run.known is not None and run.known.missing:
-            counts.failed += 1
-            return f"{len(run.known.missing)} cases must run; left out"
-        stored = run.run(environment)
-    except SubjectError as error:
-        return record_error(run.store, run.task, error, counts)
-    except ResultsError as error:
-        counts.failed += 1
-        return f"not run: {error.problem}"
-    counts.done += 1
-    return _summary(stored)
 
-
-def _summary(stored: StoredRelease) -> str:
-    counts = Counter(result.verdict for result in results_of(stored))
+def _summary(results: Iterable[Result]) -> str:
+    counts = Counter(result.verdict for result in results)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
 
 
@@ -227,309 +285,74 @@ def _duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
-def record_error(store: HistoryStore, task: ReleaseTask, error: SubjectError, counts: UpdateCounts) -> str:
+def _record_error(store: HistoryStore, task: ReleaseTask, result: ReleaseChunkResult, counts: UpdateCounts) -> str:
     """Record that a release is unavailable, unless the cause is a slow machine; return a line on the error.
 
     Raises:
         HistoryError: the package index cannot be reached, or the disk is full.
     """
-    problem = _without_paths(error.problem)
-    if is_network_error(problem):
-        raise no_network_error(task.subject, problem) from None
-    if is_disk_error(problem):
-        raise full_disk_error(f"{task.subject} cannot be installed: {problem}") from None
-    if is_timeout(problem):
+    problem = without_paths(result.reason)
+    is_of_subject = result.code.partition(".")[0] == SubjectError.area
+    if not is_of_subject or task.cases or is_timeout(problem):  # a release whose cases are repeated has results
         counts.failed += 1
         return f"not run: {problem}"
-    store.record_unavailable(task.target, task.release, error.code, problem)
+    if is_network_error(problem):
+        raise no_network_error(task.subject, problem)
+    if is_disk_error(problem):
+        raise full_disk_error(f"{task.subject} cannot be installed: {problem}")
+    store.record_unavailable(task.target, task.release, result.code, problem)
     counts.unavailable += 1
     return f"unavailable: {problem}"
 
 
-class ReleaseRun:
-    """The run of one release: its environment, its results files, and the packing of the results.
+def _add_parts(store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Sequence[list[Any]]) -> StoredRelease:
+    """Add the results of the shards of a release to the store, or replace the results of repeated cases.
 
-    Attributes:
-        store: the store to which the results are added.
-        task: the release.
+    Results of another corpus are replaced, and the results files of the run are removed.
     """
-
-    def __init__(self, store: HistoryStore, corpus: Corpus, task: ReleaseTask, settings: RunSettings) -> None:
-        self.store, self.task = store, task
-        self._corpus, self._settings = corpus, settings
-        name = re.sub(r"[^\w.-]", "_", f"{task.target.kind}-{task.subject}-{corpus.digest[:8]}")
-        self._work = store.plain_folder(WORK_FOLDER, name)
-        self.known: JudgedAgain | None = None
-        """Results that are known from another corpus without a run; None if there are none, or before `prepare`."""
-        self._earlier: StoredRelease | None = None
-        self._borrowed: BorrowedEnvironment | None = None
-
-    def prepare(self) -> Environment | None:
-        """Judge the stored results of another corpus again; return the environment if a case must run, else None.
-
-        Raises:
-            SubjectError: a package does not install, or the subject does not start.
-            HistoryError: the disk is full, or a file of the store is damaged.
-        """
-        stored = [each for each in self.store.releases(self.task.target) if each.release == self.task.release]
-        if stored:
-            self._earlier = max(stored, key=lambda each: each.header.started)
-            self.known = judge_again(self.store, self._earlier, self._corpus)
-        if self._settings.offline or (self.known is not None and not self.known.missing):
-            return None
-        return self.create_environment()
-
-    def create_environment(self) -> Environment:
-        """Create the environment, or return the environment if it exists.
-
-        Raises:
-            SubjectError: a package does not install, or the subject does not start.
-            StorageError: the disk is full.
-            HistoryError: the disk is full, or a folder cannot be written.
-        """
-        try:
-            self._work.mkdir(parents=True, exist_ok=True)
-            self._borrowed = borrow_environment(self.task.requirements, self._settings.sources)
-        except SubjectError:
-            shutil.rmtree(self._work, ignore_errors=True)
-            raise
-        except OSError as error:
-            problem = f"The environment of {self.task.subject} cannot be written: {error.strerror}."
-            if is_disk_error(str(error)):
-                raise full_disk_error(problem) from None
-            raise HistoryError(
-                "not-writable", problem, "Name another folder by --store, or set XDG_CACHE_HOME to another folder."
-            ) from None
-        return self._borrowed.environment
-
-    def run(self, environment: Environment | None) -> StoredRelease:
-        """Run the release, add its results to the store, and remove the environment.
-
-        Args:
-            environment: the environment; None if all results are known.
-
-        Raises:
-            ResultsError: the run did not produce results.
-            HistoryError: the disk is full.
-        """
-        header, records = self.collect(environment)
-        stored = self.store.add(header, records, self._corpus)
-        if self._earlier is not None and self._earlier.path != stored.path:
-            self.store.remove(self._earlier)
-        self.clean()
-        return stored
-
-    def clean(self) -> None:
-        """Remove the temporary results, and the environment if an update created it and nobody else uses it."""
-        if self._borrowed is not None:
-            self._borrowed.give_back()
-            self._borrowed = None
-        shutil.rmtree(self._work, ignore_errors=True)
-
-    def collect(self, environment: Environment | None) -> tuple[Any, list[Result]]:
-        """Run the cases whose results are not known; return the header and the results for the store.
-
-        Args:
-            environment: the environment; None if all results are known.
-
-        Raises:
-            ResultsError: the run did not produce results.
-            HistoryError: the disk is full.
-        """
-        known = dict(self.known.results) if self.known else {}
-        runs = list(self._run_missing())
-        results: dict[str, Result] = {key[1]: run.results[key] for run in runs for key in run.rows}
-        if changed := self.changed_cases({case: result.verdict for case, result in results.items()}):
-            confirmed = self._run_cases(changed, CONFIRMATIONS)
-            results |= {key[1]: confirmed.results[key] for key in confirmed.rows}
-        header = self._header(
-            runs[0].header if runs else self._earlier_header(), environment, len(results) + len(known)
-        )
-        return header, [*known.values(), *map(_slim, results.values())]
-
-    def _run_missing(self) -> Iterator[Results]:
-        """Yield the runs of all cases whose results are not known."""
-        if self.task.cases:
-            yield self._run_cases(self.task.cases, CONFIRMATIONS)
-        elif self.known is not None:
-            if self.known.missing:
-                yield self._run_cases(self.known.missing, 1)
-        elif self.task.shard:
-            yield self._run_shard(*self.task.shard.split("/"))
-        else:
-            shards = SHARDS.get(self.task.target.name, 1)
-            for number in range(1, shards + 1):
-                yield self._run_shard(str(number), str(shards))
-
-    def _earlier_header(self) -> Header:
-        assert self._earlier is not None
-        return self._earlier.header
-
-    def _run_shard(self, number: str, shards: str) -> Results:
-        target = self._work / f"shard-{number}.jsonl"
-        levels = [word for level in LEVELS for word in ("--select-level", level)]
-        return self._run_command(target, [*levels, *(["--shard", f"{number}/{shards}"] if shards != "1" else [])])
-
-    def _run_cases(self, cases: Sequence[str], times: int) -> Results:
-        """Run some cases several times; the verdict of each case is the worst one."""
-        target = self._work / f"cases-{sha256(json.dumps([*cases, times]).encode()).hexdigest()[:8]}.jsonl"
-        words = [word for case in cases for word in ("--case", case)]
-        return self._run_command(target, ["--repeat", str(times), *words])
-
-    def _run_command(self, target: Path, selection: Sequence[str]) -> Results:
-        """Run the command `run`, or continue it, and return the results.
-
-        Raises:
-            ResultsError: the command did not produce complete results.
-            HistoryError: the disk is full.
-        """
-        if target.exists():
-            with suppress(ResultsError):
-                if not (found := read_results(target)).footer.interrupted:
-                    return found
-        kind, environment, options = self.task.target.kind, *run_configuration(self.task.target)
-        command = [sys.executable, "-m", "conformance", "run", "-b" if kind is SubjectKind.BACKEND else "-o"]
-        command += [self.task.subject, *selection, *options, "--fail-level", "should", "--no-diagnosis"]
-        command += ["--record-outputs", "-q"]
-        command += ["--data", str(self._settings.data)] if self._settings.data else []
-        command += ["-n", str(self._settings.workers)] if self._settings.workers else []
-        partial = target.with_name(f"{target.name}.partial")
-        resumable = partial if partial.exists() else target if target.exists() else None
-        if resumable is not None:
-            status, _ = _run_child([*command, "--resume", str(target)], environment, self._lock_descriptors)
-            if status in {0, 1}:
-                return self._complete(target)
-            if status == 130:
-                raise KeyboardInterrupt
-            partial.unlink(missing_ok=True)
-            target.unlink(missing_ok=True)
-        status, errors = _run_child([*command, "--results", str(target)], environment, self._lock_descriptors)
-        if status == 130:
-            raise KeyboardInterrupt
-        if is_disk_error(errors):
-            raise full_disk_error(f"The results of {self.task.subject} cannot be written.")
-        if status not in {0, 1}:
-            reason = " ".join(_without_paths(errors).split())[-500:]
-            raise ResultsError("no-results", f"The run of {self.task.subject} ended with status {status}: {reason}", "")
-        return self._complete(target)
-
-    @property
-    def _lock_descriptors(self) -> list[int]:
-        """The locks of the store and of the environment, which a run holds even if this process is killed."""
-        environment = self._borrowed.descriptor if self._borrowed is not None else None
-        return [each for each in (self.store.lock_descriptor, environment) if each is not None]
-
-    def _complete(self, target: Path) -> Results:
-        found = read_results(target)
-        if found.footer.interrupted or found.footer.results < found.header.criterion.expected_results:
-            raise ResultsError("incomplete", f"The run of {self.task.subject} is incomplete.", "Update again.")
-        return found
-
-    def changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
-        """Return the cases whose verdict differs from that of the neighbouring releases in the store."""
-        changed: set[str] = set()
-        for neighbour in self._neighbours():
-            theirs = {result.case: result.verdict for result in results_of(neighbour)}
-            changed |= {case for case, verdict in verdicts.items() if theirs.get(case, verdict) != verdict}
-        return sorted(changed)
-
-    def _neighbours(self) -> list[StoredRelease]:
-        """Return the next older and the next newer release, if they are in the store.
-
-        Unavailable releases are skipped. If a neighbour is not in the store yet, its own run finds the changed cases.
-        """
-        version = Version(self.task.release)
-        stored = [each for each in self.store.releases(self.task.target) if each.digest == self._corpus.digest]
-        unavailable = set(map(Version, self.store.unavailable(self.task.target)))
-        pending = set(map(Version, self.task.known)) - unavailable - {each.version for each in stored}
-        older = [each for each in stored if each.version < version][-1:]
-        newer = [each for each in stored if each.version > version][:1]
-        return [
-            *(each for each in older if not any(each.version < other < version for other in pending)),
-            *(each for each in newer if not any(version < other < each.version for other in pending)),
-        ]
-
-    def _header(self, header: Header, environment: Environment | None, number: int) -> Header:
-        """Return the header of the stored results.
-
-        Args:
-            header: header of a run, or of the results that were judged again.
-            environment: the environment of the run, or None.
-            number: number of results.
-        """
-        task, known = self.task, self.known
-        if environment is not None and environment.document is not None:
-            document, named = environment.document, task.target.subject(task.release)
-            history = HistoryRecord(
-                task.target.text, task.release, document.python, document.installed, adapter_digest(named) or ""
-            )
-        else:
-            history = history_of(self._earlier_header())
-        own = self._corpus
-        corpus = CorpusRecord(own.version, own.digest, len(own.cases), number, own.name)
-        return structs.replace(
-            header,
-            command=f"onnx-conformance history update {task.subject}",
-            corpus=corpus,
-            selection={"--select-level": " ".join(LEVELS)},
-            criterion=structs.replace(header.criterion, expected_results=number),
-            options=without_data(header.options),
-            history=structs.replace(history, judged=known.judged) if known and known.judged else history,
-        )
-
-
-def _slim(result: Result) -> Result:
-    """Return a result without what the values or the corpus give again, and without paths of this machine."""
-    return structs.replace(
-        result,
-        placement=None,
-        recorded_outputs=None,
-        seconds=round(result.seconds, 1),
-        message=_without_paths(result.message),
-        outputs=[] if result.verdict is Verdict.PASS else result.outputs,
-        stderr=_without_paths(result.stderr)[-_MAX_STDERR_LENGTH:],
+    header = parts[0][0]
+    results: dict[str, Result] = {record.case: record for _, *records in parts for record in records}
+    stored = [each for each in store.releases(task.target) if each.release == task.release]
+    if task.cases:
+        earlier = next(each for each in stored if each.digest == corpus.digest)
+        header = earlier.header  # another header would name another file
+        values = store.values(task.target)
+        for record in earlier.read().results.values():
+            values_of = values.get(str(record.returned), record.returned)
+            results.setdefault(record.case, structs.replace(record, returned=values_of))
+    number = len(results)
+    header = structs.replace(
+        header,
+        corpus=structs.replace(header.corpus, selected=number),
+        criterion=structs.replace(header.criterion, expected_results=number),
     )
+    added = store.add(header, results.values(), corpus)
+    replaced = max(stored, key=lambda each: each.header.started, default=added)
+    if replaced.path != added.path:
+        store.remove(replaced)
+    shutil.rmtree(work_folder(store, corpus, task), ignore_errors=True)
+    return added
 
 
-_MAX_STDERR_LENGTH = 2000
-
-_TEMPORARY_PATTERN = re.compile(r"/[^\s'\":;,]*?/?onnx-conformance-[^\s'\"/:;,]*")
-_ADDRESS_PATTERN = re.compile(r"\b0x[0-9a-f]{6,16}\b")
+_MAX_UNPACKED_BYTES = 2**28
 
 
-def _without_paths(text: str) -> str:
-    """Return a text without the folders of environments and runs, and without addresses, which differ between runs."""
-    folder = re.escape(str(environments_folder()))
-    text = re.sub(rf"{folder}/[^\s'\"/:;,]+", "<environment>", text)
-    text = _TEMPORARY_PATTERN.sub("<folder>", text)
-    return _ADDRESS_PATTERN.sub("0x…", text)
+def _unpack_records(packed: bytes) -> list[Any]:
+    """Return the header and the result records of a chunk.
 
-
-def run_configuration(target: Target) -> tuple[dict[str, str], list[str]]:
-    """Return the environment variables and the options that `runtimes.toml` has for the runs of a subject."""
-    import tomllib
-
-    text = resources.files("conformance.adapters").joinpath("runtimes.toml").read_text(encoding="utf-8")
-    runtimes: dict[str, Any] = tomllib.loads(text)["runtimes"]
-    found = runtimes.get(target.name, {}) if target.kind is SubjectKind.BACKEND else {}
-    return dict(found.get("env", {})), list(found.get("options", []))
-
-
-def _run_child(command: Sequence[str], variables: Mapping[str, str], descriptors: Sequence[int]) -> tuple[int, str]:
-    """Run a command of this suite; return its exit status and its messages.
-
-    The command gets an interruption too, and on Linux it is killed with this process.
-
-    Args:
-        descriptors: file descriptors that the command inherits.
+    Raises:
+        MalformedError: the worker returned something else.
     """
-    with start_program(command, pass_fds=descriptors, env={**os.environ, **variables}) as child:
-        try:
-            output, _ = child.communicate()
-        except BaseException:
-            child.terminate()  # a background process of a shell ignores SIGINT, and its children do, too
-            with suppress(TimeoutExpired):
-                child.communicate(timeout=_STOP_SECONDS)
-            child.kill()
-            raise
-    return child.returncode, output.decode(errors="replace")
+    try:
+        content = zlib.decompressobj(31).decompress(packed, _MAX_UNPACKED_BYTES)
+    except zlib.error as error:
+        raise MalformedError(f"it is not packed records ({error})") from None
+    records: list[Any] = [decode_record(line) for line in content.splitlines(keepends=True)]
+    header, *results = records or [None]
+    if (
+        not isinstance(header, Header)
+        or header.history is None
+        or not all(isinstance(each, Result) for each in results)
+    ):
+        raise MalformedError("it is not a header and results")
+    return records

@@ -16,10 +16,10 @@ from refusals import assert_raises
 
 from conformance.environments.registry import Environment, EnvironmentDocument
 from conformance.errors import SubjectError
-from conformance.history import update
-from conformance.history.job import ReleaseChunkResult, ReleaseJob, update_store_on_workers
+from conformance.history import release_run
+from conformance.history.release_run import ReleaseTask, RunSettings
 from conformance.history.store import HistoryStore
-from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
+from conformance.history.update import ReleaseChunkResult, ReleaseJob, missing_releases, order_by_gaps, update_store
 from conformance.jobs.job import ChunkResult, result_decoder
 from conformance.serialization.codec import encode_json
 from conformance.serialization.decoding import MalformedError
@@ -82,8 +82,8 @@ class FakeReleases:
 @pytest.fixture
 def fakes(corpus, tmp_path, monkeypatch):
     fakes = FakeReleases(corpus, tmp_path / "environments")
-    monkeypatch.setattr(update, "borrow_environment", fakes.borrow)
-    monkeypatch.setattr(update, "_run_child", fakes.run)
+    monkeypatch.setattr(release_run, "borrow_environment", fakes.borrow)
+    monkeypatch.setattr(release_run, "_run_child", fakes.run)
     return fakes
 
 
@@ -246,7 +246,7 @@ def test_runs_inherit_locks_of_store_and_environment(store, corpus, fakes, monke
         inherited.extend(descriptors)
         return fakes.run(command, variables, descriptors)
 
-    monkeypatch.setattr(update, "_run_child", run)
+    monkeypatch.setattr(release_run, "_run_child", run)
     with store.lock():
         update_store(store, corpus, [ReleaseTask(TARGET, "1.0")], RunSettings(), lambda _: None)
         assert inherited == [store.lock_descriptor, FakeReleases.DESCRIPTOR]
@@ -287,7 +287,7 @@ class DirectWorkers:
 def run_update_on_workers(store, corpus, *releases):
     tasks = [ReleaseTask(TARGET, release) for release in releases]
     with store.lock():
-        return update_store_on_workers(store, corpus, tasks, RunSettings(corpus.path), DirectWorkers(), lambda _: None)
+        return update_store(store, corpus, tasks, RunSettings(corpus.path), lambda _: None, DirectWorkers())
 
 
 def test_update_on_workers_gives_results_of_local_update(store, corpus, fakes, tmp_path):
@@ -307,7 +307,7 @@ def test_update_on_workers_gives_results_of_local_update(store, corpus, fakes, t
 
 
 def test_update_on_workers_joins_shards_and_records_unavailable_releases(store, corpus, fakes, monkeypatch):
-    monkeypatch.setitem(update.SHARDS, "onnxruntime", 2)
+    monkeypatch.setitem(release_run.SHARDS, "onnxruntime", 2)
     fakes.backends = {"1.0": always_right}
     fakes.errors = {"1.1": SubjectError("not-installable", "onnxruntime@1.1 does not install: no wheel.", "-")}
     counts = run_update_on_workers(store, corpus, "1.0", "1.1")
@@ -326,7 +326,7 @@ def test_repetition_that_fails_on_worker_keeps_results(store, corpus, fakes):
         return create(requirements, sources)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(update, "borrow_environment", borrow)
+        patch.setattr(release_run, "borrow_environment", borrow)
         counts = run_update_on_workers(store, corpus, "1.0", "1.1")
     assert (counts.done, counts.failed) == (2, 2)
     assert [each.release for each in store.releases()] == ["1.0", "1.1"]
