@@ -364,7 +364,7 @@ def _cast(node: Node) -> Any:
         near = rounded(mpmath.mpf(number if isinstance(number, mpmath.mpf) else int(number)), dtype)
         if to not in NARROW or mpmath.isfinite(near):
             return near
-        return None if node.get("saturate", 1) else mpmath.nan
+        return None if node.get("saturate", 1) else near if to == 19 else mpmath.nan
 
     return mapped(cast, x)
 
