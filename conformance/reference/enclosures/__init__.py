@@ -15,7 +15,7 @@ import numpy as np
 
 from conformance.models.arrays import type_name
 from conformance.models.types import MAIN_DOMAINS
-from conformance.reference.enclosures.casts import CAST_ENCLOSURES
+from conformance.reference.enclosures.casts import CAST_ENCLOSURES, through_float
 from conformance.reference.enclosures.exact import EXACT_OPERATORS, MOVEMENT, evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
@@ -55,6 +55,9 @@ OF_ANY_TYPE: Mapping[str, NodeEnclosure] = {
 }
 """The functions that take tensors of integers too. Other functions take at least one tensor of floating-point
 numbers, and a node without such a tensor is evaluated exactly."""
+
+OF_INTEGERS = frozenset({"Erf", "ReduceLogSum", "ReduceLogSumExp"})
+"""Functions of floating-point numbers whose schemas also admit integers, and which are no integers."""
 
 ENCLOSURES: Mapping[str, NodeEnclosure] = {
     **ELEMENTWISE_ENCLOSURES,
@@ -200,9 +203,12 @@ def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if (
         is_main
         and node.op_type not in OF_ANY_TYPE
+        and node.op_type not in OF_INTEGERS
         and not any(isinstance(tensor, Enclosure) or is_computed(tensor.dtype) for tensor in given)
     ):
         return evaluate_exactly(node, inputs)
+    if is_main and node.op_type in OF_INTEGERS and isinstance(inputs[0], np.ndarray) and inputs[0].dtype.kind in "iu":
+        return through_float(ENCLOSURES[node.op_type], node, inputs)
     operands = [_as_enclosure(tensor) for tensor in inputs]
     narrow = next((tensor.dtype for tensor in operands if isinstance(tensor, Enclosure)), None)
     function = (ENCLOSURES if is_main else OTHER_DOMAINS[node.domain])[node.op_type]

@@ -6,6 +6,7 @@ function that rounds is monotone, so that the ends of an operand's interval give
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -48,10 +49,13 @@ def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
         Unsupported: a type is not a type of real numbers, or rounding decides an integer.
     """
     assert X is not None
-    for dtype in (X.dtype, to):
+    is_text = isinstance(X, np.ndarray) and X.dtype == object
+    for dtype in (to,) if is_text else (X.dtype, to):
         if not (is_computed(dtype) or dtype.kind == "b" or is_integer(dtype) or is_small_float(dtype)):
             raise Unsupported(f"no reference for Cast of the type {dtype}")
     if not isinstance(X, Enclosure):
+        if is_text:
+            return _read_numbers(X, to, node)
         if X.dtype == to:
             return X
         if is_integer(X.dtype) and (is_integer(to) or to.kind == "b"):
@@ -65,6 +69,27 @@ def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
     if name in SMALL_FLOATS or name == SCALES:
         return round_to_small_float(X, to, node)
     return _to_integer(X, to)
+
+
+def _read_numbers(texts: Array, to: np.dtype[Any], node: Node) -> Tensor:
+    """Return the numbers that strings state. Other strings, and fractions as integers, have no result on the page."""
+    if to.kind == "b":
+        raise Unsupported("no reference for Cast of strings to booleans")
+    pattern = re.compile(_INTEGER if is_integer(to) else f"{_INTEGER}|{_FRACTION}|{_SPECIAL}", re.ASCII | re.IGNORECASE)
+    is_known = np.array([pattern.fullmatch(text) is not None for text in texts.flat], bool).reshape(texts.shape)
+    value = np.array([float(text) if known else 0.0 for text, known in zip(texts.flat, is_known.flat, strict=True)])
+    value = value.reshape(texts.shape)
+    if is_integer(to):
+        return integers_between(value, value, to, ~is_known)
+    is_exact = ~np.isfinite(value) | ((value == np.rint(value)) & (np.abs(value) < 2.0**53))
+    read = Enclosure(value, np.where(is_exact, 0.0, np.abs(value) * 2.0**-53), np.dtype(np.float64))
+    result = cast(read, to, node)
+    assert isinstance(result, Enclosure)
+    return result.leave_open(~is_known)
+
+
+_INTEGER, _FRACTION, _SPECIAL = r"[+-]?\d{1,15}", r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?", r"[+-]?inf|nan"
+"""Strings that the page reads as numbers."""
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
@@ -113,13 +138,38 @@ def _to_integer(X: Enclosure, to: np.dtype[Any]) -> Tensor:
     with np.errstate(all="ignore"):
         ends = [np.where(X.error == 0, X.value, X.value + sign * X.error) for sign in (-1, 1)]
         integers = np.array([convert(end) for convert in roundings for end in ends])
-    first, last = np.asarray(integers.min(0)), np.asarray(integers.max(0))
-    fits = _fits(first, to) & _fits(last, to)
+    return integers_between(integers.min(0), integers.max(0), to)
+
+
+def integers_between(first: Array, last: Array, to: np.dtype[Any], is_open: Array | bool = False) -> Tensor:
+    """Return integers of a type from a first to a last one; an element is open if the type has one of them not."""
+    fits = _fits(first, to) & _fits(last, to) & ~np.asarray(is_open)
     if fits.all() and (first == last).all():
-        return first.astype(to)
+        return np.asarray(first).astype(to)
     with np.errstate(all="ignore"):
         middle, half = (np.where(fits, part, 0.0) for part in ((first + last) / 2, (last - first) / 2))
     return Enclosure(middle, half, to).leave_open(~fits)
+
+
+def through_float(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return the integers that a function of a tensor of integers computes in a floating-point type.
+
+    GridSample and the function body of ReduceLogSumExp cast the result, which truncates it. Other pages do not state
+    how it is rounded, so each integer next to it is admissible.
+    """
+    X, *others = inputs
+    assert isinstance(X, np.ndarray)
+    wide = X.astype(np.float64)
+    operand = Enclosure(wide, np.where(np.abs(wide) > 2.0**24, np.abs(wide) * 2.0**-24, 0.0), np.dtype(np.float32))
+    (Y,) = function(node, [operand, *others])
+    assert isinstance(Y, Enclosure)
+    ends = [np.where(Y.error == 0, Y.value, Y.value + sign * Y.error) for sign in (-1, 1)]
+    roundings = (np.trunc, np.trunc) if node.op_type in ("GridSample", "ReduceLogSumExp") else (np.floor, np.ceil)
+    first, last = (convert(end) for convert, end in zip(roundings, ends, strict=True))
+    low, high = map(float, integer_limits(X.dtype))
+    is_inside = (Y.value >= low) & (Y.value <= high) & np.isfinite(Y.error)
+    first, last = (np.where(is_inside, np.clip(end, low, high), end) for end in (first, last))
+    return [integers_between(first, last, X.dtype, False if Y.unspecified is None else Y.unspecified)]
 
 
 def _fits(values: Array, to: np.dtype[Any]) -> Array:

@@ -17,7 +17,7 @@ from conformance.reference.enclosures.decisions import decide
 from conformance.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
 from conformance.reference.enclosures.regions import non_max_suppression
 from conformance.reference.enclosures.text import TEXT
-from conformance.reference.formulas.linear import accumulate, integers, reduced_axes
+from conformance.reference.formulas.linear import accumulate, distinct_axes, integers, reduced_axes
 from conformance.reference.numbers.enclosure import Enclosure, is_strict
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import ABSENT
@@ -238,6 +238,11 @@ def _modulo(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [np.asarray(np.fmod(A, B) if node.attributes.get("fmod", 0) else np.mod(A, B), A.dtype)]
 
 
+def _zero(X: Array) -> Any:
+    """Return the element with which Pad fills by default."""
+    return "" if X.dtype == object else 0
+
+
 def _pad(node: Node, arrays: Sequence[Any]) -> list[Array]:
     X, mode = arrays[0], node.attributes.get("mode", "constant")
     if node.opset < 11:
@@ -245,15 +250,15 @@ def _pad(node: Node, arrays: Sequence[Any]) -> list[Array]:
         axes = list(range(X.ndim))
     else:
         pads = [int(pad) for pad in arrays[1]]
-        fill = arrays[2].item() if len(arrays) > 2 and arrays[2] is not None and arrays[2].size else 0
+        fill = arrays[2].item() if len(arrays) > 2 and arrays[2] is not None and arrays[2].size else _zero(X)
         given = arrays[3] if len(arrays) > 3 else None
-        axes = list(range(X.ndim)) if given is None else [int(axis) % X.ndim for axis in given]
+        axes = list(range(X.ndim)) if given is None else distinct_axes(given.tolist(), X.ndim)
     widths = [(0, 0)] * X.ndim
     for position, axis in enumerate(axes):
         widths[axis] = (pads[position], pads[position + len(axes)])
     cut = tuple(slice(max(0, -low), X.shape[a] - max(0, -high)) for a, (low, high) in enumerate(widths))
     widths = [(max(0, low), max(0, high)) for low, high in widths]
-    options: dict[str, Any] = {"constant_values": X.dtype.type(fill)} if mode == "constant" else {}
+    options: dict[str, Any] = {"constant_values": np.array(fill, X.dtype)} if mode == "constant" else {}
     return [np.pad(X[cut], widths, mode=mode, **options)]
 
 
@@ -261,6 +266,8 @@ def _gather_elements(node: Node, arrays: Sequence[Any]) -> list[Array]:
     X, indices = arrays
     axis = node.attributes.get("axis", 0) % X.ndim
     part = tuple(slice(None if each == axis else size) for each, size in enumerate(indices.shape))
+    if (indices < -X.shape[axis]).any():
+        raise Unsupported("an index of GatherElements is out of bounds")
     return [np.take_along_axis(X[part], np.where(indices < 0, indices + X.shape[axis], indices), axis)]
 
 
@@ -323,13 +330,23 @@ def _range(_: Node, arrays: Sequence[Any]) -> list[Array]:
 
 def _one_hot(node: Node, arrays: Sequence[Any]) -> list[Array]:
     indices, depth, (off, on) = arrays[0], int(np.asarray(arrays[1]).item()), arrays[2]
+    if is_computed(indices.dtype):
+        if not (np.abs(indices) < 2.0**63).all():
+            raise Unsupported("OneHot of indices that no integer has")
+        indices = indices.astype(np.int64)
     axis = node.attributes.get("axis", -1)
     # below version 11 an index counts only from 0
     places = np.where((indices < 0) & (node.opset >= 11), indices + depth, indices)
     hot = np.expand_dims(places, axis) == np.arange(depth).reshape(
         [-1 if a == axis % (indices.ndim + 1) else 1 for a in range(indices.ndim + 1)]
     )
-    return [np.where(hot, on, off)]
+    return [np.where(hot, on, off).astype(arrays[2].dtype)]
+
+
+def _non_zero(_: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return the indices of elements that are not 0. A scalar has no index: the shape is (0, N)."""
+    X = arrays[0]
+    return [np.array(np.nonzero(X.reshape(-1)) if not X.ndim else np.nonzero(X), np.int64)[: X.ndim]]
 
 
 def _einsum(node: Node, arrays: Sequence[Any]) -> list[Array]:
@@ -387,7 +404,7 @@ _OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
     "Range": _range,
     "Sign": _integer(np.sign),
     "Size": lambda _, arrays: [np.asarray(arrays[0].size, dtype=np.int64)],
-    "NonZero": lambda _, arrays: [np.array(np.nonzero(arrays[0]), dtype=np.int64)],
+    "NonZero": _non_zero,
     "IsNaN": lambda _, arrays: [np.isnan(arrays[0])],
     "IsInf": lambda node, arrays: [_is_infinite(arrays[0], node)],
     "OneHot": _one_hot,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.models.arrays import dtype_of
+from conformance.reference.formulas.linear import distinct_axes
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -20,13 +21,24 @@ if TYPE_CHECKING:
     from conformance.reference.nodes import Node
 
 
+def zeros(shape: Sequence[int], dtype: Any) -> Array:
+    """Return a tensor of zeros.
+
+    Raises:
+        Unsupported: the elements are strings, for which a page that writes zeros states no result.
+    """
+    if np.dtype(dtype).kind == "O":
+        raise Unsupported("zeros among strings")
+    return np.zeros(shape, dtype)
+
+
 def _trilu(node: Node, arrays: Sequence[Any]) -> list[Array]:
     X = arrays[0]
     k = int(arrays[1].item()) if len(arrays) > 1 and arrays[1] is not None else 0
     rows, columns = X.shape[-2:]
     distance = np.arange(columns) - np.arange(rows)[:, np.newaxis]
     is_kept = distance >= k if node.attributes.get("upper", 1) else distance <= k
-    return [np.where(is_kept, X, np.zeros((), X.dtype))]
+    return [np.where(is_kept, X, zeros((), X.dtype))]
 
 
 def _reverse_sequence(node: Node, arrays: Sequence[Any]) -> list[Array]:
@@ -49,6 +61,8 @@ def _compress(node: Node, arrays: Sequence[Any]) -> list[Array]:
 def _tensor_scatter(node: Node, arrays: Sequence[Any]) -> list[Array]:
     cache, update, *given = arrays
     axis = node.attributes.get("axis", -2) % cache.ndim
+    if not axis:
+        raise Unsupported("TensorScatter along the axis of samples")
     starts = given[0] if given and given[0] is not None else np.zeros(cache.shape[0], np.int64)
     present, size = np.moveaxis(cache, axis, 1).copy(), cache.shape[axis]
     for row, part, start in zip(present, np.moveaxis(update, axis, 1), starts, strict=True):
@@ -65,15 +79,15 @@ def _tensor_scatter(node: Node, arrays: Sequence[Any]) -> list[Array]:
 
 def _center_crop_pad(node: Node, arrays: Sequence[Any]) -> list[Array]:
     X, shape = arrays
-    axes = node.attributes.get("axes", range(X.ndim))
-    for axis, size in zip([axis % X.ndim for axis in axes], shape.tolist(), strict=True):
+    axes = distinct_axes(node.attributes.get("axes", range(X.ndim)), X.ndim)
+    for axis, size in zip(axes, shape.tolist(), strict=True):
         old = X.shape[axis]
         if size <= old:
             start = (old - size) // 2
             X = X[(slice(None),) * axis + (slice(start, start + size),)]
         else:
             before = (size - old) // 2
-            padded = np.zeros((*X.shape[:axis], size, *X.shape[axis + 1 :]), X.dtype)
+            padded = zeros((*X.shape[:axis], size, *X.shape[axis + 1 :]), X.dtype)
             padded[(slice(None),) * axis + (slice(before, before + old),)] = X
             X = padded
     return [X]

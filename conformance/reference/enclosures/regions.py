@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.reference.enclosures.casts import through_float
+from conformance.reference.enclosures.movement import zeros
 from conformance.reference.formulas.elementwise import tensor
 from conformance.reference.formulas.linear import dilations, explicit_pads, integers, optional_tensor, strides
 from conformance.reference.numbers.enclosure import Enclosure, add, between, dot, hull
@@ -183,20 +185,24 @@ def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def nearest_elements(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Return the elements, of any type, that the nearest neighbor has; 0 outside of the tensor.
+    """Return computed integers, or the elements of any type that the nearest neighbor has; 0 outside of the tensor.
 
     Raises:
         Unsupported: the operator computes elements, or rounding of a coordinate decides one.
     """
     X = inputs[0]
     assert isinstance(X, np.ndarray)
-    if node.attributes.get("mode") not in ("nearest", None) or "extrapolation_value" in node.attributes:
+    mode = node.attributes.get("mode", "linear" if node.op_type == "GridSample" else "nearest")
+    if mode != "nearest" or "extrapolation_value" in node.attributes:
+        if X.dtype.kind in "iu":
+            return through_float(function, node, inputs)
         raise Unsupported(f"{node.op_type} of {X.dtype} that computes elements")
     places = Enclosure.exact(np.arange(1, X.size + 1, dtype=np.float64).reshape(X.shape))
     moved = tensor(function(node, [places, *inputs[1:]])[0])
     if not moved.is_exact:
         raise Unsupported("rounding of a coordinate decides an element")
-    return [np.concatenate([np.zeros(1, X.dtype), X.reshape(-1)])[moved.value.astype(int)]]
+    outside = zeros((1,), X.dtype) if (moved.value == 0).any() else X.reshape(-1)[:1]
+    return [np.concatenate([outside, X.reshape(-1)])[moved.value.astype(int)]]
 
 
 def _max_roi_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -350,15 +356,15 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose RoiAlign: the mean, or the largest, of samples in each bin of each region.
 
     The page does not state whether `max` takes the largest sample, or the largest weighted pixel. A region with a
-    negative size is left open.
+    negative size, or with bins of no samples, is left open.
     """
     X, rois, batch = tensor(inputs[0]), tensor(inputs[1]), integers(inputs[2])
     given, sizes = node.attributes, X.shape[2:]
     counts = [given.get("output_height", 1), given.get("output_width", 1)]
     scale, wanted = float(given.get("spatial_scale", 1.0)), given.get("sampling_ratio", 0)
     is_half = node.opset >= 16 and given.get("coordinate_transformation_mode", "half_pixel") == "half_pixel"
-    if not rois.is_exact:
-        raise Unsupported("rounding of an input decides the regions of RoiAlign")
+    if not rois.is_exact or wanted < 0:
+        raise Unsupported("RoiAlign of regions that are not known, or with a negative sampling_ratio")
     u = _roundoff(X, rois)
     results, is_open = [], []
     for roi, image in zip(rois.value, batch, strict=True):
@@ -373,6 +379,7 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             if not wanted and ratio % 1 and abs(ratio - round(ratio)) < 8 * u * max(1.0, ratio):
                 raise Unsupported("rounding decides the number of samples of RoiAlign")
             error = 6 * u * (abs(start * scale) + abs(end * scale) + 1)
+            malformed |= not number
             W, spread = _axis_samples(start * scale - 0.5 * is_half, length, size, count, max(1, number), error)
             matrices.append(W * (number > 0))
             spreads.append(spread)
@@ -441,6 +448,8 @@ def non_max_suppression(node: Node, arrays: Sequence[Any]) -> list[Array]:
     options = [*arrays[2:], None, None, None]
     given = [None if each is None or not each.size else float(each.reshape(-1)[0]) for each in options]
     most, bound, least = int(given[0] or 0), given[1] or 0.0, given[2]
+    if most < 0 or not 0 <= bound <= 1:
+        raise Unsupported("NonMaxSuppression of less than 0 boxes, or with a threshold outside of [0, 1]")
     corners = _corners(boxes.astype(np.float64), is_centred=bool(node.attributes.get("center_point_box", 0)))
     selected = []
     for image, box in enumerate(corners):

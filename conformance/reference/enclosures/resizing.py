@@ -10,6 +10,7 @@ import numpy as np
 
 from conformance.reference.enclosures.regions import cubic_weights, nearest_elements
 from conformance.reference.formulas.elementwise import tensor
+from conformance.reference.formulas.linear import distinct_axes
 from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported
@@ -36,6 +37,8 @@ def _sizes_and_scales(
         return [int(size * scale) for size, scale in zip(shape, scales, strict=True)], scales, scales
     sizes = inputs[3] if len(inputs) > 3 else None
     if isinstance(sizes, np.ndarray) and sizes.size:
+        if inputs[2] is not None and inputs[2].shape != (0,):
+            raise Unsupported("Resize with scales and sizes")
         wanted = [int(size) for size in sizes]
         policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")
         ratios = [new / old for new, old in zip(wanted, shape, strict=True)]
@@ -111,7 +114,7 @@ def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if isinstance(inputs[0], np.ndarray):
         return nearest_elements(_resize, node, inputs)
     X, given = tensor(inputs[0]), node.attributes
-    axes = [axis % len(X.shape) for axis in given.get("axes", range(len(X.shape)))]
+    axes = distinct_axes(given.get("axes", range(len(X.shape))), len(X.shape))
     sizes, scales, shared = _sizes_and_scales(node, inputs, [X.shape[axis] for axis in axes])
     regions = _regions(node, inputs, len(axes))
     lengths = [X.shape[axis] * scale for axis, scale in zip(axes, scales, strict=True)]

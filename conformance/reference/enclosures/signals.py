@@ -105,8 +105,8 @@ def _dft(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     options = [*inputs[1:], None, None]
     inverse, onesided = (bool(node.attributes.get(name, 0)) for name in ("inverse", "onesided"))
     axis = node.attributes.get("axis", 1) if node.opset < 20 else _scalar(options[1], -2)
-    if onesided and not inverse and X.shape[-1] == 2 and X.value[..., 1].any():
-        raise Unsupported("DFT with onesided of complex numbers")
+    if axis % len(X.shape) == len(X.shape) - 1 or (onesided and X.shape[-1] != 1 + inverse):
+        raise Unsupported("DFT along the last axis, or with onesided of numbers of another kind")
     if inverse and onesided and node.opset < 20:
         raise Unsupported("DFT with inverse and onesided below opset 20")
     size = X.shape[axis]
@@ -122,11 +122,14 @@ def _stft(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     options = [*inputs[2:], None, None]
     window = None if options[0] is None else tensor(options[0])
     length = _scalar(options[1], X.shape[1] if window is None else window.shape[0])
+    is_onesided = bool(node.attributes.get("onesided", 1))
+    if step < 1 or (is_onesided and X.shape[-1] == 2) or (window is not None and window.shape != (length,)):
+        raise Unsupported("STFT with onesided of complex numbers, without a step, or with a window of another length")
     starts = np.arange(0, X.shape[1] - length + 1, step)
     frames = X.moved(lambda x: x[:, starts[:, np.newaxis] + np.arange(length)])
     if window is not None:
         frames = frames * window.moved(lambda w: w[:, np.newaxis])
-    return [_transform(frames, length, inverse=False, onesided=bool(node.attributes.get("onesided", 1)))]
+    return [_transform(frames, length, inverse=False, onesided=is_onesided)]
 
 
 def _mel_weight_matrix(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

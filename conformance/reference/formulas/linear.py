@@ -33,7 +33,7 @@ from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node, NodeEnclosure, NodeFormula
@@ -62,6 +62,18 @@ def integers(given: object) -> list[int]:
     if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu":
         raise Unsupported("a shape, or axes, are not integers")
     return [int(element) for element in given.flat]
+
+
+def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
+    """Return axes that are not negative.
+
+    Raises:
+        Unsupported: an axis is repeated, for which pages state no result.
+    """
+    found = [axis % rank for axis in axes]
+    if len({*found}) < len(found):
+        raise Unsupported("an axis is repeated")
+    return found
 
 
 # Matrix products

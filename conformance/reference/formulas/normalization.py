@@ -239,6 +239,8 @@ def _train_batch_normalization(node: Node, X: T, scale: T, bias: T, running: Seq
 def _lp_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     """Enclose LpNormalization. The result is 0 where all elements along the axis are 0."""
     X, axis = tensor(inputs[0]), node.attributes.get("axis", -1)
+    if node.attributes.get("p", 2) not in (1, 2):
+        raise Unsupported("LpNormalization of an order other than 1 and 2")
     if node.attributes.get("p", 2) == 1:
         norm = absolute(X).sum([axis], keepdims=True)
     else:

@@ -125,6 +125,8 @@ def _slice(
     opset: int,
 ) -> Array:
     ranges = [slice(None)] * X.ndim
+    if axes and len({axis % X.ndim for axis in axes}) < len(axes):
+        raise Unsupported("Slice with a repeated axis")
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis, step = axes[i] if axes else i, steps[i] if steps else 1
         size = X.shape[axis]

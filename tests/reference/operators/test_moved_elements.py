@@ -54,7 +54,7 @@ def test_elements_of_other_types_are_moved_multiplied_or_added_exactly(
     assert (Y.dtype, Y.astype(int).tolist()) == (inputs[0].dtype, wanted)
     if op_type in ("Resize", "GridSample"):
         with pytest.raises(Unsupported):
-            enclose(op_type, *inputs, mode="linear")
+            enclose(op_type, inputs[0].astype(bool), *inputs[1:], mode="linear")
 
 
 @pytest.mark.parametrize("name", SMALL_TYPES)
