@@ -10,6 +10,7 @@ from reference_models import build_model, reference_outputs
 
 from conformance.reference.enclosures import enclose_node
 from conformance.reference.nodes import Node
+from conformance.reference.numbers.enclosure import admissible_mask
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 
@@ -38,6 +39,15 @@ def enclose_operator(op_type, *inputs, opset, outputs=1, **attributes):
     """Return enclosures of the outputs of one operator of the main domain."""
     names = tuple(f"i{k}" for k in range(len(inputs))), tuple(f"o{k}" for k in range(outputs))
     return enclose_node(Node(op_type, *names, attributes, opset), list(inputs))
+
+
+def assert_close(tensor, wanted):
+    """Assert that a tensor contains numbers in double, and neither zeros nor the numbers times 1.01."""
+    assert tensor.shape == wanted.shape
+    assert (np.abs(tensor.value - wanted) <= tensor.error + 2.0**-44 * np.abs(wanted).max()).all()
+    visible = np.abs(wanted) > 0.05 * np.abs(wanted).max()
+    for wrong in (wanted * 1.01, np.zeros(wanted.shape)):
+        assert not admissible_mask(wrong.astype(tensor.dtype), tensor)[visible].any()
 
 
 def f32(*values):

@@ -16,7 +16,7 @@ from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
 def enclose_operator(op_type: str, *inputs: Any, opset: int = 24, outputs: int = 1, **attributes: Any) -> list[Any]:
     names = ["" if array is None else f"i{number}" for number, array in enumerate(inputs)]
     proto = onnx.helper.make_node(op_type, names, [f"o{number}" for number in range(outputs)], **attributes)
-    scope = NodeScope({"": opset}, onnx.ModelProto())
+    scope = NodeScope({"": opset, "ai.onnx.preview": 1}, onnx.ModelProto())
     with np.errstate(all="ignore"):
         return enclose(scope, proto, dict(zip(names, inputs, strict=True)))
 
@@ -65,6 +65,36 @@ def test_attention_without_keys_for_a_query_returns_zeros(random: np.random.Gene
     Q, K, V = (random.standard_normal((1, 1, 2, 4)).astype(np.float32) for _ in range(3))
     (Y,) = enclose_operator("Attention", Q, K, V, np.array([[False, False], [True, True]]))
     assert_close(Y, attend(Q, K, V, lambda query, _: query == 1, 0.5))
+
+
+def test_flex_attention_applies_its_graphs_to_scores_and_probabilities(random: np.random.Generator) -> None:
+    Q = random.standard_normal((1, 4, 3, 8)).astype(np.float32)
+    K, V = (random.standard_normal((1, 2, 5, 8)).astype(np.float32) for _ in range(2))
+    sizes = [1, 4, 3, 5]
+    double, halve = (
+        onnx.parser.parse_graph(f"g (float{sizes} s) => (float{sizes} t) <float two = {{2}}> {{ t = {name}(s, two) }}")
+        for name in ("Mul", "Div")
+    )
+    given: dict[str, Any] = {"domain": "ai.onnx.preview", "score_mod": double, "prob_mod": halve}
+    (Y,) = enclose_operator("FlexAttention", Q, K, V, opset=26, **given)
+    assert_close(Y, attend(Q, K, V, lambda *_: True, 2 * 8**-0.5) / 2)
+
+
+def test_swiglu_multiplies_swish_of_the_gate(random: np.random.Generator) -> None:
+    A, B = random.standard_normal((2, 50)).astype(np.float32)
+    (Y,) = enclose_operator("SwiGLU", A, B, opset=28, alpha=0.5)
+    assert_close(Y, A.astype(float) / (1 + np.exp(-0.5 * A.astype(float))) * B)
+
+
+@pytest.mark.parametrize("length", [1, 6])
+def test_causal_convolution_reads_the_state_before_the_input(length: int, random: np.random.Generator) -> None:
+    shapes = (2, 3, length), (3, 1, 4), (3,), (2, 3, 3)
+    X, W, B, past = (random.standard_normal(shape).astype(np.float32) for shape in shapes)
+    Y, state = enclose_operator("CausalConvWithState", X, W, B, past, opset=27, outputs=2, activation="silu")
+    whole = np.concatenate([past, X], 2)
+    sums = np.stack([(whole[:, :, t : t + 4].astype(float) * W[:, 0]).sum(2) + B for t in range(length)], 2)
+    assert_close(Y, sums / (1 + np.exp(-sums)))
+    assert np.array_equal(getattr(state, "value", state), whole[:, :, -3:])
 
 
 @pytest.mark.parametrize("interleaved", [0, 1])

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_node_models import X, enclose_operator, f32, oracle_answers, reference_output
+from one_node_models import X, assert_close, enclose_operator, f32, oracle_answers, reference_output
 from onnx import helper, numpy_helper
 from reference_models import (
     both_levels,
@@ -364,14 +364,6 @@ def test_overflow_beside_an_infinity_leaves_a_gate_open() -> None:
 
 def enclose(op_type: str, *inputs: Any, opset: int = 20, **attributes: Any) -> Any:
     return enclose_operator(op_type, *inputs, opset=opset, **attributes)[0]
-
-
-def assert_close(tensor: Any, wanted: Any) -> None:
-    """Assert that a tensor contains numbers in double, and not the numbers times 1.01."""
-    assert tensor.shape == wanted.shape
-    assert (np.abs(tensor.value - wanted) <= tensor.error).all()
-    visible = np.abs(wanted) > 0.05 * np.abs(wanted).max()
-    assert not admissible_mask((wanted * 1.01).astype(tensor.dtype), tensor)[visible].any()
 
 
 def parts(numbers: Any) -> Any:

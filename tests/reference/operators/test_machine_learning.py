@@ -125,6 +125,33 @@ def test_tree_ensemble_adds_the_votes_of_reached_leaves() -> None:
     assert np.allclose(Y.value, wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("aggregate", "combine"), [(0, np.mean), (1, np.sum), (2, np.min), (3, np.max)])
+def test_tree_ensemble_aggregates_leaves_of_its_own(aggregate: int, combine: Any) -> None:
+    tensors = {
+        "nodes_modes": np.uint8([1, 6]),
+        "nodes_splits": np.float32([0.25, 0]),
+        "leaf_weights": np.float32([1, 4, 9, 2]),
+    }
+    tensors["membership_values"] = np.float32([2, 3])
+    model = {"tree_roots": [0, 1], "nodes_featureids": [0, 1], "leaf_targetids": [0] * 4, "n_targets": 1}
+    model |= {"nodes_truenodeids": [0, 2], "nodes_falsenodeids": [1, 3], "nodes_missing_value_tracks_true": [1, 0]}
+    model |= {"nodes_trueleafs": [1, 1], "nodes_falseleafs": [1, 1], "aggregate_function": aggregate}
+    x = np.float32([[0, 2], [0.25, 1], [np.nan, 3], [0, np.nan]])
+    (Y,) = enclose(ML, "TreeEnsemble", [x], **model, **tensors)
+    wanted = [combine([1 if a < 0.25 or np.isnan(a) else 4, 9 if b in (2, 3) else 2]) for a, b in x]
+    assert np.asarray(getattr(Y, "value", Y)).ravel().tolist() == wanted
+
+
+def test_zip_map_pairs_labels_with_columns() -> None:
+    node = helper.make_node("ZipMap", ["x"], ["z"], domain=ML, classlabels_strings=["a", "b"])
+    scope = node_enclosures.NodeScope({ML: 1}, onnx.ModelProto())
+    (maps,) = node_enclosures.enclose(scope, node, {"x": np.float32([[1, 2], [3, 4]])})
+    assert [{name: float(getattr(x, "value", x)) for name, x in each.items()} for each in maps] == [
+        {"a": 1, "b": 2},
+        {"a": 3, "b": 4},
+    ]
+
+
 def test_normalizer_by_the_largest_element_is_open_beside_nan() -> None:
     rows = np.float32([[np.inf, 1, np.nan], [4, 2, 1]])
     (Y,) = enclose(ML, "Normalizer", [rows], norm="MAX")

@@ -92,6 +92,7 @@ CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
         1,
         {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]},
     ),
+    ("QLinearWhere", [steps(3, 9) > 99, steps(3, 9), S, Z, steps(9), M, np.uint8(3), M, np.uint8(99)], 1, {}),
     ("QLinearGlobalAveragePool", [steps(1, 4, 5, 5), S, Z, S, np.uint8(99)], 1, {}),
     ("QLinearConcat", [S, Z, steps(2, 3), M, np.uint8(7), steps(2, 4), S, Z], 1, {"axis": 1}),
     ("MatMulIntegerToFloat", [steps(3, 9), steps(9, 4), S, M, Z, np.uint8(3), numbers(4)], 1, {}),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from one_node_models import enclose_operator, f32
+from one_node_models import assert_close, enclose_operator, f32
 from onnxruntime_nodes import run
 
 from conformance.reference.numbers.enclosure import admissible_mask
@@ -18,15 +18,6 @@ from conformance.verdicts import Unsupported
 
 def enclose(op_type: str, *inputs: Any, opset: int = 22, **attributes: Any) -> Any:
     return enclose_operator(op_type, *inputs, opset=opset, **attributes)[0]
-
-
-def assert_close(tensor: Any, wanted: Any) -> None:
-    """Assert that a tensor contains numbers in double, and neither zeros nor the numbers times 1.01."""
-    assert tensor.shape == wanted.shape
-    assert (np.abs(tensor.value - wanted) <= tensor.error + 2.0**-44 * np.abs(wanted).max()).all()
-    visible = np.abs(wanted) > 0.05 * np.abs(wanted).max()
-    assert not admissible_mask((wanted * 1.01).astype(tensor.dtype), tensor)[visible].any()
-    assert not admissible_mask(np.zeros(wanted.shape, tensor.dtype), tensor)[visible].any()
 
 
 def reflect(x: float, low: float, high: float) -> float:
