@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
 from conformance.audit.operands import number_text
 from conformance.models.graphs import operator_text
-from conformance.reference.tolerances import FORMS, FUNCTIONS
+from conformance.reference.tolerances import FORMS, FUNCTIONS, forms_of
 from conformance.serialization.codec import encode_json
 from conformance.verdicts import Level
 
@@ -337,7 +337,7 @@ def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
     if function is not None:
         source += f", {function.ulps(node.type, is_strict=level is Level.SHOULD):g} ULP of the function"
     if node.op_type in FORMS:
-        forms = [form.formula for form in FORMS[node.op_type] if level is Level.MUST or form.level is Level.SHOULD]
+        forms = [FORMS[node.op_type][form] for form in forms_of(node.op_type, level)]
         source += f", for the forms {' and '.join(forms)}"
     return source
 

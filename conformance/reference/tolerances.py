@@ -79,125 +79,94 @@ write Tanh as (1 - e) / (1 + e) with e = Exp(-2 X): an error of 4 ULP, which is 
 2 e 8 u / (1 + e)^2, at most 4 u."""
 
 
-@dataclass(frozen=True)
-class Form:
-    """One admissible form of a formula.
-
-    Attributes:
-        name: the name of the form in the code.
-        formula: the form in the names of the operator's page.
-        level: `must` if only level `must` admits the form, `should` if both levels do.
-    """
-
-    name: str
-    formula: str
-    level: Level = Level.SHOULD
-
-
-FORMS: Mapping[str, tuple[Form, ...]] = {
-    "Sigmoid": (
-        Form("written", "1 / (1 + Exp(-X))"),
-        Form("tanh", "(1 + Tanh(X / 2)) / 2"),
-    ),
-    "Elu": (
-        Form("expm1", "alpha * Expm1(X) for X < 0"),
-        Form("written", "alpha * (Exp(X) - 1) for X < 0"),
-    ),
-    "Celu": (
-        Form("written", "X for X >= 0"),
-        Form("function", "alpha * (X / alpha) for X >= 0, as in the function of the schema", Level.MUST),
-    ),
-    "Selu": (
-        Form("expm1", "gamma * (alpha * Expm1(X)) for X <= 0"),
-        Form("written", "gamma * (alpha * Exp(X) - alpha) for X <= 0"),
-        Form("folded", "(gamma * alpha) * (Exp(X) - 1) for X <= 0"),
-    ),
-    "Mish": (
-        Form("written", "X * Tanh(Softplus(X))"),
-        Form("quotient", "X * ((1 + Exp(X))^2 - 1) / ((1 + Exp(X))^2 + 1) for X < 0 of float or double", Level.MUST),
-    ),
-    "HardSwish": (
-        Form("written", "X * Max(0, Min(1, X / 6 + 0.5))"),
-        Form("relu6", "X * Min(Max(X + 3, 0), 6) / 6"),
-        Form("reciprocal", "X * (Min(Max(X + 3, 0), 6) * (1 / 6))"),
-    ),
-    "Mean": (
-        Form("written", "(A + B + …) / n"),
-        Form("scaled", "A / n + B / n + …"),
-    ),
-    "SquaredDistance": (
-        Form("written", "Sum((X - V)^2)"),
-        Form("expanded", "Sum(X^2) + Sum(V^2) - 2 X V"),
-    ),
-    "Power of 2": (
-        Form("product", "X * X"),
-        Form("function", "Pow(X, 2), or Exp2(2 Log2(Abs(X)))"),
-    ),
-    "variance": (
-        Form("centred", "Mean((X - Mean(X))^2)"),
-        Form("moments", "Mean(X^2) - Mean(X)^2"),
-    ),
-    "normalized": (
-        Form("written", "(X - mean) / Sqrt(variance + epsilon)"),
-        Form("reciprocal", "(X - mean) * (1 / Sqrt(variance + epsilon))"),
-    ),
-    "scaled": (
-        Form("written", "normalized * scale + bias"),
-        Form("folded", "X * a + (bias - mean * a), with a = scale / Sqrt(variance + epsilon)"),
-        Form("centred", "(X - mean) * a + bias"),
-        Form("multiplied", "(X - mean) * scale / Sqrt(variance + epsilon) + bias, whose product may overflow"),
-    ),
-    "MeanVarianceNormalization": (
-        Form("page", "(X - EX) / Sqrt(E((X - EX)^2)), the formula of the page"),
-        Form("function", "(X - EX) / (Sqrt(E((X - EX)^2)) + 1e-9), the function body of the schema"),
-        Form("root of moments", "the function body, with the variance E(X^2) - (EX)^2"),
-    ),
-    "ReduceL2": (
-        Form("written", "Sqrt(ReduceSum(X * X))"),
-        Form("function", "the function body of the schema: the sum is cast to float before Sqrt", Level.MUST),
-    ),
-    "LogSoftmax": (
-        Form("shifted", "(X - largest) - Log(Sum(Exp(X - largest)))"),
-        Form("collected", "X - (largest + Log(Sum(Exp(X - largest))))"),
-    ),
-    "Range": (
-        Form("written", "start + i * delta"),
-        Form("function", "start + delta + delta + …, the function body of the schema"),
-    ),
-    "Quotient by a scale": (
-        Form("written", "x / y_scale"),
-        Form("reciprocal", "x * (1 / y_scale)", Level.MUST),
-    ),
-    "Dequantized": (
-        Form("written", "(x - x_zero_point) * x_scale, with an exact difference"),
-        Form("narrow", "Cast(x - x_zero_point) * x_scale, with a difference in the type of the result", Level.MUST),
-    ),
-    "Requantized": (
-        Form("written", "sum * a_scale * b_scale / y_scale"),
-        Form("multiplier", "sum * (a_scale * b_scale / y_scale)"),
-    ),
-    "Rescaled": (
-        Form("written", "sum * a_scale * b_scale"),
-        Form("multiplier", "sum * (a_scale * b_scale)"),
-    ),
-    "FastGelu": (
-        Form("documented", "X (1 + Tanh(0.797885 X + 0.035677 X^3)) / 2, with the digits of the documentation"),
-        Form("exact", "X (1 + Tanh(Sqrt(2 / pi) (X + 0.044715 X^3))) / 2, the approximation that the digits stand for"),
-    ),
-    "LRN": (
-        Form("written", "the sum of the squares of the region"),
-        Form("running", "the sum of the region before, plus the square that enters, minus the square that leaves"),
-    ),
-    "Activation of a cell": (
-        Form("clipped", "h(Clip(Ct)): the page clips the input of each activation"),
-        Form("written", "h(Ct): the page calls Ct a state, and runtimes clip only the sums of the gates"),
-    ),
-    "Interpolation": (
-        Form("written", "(1 - w) * first + w * second"),
-        Form("lerp", "first + w * (second - first)"),
-    ),
+FORMS: Mapping[str, Mapping[str, str]] = {
+    "Sigmoid": {"written": "1 / (1 + Exp(-X))", "tanh": "(1 + Tanh(X / 2)) / 2"},
+    "Elu": {"expm1": "alpha * Expm1(X) for X < 0", "written": "alpha * (Exp(X) - 1) for X < 0"},
+    "Celu": {"written": "X for X >= 0", "function": "alpha * (X / alpha) for X >= 0, as in the function of the schema"},
+    "Selu": {
+        "expm1": "gamma * (alpha * Expm1(X)) for X <= 0",
+        "written": "gamma * (alpha * Exp(X) - alpha) for X <= 0",
+        "folded": "(gamma * alpha) * (Exp(X) - 1) for X <= 0",
+    },
+    "Mish": {
+        "written": "X * Tanh(Softplus(X))",
+        "quotient": "X * ((1 + Exp(X))^2 - 1) / ((1 + Exp(X))^2 + 1) for X < 0 of float or double",
+    },
+    "HardSwish": {
+        "written": "X * Max(0, Min(1, X / 6 + 0.5))",
+        "relu6": "X * Min(Max(X + 3, 0), 6) / 6",
+        "reciprocal": "X * (Min(Max(X + 3, 0), 6) * (1 / 6))",
+    },
+    "Mean": {"written": "(A + B + …) / n", "scaled": "A / n + B / n + …"},
+    "SquaredDistance": {"written": "Sum((X - V)^2)", "expanded": "Sum(X^2) + Sum(V^2) - 2 X V"},
+    "Power of 2": {"product": "X * X", "function": "Pow(X, 2), or Exp2(2 Log2(Abs(X)))"},
+    "variance": {"centred": "Mean((X - Mean(X))^2)", "moments": "Mean(X^2) - Mean(X)^2"},
+    "normalized": {"written": "(X - mean) / root", "reciprocal": "(X - mean) * (1 / root)"},
+    "scaled": {
+        "written": "normalized * scale + bias",
+        "folded": "X * a + (bias - mean * a), with a = scale / Sqrt(variance + epsilon)",
+        "centred": "(X - mean) * a + bias",
+        "multiplied": "(X - mean) * scale / Sqrt(variance + epsilon) + bias, whose product may overflow",
+    },
+    "MeanVarianceNormalization": {
+        "page": "(X - EX) / Sqrt(E((X - EX)^2)), the formula of the page",
+        "function": "(X - EX) / (Sqrt(E((X - EX)^2)) + 1e-9), the function body of the schema",
+        "root of moments": "the function body, with the variance E(X^2) - (EX)^2",
+    },
+    "ReduceL2": {"written": "Sqrt(ReduceSum(X * X))", "function": "Sqrt(Cast(ReduceSum(X * X))), with a cast to float"},
+    "LogSoftmax": {
+        "shifted": "(X - largest) - Log(Sum(Exp(X - largest)))",
+        "collected": "X - (largest + Log(Sum(Exp(X - largest))))",
+        "logarithm": "Log(Softmax(X)), the form of the page, which has no accurate result where Softmax underflows",
+    },
+    "Range": {"written": "start + i * delta", "function": "start + delta + delta + …, the function body of the schema"},
+    "Quotient by a scale": {"written": "x / y_scale", "reciprocal": "x * (1 / y_scale)"},
+    "Dequantized": {"written": "(x - x_zero_point) * x_scale, exactly", "narrow": "Cast(x - x_zero_point) * x_scale"},
+    "Requantized": {
+        "written": "sum * a_scale * b_scale / y_scale",
+        "multiplier": "sum * (a_scale * b_scale / y_scale)",
+    },
+    "Rescaled": {"written": "sum * a_scale * b_scale", "multiplier": "sum * (a_scale * b_scale)"},
+    "FastGelu": {
+        "documented": "X (1 + Tanh(0.797885 X + 0.035677 X^3)) / 2, with the digits of the documentation",
+        "exact": "X (1 + Tanh(Sqrt(2 / pi) (X + 0.044715 X^3))) / 2, the approximation that the digits stand for",
+    },
+    "LRN": {
+        "written": "the sum of the squares of the region",
+        "running": "the sum of the region before, plus the square that enters, minus the square that leaves",
+    },
+    "Activation of a cell": {
+        "clipped": "h(Clip(Ct)): the page clips the input of each activation",
+        "written": "h(Ct): the page calls Ct a state, and runtimes clip only the sums of the gates",
+    },
+    "Interpolation": {"written": "(1 - w) * first + w * second", "lerp": "first + w * (second - first)"},
+    "Softplus": {"shifted": "Max(X, 0) + Log(1 + Exp(-Abs(X)))", "written": "Log(Exp(X) + 1)"},
+    "factor": {"written": "scale / root", "reciprocal": "scale * (1 / root)"},
+    "GroupNormalization": {
+        "written": "Cast(normalized) * scale + bias",
+        "stashed": "Cast(normalized * scale + bias), with a scale and a bias in the type stash_type",
+    },
+    "RoiAlign": {"sample": "the largest interpolated sample", "product": "the largest product of a pixel and a weight"},
+    "Limit of a cell": {"written": "Clip(X, -clip, clip)", "rounded": "Clip(X, -c, c), with c = clip in the type of X"},
+    "QuantizeLinear": {"written": "x / y_scale in precision", "float": "x / y_scale in float, rounded to an integer"},
+    "Cast scale": {"written": "Cast(x_scale)", "unrounded": "x_scale in its own type"},
+    "Resize": {"given": "a scale for each axis", "shared": "one scale for all axes, which keeps the ratio"},
+    "QLinear": {"written": "a + b or a * b", "combined": "the scales and the zero points combined first"},
 }
-"""The admissible forms of each formula. An enclosure contains the results of all forms that its level admits."""
+"""The admissible forms of each formula, by the name of the form in the code, in the names of the operator's page. An
+enclosure contains the results of all forms that its level admits. `root` is Sqrt(variance + epsilon)."""
+
+FORMS_AT_MUST = frozenset(
+    {("Celu", "function"), ("ReduceL2", "function"), ("LogSoftmax", "logarithm"), ("QuantizeLinear", "float")}
+    | {("Quotient by a scale", "reciprocal"), ("Dequantized", "narrow"), ("Mish", "quotient")}
+)
+"""Forms that only level `must` admits."""
+
+
+def forms_of(name: str, level: Level) -> list[str]:
+    """Return the names of the forms of a row of `FORMS` that a level admits."""
+    return [form for form in FORMS[name] if level is Level.MUST or (name, form) not in FORMS_AT_MUST]
+
 
 FUNCTION_OPERATORS = frozenset(
     {("", name) for name in ("BlackmanWindow", "HammingWindow", "HannWindow", "RotaryEmbedding", "SwiGLU")}
@@ -219,6 +188,27 @@ WIDE_FORMULAS = frozenset(
 )
 """Operators that level `should` requires to be computed in float, and rounded once, for tensors of a type in `NARROW`.
 The reason is the same: their formulas are sums."""
+
+ROUNDINGS: Mapping[str, int] = {
+    "position in AffineGrid": 4,
+    "position of a sample": 2,
+    "place in RoiAlign": 6,
+    "number of samples in RoiAlign": 8,
+    "length of Range": 2,
+    "multiple in Mod": 4,
+    "limit of a random number": 2,
+    "weight of a cubic interpolation": 16,
+    "root of unity": 8,
+    "stage of a transform": 12,
+}
+"""Roundings of numbers that are no results of a node, in units of roundoff of the largest intermediate value.
+
+A position in AffineGrid is a start plus steps. A weight of a cubic interpolation and a root of unity have an error
+relative to 1. A fast transform of any length is a convolution of three transforms of up to four times the length
+(Bluestein). At level `must`, Mod may be A - Floor(A / B) * B, whose quotient, product and difference round."""
+
+TIE_DISTANCE = 2.0**-12
+"""Distance from a change of `nearest_mode` of Resize within which rounding of a coordinate decides."""
 
 DEVIATIONS = 3.5
 """Factor c of the bound c Sqrt(n) u of a sum of n terms at level `should`.

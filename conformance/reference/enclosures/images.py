@@ -13,6 +13,7 @@ from conformance.reference.formulas.linear import dilations, explicit_pads, exte
 from conformance.reference.nodes import Node
 from conformance.reference.numbers.enclosure import Enclosure, admit, between, dot
 from conformance.reference.numbers.precision import format_of, is_computed
+from conformance.reference.tolerances import ROUNDINGS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -124,8 +125,7 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     is_aligned = bool(node.attributes.get("align_corners", 0))
     axes = [(2 * np.arange(size) - (size - 1)) / max(1, size - 1 if is_aligned else size) for size in map(float, sizes)]
     positions = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(sizes)], -1)
-    # a position is a start plus steps, with up to four roundings of numbers below 1
-    error = np.full(positions.shape, 4 * float(format_of(theta.dtype).unit_roundoff))
+    error = np.full(positions.shape, ROUNDINGS["position in AffineGrid"] * float(format_of(theta.dtype).unit_roundoff))
     grid = dot(
         theta, Enclosure(positions, error, theta.dtype), lambda a, b: np.einsum("nij,...j->n...i", a, b), len(sizes) + 1
     )

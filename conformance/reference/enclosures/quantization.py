@@ -17,7 +17,7 @@ import numpy as np
 from conformance.models.arrays import dtype_of
 from conformance.reference.enclosures.casts import cast, integer_limits, is_integer, is_small_float
 from conformance.reference.formulas.linear import FLOAT, convolve, explicit_pads, matmul
-from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
+from conformance.reference.numbers.enclosure import Enclosure, admit, is_strict
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -123,11 +123,12 @@ def _quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     scale = _spread(enclose_values(given_scale, computed), node, X.shape)
     zero = _spread(enclose_values(np.zeros((), to) if given_zero is None else given_zero, computed), node, X.shape)
     operand = enclose_values(X) if is_computed(X.dtype) else enclose_values(X, np.dtype(np.float64))
-    quotient = quotient_by_scale(operand.as_type(computed), scale)
-    if not is_strict() and computed != FLOAT:
-        # a kernel may divide in float, and round the quotient once to an integer
-        wide = quotient_by_scale(operand.with_dtype(FLOAT), scale.with_dtype(FLOAT))
-        quotient = hull(quotient, wide.with_dtype(computed))
+    typed, wide = quotient_by_scale(operand.as_type(computed), scale), operand.with_dtype(FLOAT)
+    forms = {
+        "written": lambda: typed,
+        "float": lambda: quotient_by_scale(wide, scale.with_dtype(FLOAT)).with_dtype(computed),
+    }
+    quotient = typed if computed == FLOAT else admit("QuantizeLinear", **forms)
     return [quantize(quotient, zero, to, node)]
 
 
@@ -140,9 +141,10 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         to = dtype_of(node.attributes["output_dtype"])
     if not is_computed(to):
         raise Unsupported(f"DequantizeLinear to the type {to}")
-    scale = _spread(enclose_values(given_scale, to), node, X.shape)
+    rounded = scale = _spread(enclose_values(given_scale, to), node, X.shape)
     if is_computed(given_scale.dtype) and given_scale.dtype != to:
-        scale = hull(scale, _spread(enclose_values(given_scale), node, X.shape).as_type(to))
+        unrounded = _spread(enclose_values(given_scale), node, X.shape).as_type(to)
+        scale = admit("Cast scale", written=lambda: rounded, unrounded=lambda: unrounded)
     difference = enclose_values(X, to)
     if given_zero is not None:
         # the difference of integers is exact; that of other numbers is a number of the output's type

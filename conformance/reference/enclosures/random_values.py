@@ -9,7 +9,7 @@ import numpy as np
 from conformance.models.arrays import dtype_of
 from conformance.reference.numbers.enclosure import Enclosure, between
 from conformance.reference.numbers.precision import format_of
-from conformance.reference.tolerances import NORMAL_RANGE
+from conformance.reference.tolerances import NORMAL_RANGE, ROUNDINGS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _uniform(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Return numbers from low to high; rounding can give high itself."""
     shape, dtype = _like(node, inputs)
     low, high = (float(node.attributes.get(name, default)) for name, default in (("low", 0.0), ("high", 1.0)))
-    slack = 2 * max(abs(low), abs(high)) * float(format_of(dtype).unit_roundoff)
+    slack = ROUNDINGS["limit of a random number"] * max(abs(low), abs(high)) * float(format_of(dtype).unit_roundoff)
     return [between(np.full(shape, low - slack), np.full(shape, high + slack), dtype)]
 
 

@@ -18,8 +18,9 @@ from conformance.reference.enclosures.casts import through_float
 from conformance.reference.enclosures.movement import zeros
 from conformance.reference.formulas.elementwise import tensor
 from conformance.reference.formulas.linear import dilations, explicit_pads, integers, optional_tensor, strides
-from conformance.reference.numbers.enclosure import Enclosure, add, between, dot, hull
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, between, dot
 from conformance.reference.numbers.precision import format_of
+from conformance.reference.tolerances import ROUNDINGS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -99,10 +100,6 @@ def _interpolate(values: Array, x: Sequence[Array], taps: Taps, *, magnitudes: b
     return np.moveaxis(total, -1, 1)
 
 
-ROUNDINGS_OF_CUBIC = 16
-"""Roundings of a weight of the cubic convolution, which are relative to 1."""
-
-
 def _with_weights(taps: Taps, change: Callable[[Array], Array]) -> Taps:
     def find(x: Array, size: int) -> tuple[Array, Array, Array]:
         indices, weights, is_inside = taps(x, size)
@@ -145,7 +142,7 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
     count = taps(np.zeros(1), 4)[1].shape[-1]
     if count == 4:  # a polynomial of the distance, whose terms cancel
         reached = _interpolate(X.magnitude, x, _with_weights(taps, np.ones_like))
-        error = error + ROUNDINGS_OF_CUBIC * _roundoff(X) * reached
+        error = error + ROUNDINGS["weight of a cubic interpolation"] * _roundoff(X) * reached
         # a sum along one axis may overflow before the other axis has a negative weight
         error = np.where(reached > float(format_of(X.dtype).largest), np.inf, error)
     result = Enclosure(value, error, X.dtype)
@@ -166,22 +163,20 @@ def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return nearest_elements(_grid_sample, node, inputs)
     X, grid = tensor(inputs[0]), tensor(inputs[1])
     given, is_aligned = node.attributes, bool(node.attributes.get("align_corners", 0))
-    u = _roundoff(X, grid)
+    rounding = ROUNDINGS["position of a sample"] * _roundoff(X, grid)
     mode = given.get("mode", "linear")
     x, errors = [], []
     for axis, size in enumerate(X.shape[2:]):
         g, error = (part[..., -1 - axis] for part in (grid.value, grid.error))
         x.append((g + 1) / 2 * (size - 1) if is_aligned else ((g + 1) * size - 1) / 2)
-        errors.append(2 * u * ((np.abs(g) + 1) * size + 1) + error * size / 2)
+        errors.append(rounding * ((np.abs(g) + 1) * size + 1) + error * size / 2)
     taps = _taps(_GRID_MODES.get(mode, mode), given.get("padding_mode", "zeros"), is_aligned=is_aligned)
     Y = sample(X, x, errors, taps)
     if mode not in ("cubic", "bicubic") or given.get("padding_mode") != "border":
         return [Y]
     # the page gives the border's value to a place outside; kernels give it to each neighbour outside
     inside = sample(X, [np.clip(each, 0, size - 1) for each, size in zip(x, X.shape[2:], strict=True)], errors, taps)
-    differs = np.abs(Y.value - inside.value) > Y.error + inside.error
-    is_open = differs if Y.unspecified is None else differs | Y.unspecified
-    return [replace(hull(Y, inside), unspecified=is_open) if is_open.any() else hull(Y, inside)]
+    return [Y.with_readings([inside])]
 
 
 def nearest_elements(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -273,13 +268,13 @@ def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     rank, count, result = len(sizes), prod(kernel), offset.shape[2:]
     pads = explicit_pads(node, sizes, kernel)
     shifts = offset.moved(lambda o: o.reshape(batch * offset_groups, count, rank, *result))
-    x, errors = [], []
+    x, errors, rounding = [], [], ROUNDINGS["position of a sample"] * _roundoff(X, offset)
     for axis in range(rank):
         grid = np.arange(result[axis]) * strides(node, rank)[axis] - pads[axis][0]
         places = grid.reshape([-1 if each == axis else 1 for each in range(rank)])
         taps = np.indices(kernel)[axis].reshape(-1, *[1] * rank) * dilations(node, rank)[axis]
         x.append(places + taps + shifts.value[:, :, axis])
-        errors.append(shifts.error[:, :, axis] + 2 * _roundoff(X, offset) * np.abs(x[-1]))
+        errors.append(shifts.error[:, :, axis] + rounding * np.abs(x[-1]))
     split = X.moved(lambda v: v.reshape(batch * offset_groups, channels // offset_groups, *sizes))
     columns = sample(split, x, errors, _taps("linear"))
     pairs = np.maximum(columns.magnitude, 1.0)
@@ -376,9 +371,10 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             length = length if is_half else max(length, 1.0)
             ratio = length / count if np.isfinite(length) else 1.0
             number = wanted or max(0, ceil(ratio))
-            if not wanted and ratio % 1 and abs(ratio - round(ratio)) < 8 * u * max(1.0, ratio):
+            doubt = ROUNDINGS["number of samples in RoiAlign"] * u * max(1.0, ratio)
+            if not wanted and ratio % 1 and abs(ratio - round(ratio)) < doubt:
                 raise Unsupported("rounding decides the number of samples of RoiAlign")
-            error = 6 * u * (abs(start * scale) + abs(end * scale) + 1)
+            error = ROUNDINGS["place in RoiAlign"] * u * (abs(start * scale) + abs(end * scale) + 1)
             malformed |= not number
             W, spread = _axis_samples(start * scale - 0.5 * is_half, length, size, count, max(1, number), error)
             matrices.append(W * (number > 0))
@@ -432,7 +428,8 @@ def _largest_samples(
     has_zero = ~(is_between[0][:, np.newaxis] & is_between[1])
     products = np.where(has_zero, np.maximum(products, 0.0), products)
     largest = Enclosure(reduce(products), reduce(sums.error), X.dtype)
-    return hull(Enclosure(reduce(sums.value), reduce(sums.error), X.dtype), largest)
+    found = Enclosure(reduce(sums.value), reduce(sums.error), X.dtype)
+    return admit("RoiAlign", sample=lambda: found, product=lambda: largest)
 
 
 # NonMaxSuppression

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ import numpy as np
 from conformance.reference.enclosures.regions import cubic_weights, nearest_elements
 from conformance.reference.formulas.elementwise import tensor
 from conformance.reference.formulas.linear import distinct_axes
-from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
+from conformance.reference.numbers.enclosure import Enclosure, admit, is_strict
 from conformance.reference.numbers.precision import format_of
+from conformance.reference.tolerances import TIE_DISTANCE
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -105,9 +107,6 @@ _NEAREST: Mapping[str, Callable[[Array], Array]] = {
     "ceil": np.ceil,
 }
 
-TIE_DISTANCE = 2.0**-12
-"""Distance from a change of `nearest_mode` within which rounding of a coordinate decides."""
-
 
 def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose Resize with all modes, and Upsample. Elements of other types than floats are moved."""
@@ -121,11 +120,9 @@ def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if given.get("coordinate_transformation_mode") == "align_corners" and lengths != sizes and node.opset >= 11:
         # the page leaves open whether the length of the result has a fraction
         whole, fraction = (_resize_axes(node, X, axes, sizes, scales, regions, each) for each in (sizes, lengths))
-        differs = np.abs(whole.value - fraction.value) > whole.error + fraction.error
-        return [replace(hull(whole, fraction), unspecified=differs if differs.any() else None)]
-    if shared == scales:
-        return [_resize_axes(node, X, axes, sizes, scales, regions)]
-    return [hull(*(_resize_axes(node, X, axes, sizes, each, regions) for each in (scales, shared)))]
+        return [whole.with_readings([fraction])]
+    given_form, shared_form = (partial(_resize_axes, node, X, axes, sizes, each, regions) for each in (scales, shared))
+    return [given_form() if shared == scales else admit("Resize", given=given_form, shared=shared_form)]
 
 
 def _resize_axes(

@@ -17,6 +17,7 @@ from conformance.reference.formulas.elementwise import tensor
 from conformance.reference.formulas.linear import integers
 from conformance.reference.numbers.enclosure import Enclosure, is_strict
 from conformance.reference.numbers.precision import format_of, is_computed
+from conformance.reference.tolerances import ROUNDINGS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -28,14 +29,6 @@ if TYPE_CHECKING:
 
 MAX_TRANSFORM_LENGTH = 4096
 """Maximum length of a transform, whose roots of unity are one matrix."""
-
-ROUNDINGS_OF_ROOT = 8
-"""Roundings of a root of unity and of its product, which are relative to 1."""
-
-
-ROUNDINGS_OF_STAGE = 12
-"""Roundings of a stage of three fast Fourier transforms, which compute one of any length as a convolution (Bluestein).
-The convolution has up to four times the length, and its elements are up to so many times larger."""
 
 
 def _roots(length: int, rows: int, columns: int, sign: int) -> tuple[Array, Array]:
@@ -69,8 +62,9 @@ def _transform(X: Enclosure, length: int, *, inverse: bool, onesided: bool) -> E
         apply(X.error, *sizes, 1),
     )
     ones = np.ones_like(cosines)
-    error = error + ROUNDINGS_OF_ROOT * float(format_of(X.dtype).unit_roundoff) * apply(X.magnitude, ones, ones, 1)
-    roundings = max(X.shape[-2] * X.shape[-1], ROUNDINGS_OF_STAGE * ceil(log2(4 * length)))
+    u = float(format_of(X.dtype).unit_roundoff)
+    error = error + ROUNDINGS["root of unity"] * u * apply(X.magnitude, ones, ones, 1)
+    roundings = max(X.shape[-2] * X.shape[-1], ROUNDINGS["stage of a transform"] * ceil(log2(4 * length)))
     # a fast algorithm adds the terms of one frequency to those of others
     magnitudes = np.broadcast_to(magnitudes.max(axis=(-2, -1), keepdims=True, initial=0.0), value.shape)
     Y = X.from_terms(value, magnitudes, error, roundings)

@@ -11,9 +11,9 @@ import numpy as np
 
 from conformance.models.arrays import type_name
 from conformance.reference.numbers import elementary
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, hull, is_strict, multiply, subtract
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, is_strict, multiply, subtract
 from conformance.reference.numbers.precision import format_of
-from conformance.reference.tolerances import NARROW
+from conformance.reference.tolerances import NARROW, ROUNDINGS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def softplus(X: Enclosure) -> Enclosure:
     """Return Log(Exp(X) + 1), or the equal form Max(X, 0) + Log(1 + Exp(-Abs(X))), where the first overflows."""
     safe = X.apply(lambda x: np.maximum(x, 0)) + exp(-abs(X)).named("log1p", elementary.log1p)
     direct = log(exp(X) + 1.0)
-    return Enclosure(safe.value, np.where(np.isfinite(direct.error), hull(safe, direct).error, safe.error), X.dtype)
+    both = admit("Softplus", shifted=lambda: safe, written=lambda: direct)
+    return Enclosure(safe.value, np.where(np.isfinite(direct.error), both.error, safe.error), X.dtype)
 
 
 def softplus_of_page(X: Enclosure) -> Enclosure:
@@ -366,7 +367,8 @@ def _mod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     error = np.where(is_unrounded, 0.0, rounded.error)
     if not is_strict():
         size = np.abs(B.value)
-        distance = np.where(is_finite, 4 * float(format_of(A.dtype).unit_roundoff) * (np.abs(A.value) + size), 0.0)
+        rounding = ROUNDINGS["multiple in Mod"] * float(format_of(A.dtype).unit_roundoff)
+        distance = np.where(is_finite, rounding * (np.abs(A.value) + size), 0.0)
         is_near_multiple = (np.abs(value) <= distance) | (np.abs(value) >= size - distance)
         error = np.where(is_finite & (A.value != 0), distance + np.where(is_near_multiple, size, 0.0), error)
     return [Enclosure(value, error, A.dtype)]

@@ -29,7 +29,7 @@ from conformance.reference.numbers.enclosure import (
     multiply,
 )
 from conformance.reference.numbers.precision import format_of
-from conformance.reference.tolerances import NARROW
+from conformance.reference.tolerances import NARROW, ROUNDINGS
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -480,7 +480,7 @@ def _range(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if not np.isfinite([start.value.item(), limit.value.item(), delta.value.item()]).all() or not delta.value.item():
         raise Unsupported("Range with an operand that is not finite, or with a delta of 0")
     quotient = (limit.value.item() - start.value.item()) / delta.value.item()
-    counts = {max(0, ceil(quotient * (1 + sign * 2 * u))) for sign in (-1, 0, 1)}
+    counts = {max(0, ceil(quotient * (1 + sign * ROUNDINGS["length of Range"] * u))) for sign in (-1, 0, 1)}
     if len(counts) > 1 and quotient != int(quotient):
         raise Unsupported("rounding decides the number of elements of Range")
     i = np.arange(max(0, ceil(quotient)), dtype=np.float64)

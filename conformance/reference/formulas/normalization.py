@@ -15,7 +15,7 @@ from conformance.models.arrays import dtype_of
 from conformance.models.types import softmax_default_axis
 from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
 from conformance.reference.formulas.linear import mean, optional_tensor
-from conformance.reference.numbers.enclosure import add, admit, hull, is_strict, multiply, subtract
+from conformance.reference.numbers.enclosure import add, admit, is_strict, multiply, subtract
 from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported
 
@@ -49,11 +49,13 @@ def log_softmax(X: T, axes: Sequence[int]) -> T:
     largest = X.extreme(axes, largest=True, keepdims=True)
     shifted = X - largest
     logarithm = log(exp(shifted).sum(axes, keepdims=True))
-    written = log(softmax(X, axes))
-    result = admit("LogSoftmax", shifted=lambda: shifted - logarithm, collected=lambda: X - (largest + logarithm))
-    if is_strict():
-        return result
-    return _beside_infinity(X, hull(result, written), axes)
+    result = admit(
+        "LogSoftmax",
+        shifted=lambda: shifted - logarithm,
+        collected=lambda: X - (largest + logarithm),
+        logarithm=lambda: log(softmax(X, axes)),
+    )
+    return _beside_infinity(X, result, axes)
 
 
 def _softmax(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
@@ -108,7 +110,7 @@ class Statistics(Generic[T]):
 
     def scaled(self, scale: T, bias: T) -> T:
         """Return the normalized tensor times a scale plus a bias, which may be folded into a factor and a summand."""
-        factor = hull(scale / self.root, scale * (1.0 / self.root))
+        factor = _factor(scale, self.root)
         return admit(
             "scaled",
             written=lambda: self.normalized() * scale + bias,
@@ -116,6 +118,10 @@ class Statistics(Generic[T]):
             centred=lambda: self.deviation * factor + bias,
             multiplied=lambda: self.deviation * scale / self.root + bias,
         )
+
+
+def _factor(scale: T, root: T) -> T:
+    return admit("factor", written=lambda: scale / root, reciprocal=lambda: scale * (1.0 / root))
 
 
 def _per_channel(X: T, rank: int) -> T:
@@ -186,9 +192,10 @@ def _group_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
     if stash == given.dtype:
         Y = statistics.scaled(*parts)
     else:
-        Y = hull(
-            statistics.normalized().as_type(given.dtype) * parts[0] + parts[1],
-            statistics.scaled(*(part.with_dtype(stash) for part in parts)).as_type(given.dtype),
+        Y = admit(
+            "GroupNormalization",
+            written=lambda: statistics.normalized().as_type(given.dtype) * parts[0] + parts[1],
+            stashed=lambda: statistics.scaled(*(part.with_dtype(stash) for part in parts)).as_type(given.dtype),
         )
     return [Y.moved(lambda y: y.reshape(shape))]
 
@@ -210,7 +217,7 @@ def _batch_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
     if is_training:
         return _train_batch_normalization(node, X, scale, bias, (average, variance))
     root = sqrt(variance + float(node.attributes.get("epsilon", np.float32(1e-5))))
-    factor = hull(scale / root, scale * (1.0 / root))
+    factor = _factor(scale, root)
     deviation = subtract(X, average)
     written = add(multiply(deviation, factor), bias)
     result = admit(

@@ -122,12 +122,13 @@ def _clipped(limit: float, activation: Activation[T], X: T) -> T:
 
     The limit is a number in float, which a narrower type rounds.
     """
+    limits = {"written": limit, "rounded": float(np.asarray(limit).astype(X.dtype))}
 
-    def clipped(x: T, limit: float) -> T:
-        return x.apply(lambda y: np.clip(y, -limit, limit))
+    def clipped(x: T) -> T:
+        forms = {name: partial(x.apply, partial(np.clip, a_min=-each, a_max=each)) for name, each in limits.items()}
+        return admit("Limit of a cell", **forms)
 
-    rounded = float(np.asarray(limit).astype(X.dtype))
-    return _open_at_nan(lambda x: activation(hull(clipped(x, limit), clipped(x, rounded))), X)
+    return _open_at_nan(lambda x: activation(clipped(x)), X)
 
 
 def _transposed(X: T) -> T:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY, Accuracy, format_of, is_computed
-from conformance.reference.tolerances import DEVIATIONS, FORMS, FUNCTIONS, NARROW, SUBNORMAL_STEPS
+from conformance.reference.tolerances import DEVIATIONS, FORMS, FUNCTIONS, NARROW, SUBNORMAL_STEPS, forms_of
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -539,9 +539,9 @@ class Enclosure:
         return replace(self, error=np.where(self.overflows, 0.0, self.error), overflows=None)
 
     def with_readings(self, others: Sequence[Enclosure]) -> Enclosure:
-        result, unspecified = self, np.zeros(self.shape, dtype=bool)
+        result, unspecified = self, np.zeros(self.shape, dtype=bool) if self.unspecified is None else self.unspecified
         for other in others:
-            unspecified |= np.abs(self.value - other.value) > self.error + other.error
+            unspecified = unspecified | (np.abs(self.value - other.value) > self.error + other.error)
             result = hull(result, other)
         return replace(result, unspecified=unspecified if unspecified.any() else None)
 
@@ -786,10 +786,9 @@ def admit(name: str, **forms: Callable[[], T]) -> T:
         name: the row of the table.
         forms: the computation of each form of the row.
     """
-    rows = FORMS[name]
-    if {row.name for row in rows} != forms.keys():
+    if FORMS[name].keys() != forms.keys():
         raise ValueError(f"the forms of {name} differ from those of the table")
-    first, *others = (forms[row.name] for row in rows if not is_strict() or row.level is Level.SHOULD)
+    first, *others = (forms[form] for form in forms_of(name, current_level()))
     return first().hull(others)
 
 
