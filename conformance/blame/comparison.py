@@ -19,7 +19,6 @@ from conformance.models.graphs import call_expansion_problem, copy_of
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
 from conformance.subjects.failures import CaseEnded, call_running_subject
-from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from conformance.isolation.limits import Limits
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
+    from conformance.subjects.naming import SubjectKind, SubjectName
 
 
 class Failure(StrEnum):
@@ -188,15 +188,3 @@ class OpenSubjects:
         """Start the subjects of a comparison in new processes, and end them with the block."""
         with self.open(first, second, *([optimizer] if optimizer else [])) as subjects:
             yield Comparison(subjects[0], subjects[1], subjects[2] if optimizer else None)
-
-
-def with_option(name: SubjectName, option: str, value: str) -> SubjectName:
-    """Return the name of a subject with another option, and with its release and interpreter."""
-    options = {**name.options, option: value}
-    if not value:
-        options.pop(option)
-    if name.python:
-        options["python"] = name.python
-    release = f"@{name.release}" if name.release else ""
-    listed = f"[{','.join(f'{key}={each}' for key, each in options.items())}]" if options else ""
-    return SubjectName.parse(f"{name.name}{release}{listed}", name.kind)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import onnx
 from onnx import TensorProto, helper
 
-from conformance.blame.comparison import with_option
 from conformance.blame.document import FoundPasses
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ class Passes:
         if self.takes_disabled:
             before = self.subject.options.get("disabled_optimizers", "")
             disabled = [*before.split("+"), *(name for name in self.names if name not in chosen)]
-            return with_option(self.subject, "disabled_optimizers", "+".join(filter(None, disabled)))
-        return with_option(self.subject, "passes", "+".join(chosen) or "none")
+            return self.subject.with_option("disabled_optimizers", "+".join(filter(None, disabled)))
+        return self.subject.with_option("passes", "+".join(chosen) or "none")
 
 
 def list_passes(subject: SubjectName, subjects: OpenSubjects) -> Passes | None:
@@ -73,7 +72,7 @@ def list_passes(subject: SubjectName, subjects: OpenSubjects) -> Passes | None:
     if given := subject.options.get("passes"):
         return Passes(subject, tuple(given.split("+")))
     try:
-        with subjects.open(with_option(subject, "passes", "list")) as (found,):
+        with subjects.open(subject.with_option("passes", "list")) as (found,):
             answer = found.target(_small_model())
     except Exception:  # noqa: BLE001 - the graph optimizer has no such option, or fails
         return None
@@ -124,7 +123,7 @@ class PassSearch:
         option, levels = LEVELS[named.kind]
         given = named.options.get(option)
         for level in levels[: levels.index(given)] if given in levels else levels:
-            subject = with_option(named, option, level)
+            subject = named.with_option(option, level)
             if self._keeps(subject):
                 return None if level == "disabled" else replace(self.passes, subject=subject)
         return self.passes

@@ -204,12 +204,6 @@ class ReleaseSearch:
         return self.releases.index(release) if release in self.releases else -1
 
 
-def with_release(named: SubjectName, release: str) -> SubjectName:
-    """Return the name of a subject at a release, with its options and its chosen packages."""
-    _, bracket, options = named.text.partition("[")
-    return SubjectName.parse(f"{named.name}@{release}{bracket}{options}", named.kind)
-
-
 @dataclass(frozen=True)
 class Fault:
     """Properties that two releases share if they have the same fault.
@@ -248,7 +242,7 @@ class Question:
 
     def observe(self, release: str) -> ReleaseAnswer:
         """Test one release."""
-        named = with_release(self.named, release)
+        named = self.named.at_release(release)
         try:
             found, text, packages = self._test(named)
         except ConformanceError as error:
@@ -422,7 +416,7 @@ def installed_releases(named: SubjectName) -> list[str]:
         _, _, release = environment.subject.partition("@")
         release = release.partition("[")[0]
         if release and environment.is_usable:
-            requirements = find_requirements(with_release(named, release))
+            requirements = find_requirements(named.at_release(release))
             if environment.folder.name == requirements.key:
                 found.append(release)
     return found

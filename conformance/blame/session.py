@@ -16,7 +16,7 @@ import onnx
 from msgspec.structs import replace
 from onnx import TensorProto
 
-from conformance.blame.comparison import Comparison, run_model, with_option
+from conformance.blame.comparison import Comparison, run_model
 from conformance.blame.difference import Difference, find_difference, observe
 from conformance.blame.document import (
     FORMAT,
@@ -315,7 +315,7 @@ class Session:
         ways = [self.request.first, self.request.second]
         runtime = next((way for way in ways if way.name == ONNXRUNTIME and not way.is_command), None)
         plain = SubjectName.parse("onnx-reference", SubjectKind.BACKEND)
-        plain = plain if runtime is None else with_option(runtime, "optimization", "disabled")
+        plain = plain if runtime is None else runtime.with_option("optimization", "disabled")
         with self.subjects.open(plain) as (subject,):
             found = run_model(subject.target, self.reduced.model, self.reduced.inputs)
         if found.failure or any(answer.failure for answer in self.answers):

@@ -17,7 +17,6 @@ from conformance.blame.releases import (
     report_lines,
     search_document,
     stored_releases,
-    with_release,
 )
 from conformance.commands.options import echo
 from conformance.commands.repro import failure_files
@@ -100,7 +99,7 @@ def blame_case(
     answers, introduced = _search(question, options, stored.verdicts if stored is not None else (), hints, json)
     if introduced is None:
         return _is_failure(answers)
-    at_release = with_release(named, introduced)
+    at_release = named.at_release(introduced)
     if _has_environment(at_release):
         settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
         files, _ = failure_files(settings, corpus, entry, ())
@@ -135,14 +134,14 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
     answers, introduced = _search(question, options)
     if introduced is None:
         return _is_failure(answers), None
-    at = with_release(named, introduced)
+    at = named.at_release(introduced)
     if request.optimizer is not None:
         return True, replace(request, optimizer=at)
     if not is_alone:
         return True, replace(request, second=at)
     before = list(answers)[: list(answers).index(at.release)]
     passing = [release for release in before if answers[release] is FaultPresence.LACKS]
-    return True, replace(request, first=with_release(named, passing[-1]), second=at) if passing else None
+    return True, replace(request, first=named.at_release(passing[-1]), second=at) if passing else None
 
 
 def _is_failure(answers: Mapping[str, str]) -> bool:

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from conformance.errors import UnknownName
-from conformance.subjects.naming import WITH_OPTION, SubjectKind, SubjectName
+from conformance.subjects.naming import WITH_OPTION, SubjectKind, SubjectName, format_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,7 +46,7 @@ class Requirements:
     @property
     def subject(self) -> str:
         """The name of the environment on the command line, as in `onnx-reference@1.14.1[with=numpy>=2]`."""
-        return f"{self.name}@{self.release}" + (f"[{WITH_OPTION}={'+'.join(self.chosen)}]" if self.chosen else "")
+        return format_subject(self.name, self.release, f"{WITH_OPTION}={'+'.join(self.chosen)}" if self.chosen else "")
 
     @property
     def key(self) -> str:

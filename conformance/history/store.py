@@ -47,7 +47,7 @@ from conformance.results.file import encode_record, history_cases_path, read_res
 from conformance.results.records import CaseRecord, Footer, Header, Result, ReturnedValues, case_record
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord
-from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.subjects.naming import SubjectKind, SubjectName, format_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -131,20 +131,17 @@ class Target:
     @property
     def text(self) -> str:
         """The name with its options."""
-        return self.name + (f"[{self.options}]" if self.options else "")
+        return format_subject(self.name, options=self.options)
 
     def subject(self, release: str) -> SubjectName:
         """Return the subject for a release: `onnxruntime@1.20.1[optimization=disabled]`."""
-        return SubjectName.parse(f"{self.name}@{release}" + (f"[{self.options}]" if self.options else ""), self.kind)
+        return SubjectName.parse(self.text, self.kind).at_release(release)
 
     @classmethod
     def parse(cls, text: str, kind: SubjectKind) -> Target:
         """Return the target in the name of a subject; a release in the name is ignored."""
-        return cls(kind, SubjectName.parse(text, kind).name, _options_text(text))
-
-
-def _options_text(text: str) -> str:
-    return text.partition("[")[2].removesuffix("]").strip()
+        named = SubjectName.parse(text, kind)
+        return cls(kind, named.name, named.options_text)
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,7 @@ def _id_with_release(subject: SubjectRecord) -> str:
     named, release = _parse_id(subject), _RELEASE_PATTERN.match(subject.version)
     if named is None or release is None or named.is_command or named.release:
         return subject.id
-    _, bracket, options = subject.id.partition("[")
-    return f"{named.name}@{release[0]}{bracket}{options}"
+    return named.at_release(release[0]).text
 
 
 def rename_subjects(run: Results, names: Mapping[str, str]) -> Results:

@@ -130,6 +130,27 @@ class SubjectName:
                 f"If you trust the subject, name it with {flag}.",
             )
 
+    @property
+    def options_text(self) -> str:
+        """All options as they are written, without brackets; empty for an external harness command."""
+        return "" if self.is_command else self.text.partition("[")[2].rstrip().removesuffix("]").strip()
+
+    def at_release(self, release: str) -> SubjectName:
+        """Return the name at a release, with all its options."""
+        return SubjectName.parse(format_subject(self.name, release, self.options_text), self.kind)
+
+    def with_option(self, option: str, value: str) -> SubjectName:
+        """Return the name with another value of an option, or without the option if the value is empty."""
+        parts = (part.strip() for part in self.options_text.split(","))
+        options = dict(part.split("=", 1) for part in parts if part) | {option: value}
+        listed = ",".join(f"{name}={each}" for name, each in options.items() if each or name != option)
+        return SubjectName.parse(format_subject(self.name, self.release, listed), self.kind)
+
     def with_options(self, options: Mapping[str, str]) -> str:
         """Return the name with the options `options`, and without the release and the interpreter."""
-        return self.name + (f"[{','.join(f'{name}={value}' for name, value in options.items())}]" if options else "")
+        return format_subject(self.name, options=",".join(f"{name}={value}" for name, value in options.items()))
+
+
+def format_subject(name: str, release: str = "", options: str = "") -> str:
+    """Return the name of a subject with a release and options, as on a command line."""
+    return name + (f"@{release}" if release else "") + (f"[{options}]" if options else "")

@@ -27,7 +27,6 @@ from conformance.blame.releases import (
     releases_in_range,
     report_lines,
     search_document,
-    with_release,
 )
 from conformance.blame.session import Request
 from conformance.errors import SubjectError
@@ -146,9 +145,9 @@ def test_question_fault_is_cause_and_outputs():
     ]
 
 
-def test_with_release_keeps_options():
+def test_at_release_keeps_options():
     named = SubjectName.parse("onnxruntime@1.0[optimization=disabled,with=numpy<2]", SubjectKind.BACKEND)
-    assert with_release(named, "1.2").text == "onnxruntime@1.2[optimization=disabled,with=numpy<2]"
+    assert named.at_release("1.2").text == "onnxruntime@1.2[optimization=disabled,with=numpy<2]"
 
 
 def test_releases_in_range_are_sorted_by_version():

@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from conformance.blame import reduction
-from conformance.blame.comparison import Comparison, Computation, OpenSubjects, with_option
+from conformance.blame.comparison import Comparison, Computation, OpenSubjects
 from conformance.blame.difference import find_difference
 from conformance.blame.passes import list_passes
 from conformance.blame.verdict import (
@@ -248,9 +248,9 @@ def test_graph_optimizer_without_the_option_has_no_passes() -> None:
 
 
 def test_option_keeps_release_interpreter_and_other_options() -> None:
-    name = SubjectName.parse("onnxsim@0.4.36[a=b,python=/opt/python]", SubjectKind.OPTIMIZER)
-    changed = with_option(name, "passes", "x+y")
-    assert (changed.release, changed.python) == ("0.4.36", "/opt/python")
+    name = SubjectName.parse("onnxsim@0.4.36[a=b,python=/opt/python,with=numpy<2]", SubjectKind.OPTIMIZER)
+    changed = name.with_option("passes", "x+y")
+    assert (changed.release, changed.python, changed.packages) == ("0.4.36", "/opt/python", ("numpy<2",))
     assert changed.options == {"a": "b", "passes": "x+y"}
 
 
