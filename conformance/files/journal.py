@@ -19,6 +19,8 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import to_builtins
+
 from conformance.errors import JobError
 from conformance.files.atomic_write import NEW_FILE_MODE
 
@@ -181,14 +183,21 @@ def require_identity(path: Path | str, found: Mapping[str, Any], own: Mapping[st
     Raises:
         JobError: it belongs to another command; the message has the first difference.
     """
-    different = next((key for key in {**own, **found} if own.get(key) != found.get(key)), None)
-    if different is not None:
-        there, here = (json.dumps(each.get(different), ensure_ascii=False) for each in (found, own))
+    if difference := first_difference(found, own):
         raise JobError(
             "other-job",
-            f"{path} belongs to another job: there, {different} is {_shorten(there)}, here {_shorten(here)}.",
+            f"{path} belongs to another job: {difference}.",
             "Give the options with which that job was started, or name another file or folder.",
         )
+
+
+def first_difference(found: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """Return the first difference between a state and the command that continues it; empty if there is none."""
+    different = next((key for key in {**own, **found} if own.get(key) != found.get(key)), None)
+    if different is None:
+        return ""
+    there, here = (json.dumps(to_builtins(each.get(different)), ensure_ascii=False) for each in (found, own))
+    return f"{different} is {_shorten(there)} there, and {_shorten(here)} here"
 
 
 def _shorten(text: str) -> str:

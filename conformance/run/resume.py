@@ -6,17 +6,14 @@ runs. A killed run can be resumed, because each record in the file is complete.
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from msgspec import to_builtins
-
 from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
-from conformance.files.journal import Journal, UnsafeState, open_state, state_errors
+from conformance.files.journal import Journal, UnsafeState, first_difference, open_state, state_errors
 from conformance.results.environment import without_data
 from conformance.results.file import IndexedLines, LazyRecords, read_record, record_kind
 
@@ -224,19 +221,16 @@ def check_before_start(
         ResultsError: the file has a result that the run cannot have.
     """
     header = before.header
-    if header.corpus.digest != digest:
-        raise different_run_error(before, "the corpus differs")
     recorded = {name: value for name, value in header.selection.items() if name not in PYTEST_SELECTION_KEYS}
-    pairs = [
+    _require_equal(
+        before,
+        ("corpus", header.corpus.digest, digest),
         ("subjects", [[each.kind, each.id] for each in header.subjects], settings.subject_keys),
         ("selection", recorded, dict(selection)),
         ("level", header.criterion.level, str(settings.fail_level)),
         ("require", sorted(header.criterion.require), sorted(settings.require)),
         ("options", without_data(header.options), without_data(settings.options_by_subject)),
-    ]
-    for name, old, new in pairs:
-        if old != new:
-            raise different_run_error(before, f"{name} is {_shorten(new)} instead of {_shorten(old)}")
+    )
     for subject, case in before.results:
         if (subject, case) not in keys:
             raise _malformed(before.source, f"has a result of {case} on {subject}, which the run does not select")
@@ -253,18 +247,23 @@ def check_can_resume(before: InterruptedRun, header: Header) -> None:
         UsageError: one of these properties differs.
     """
     recorded = before.header
-    if recorded.corpus.digest != header.corpus.digest:
-        raise different_run_error(before, "the corpus differs")
-    if recorded.criterion.profile != header.criterion.profile:
-        raise different_run_error(before, "--profile differs")
-    pairs = [(name, getattr(recorded, name), getattr(header, name)) for name in _EQUAL_KEYS]
-    pairs += [
-        (name, getattr(recorded.criterion, name), getattr(header.criterion, name))
-        for name in ("level", "require", "baseline")
-    ]
-    for name, old, new in pairs:
-        if old != new:
-            raise different_run_error(before, f"{name} is {_shorten(new)} instead of {_shorten(old)}")
+    _require_equal(
+        before,
+        ("corpus", recorded.corpus.digest, header.corpus.digest),
+        ("profile", recorded.criterion.profile, header.criterion.profile),
+        *((name, getattr(recorded, name), getattr(header, name)) for name in _EQUAL_KEYS),
+        *(
+            (name, getattr(recorded.criterion, name), getattr(header.criterion, name))
+            for name in ("level", "require", "baseline")
+        ),
+    )
+
+
+def _require_equal(before: InterruptedRun, *properties: tuple[str, object, object]) -> None:
+    """Check properties: each is a name, the value of the interrupted run, and that of the new run."""
+    found, own = ({each[0]: each[place] for each in properties} for place in (1, 2))
+    if difference := first_difference(found, own):
+        raise different_run_error(before, difference)
 
 
 def different_run_error(before: InterruptedRun, difference: str) -> UsageError:
@@ -285,8 +284,3 @@ def _check_is_interrupted(source: Path, footer: Footer) -> None:
         raise ResultsError(
             "not-interrupted", f"{source} is complete: there is nothing to resume.", "Run again without --resume."
         )
-
-
-def _shorten(value: object) -> str:
-    text = json.dumps(to_builtins(value), ensure_ascii=False)
-    return text if len(text) <= 300 else text[:300] + "…"
