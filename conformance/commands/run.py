@@ -85,12 +85,11 @@ def run(
         from conformance.run.resume import read_interrupted_run
 
         interrupted = read_interrupted_run(resume)
-        _take_over_selection(options, interrupted)
+        options = _with_selection(options, interrupted)
     if not options["backend"] and not options["optimizer"]:
         raise UsageError("subject-missing", "No subject is named.", _subject_hint(interrupted))
-    if options["python"]:
-        options["python"] = Path(which(options["python"]) or options["python"]).absolute()
-    settings = settings_from_options(options)
+    python = options["python"] and Path(which(options["python"]) or options["python"]).absolute()
+    settings = settings_from_options({**options, "python": python})
     outputs.check(*[settings.results] if settings.results else ())
     # The subjects import their runtimes while this process imports the modules of a run.
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
@@ -136,8 +135,8 @@ def _subject_hint(interrupted: InterruptedRun | None) -> str:
     return f"Name the subjects of the interrupted run again: {shlex.join(words)}."
 
 
-def _take_over_selection(options: dict[str, Any], run: InterruptedRun) -> None:
-    """Set the selection and the fail level to those of the interrupted run, if none is given, and set `--results`.
+def _with_selection(options: Mapping[str, Any], run: InterruptedRun) -> dict[str, Any]:
+    """Return options with the results file of the interrupted run, and with its selection and level if none is given.
 
     Everything else comes from this command line: nobody else may choose what it executes, reads and writes.
 
@@ -148,14 +147,13 @@ def _take_over_selection(options: dict[str, Any], run: InterruptedRun) -> None:
 
     if options["results"] is not None and options["results"].absolute() != run.target.absolute():
         raise UsageError("options-conflict", "--resume and --results name different files.", "Leave --results out.")
-    options["results"] = run.target
-    selection = run.header.selection
+    recorded, selection = run.header.selection, dict[str, Any]()
     if not options["keyword"] and not any(options[name] for name in SELECTION_OPTIONS.values()):
-        options["keyword"] = selection.get("-k", "")
-        options |= {name: selection.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
-    if options["fail_level"] == "must":
-        options["fail_level"] = run.header.criterion.level
-    options["shard"] = options["shard"] or selection.get("--shard", "")
+        selection = {name: recorded.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
+        selection["keyword"] = recorded.get("-k", "")
+    level = run.header.criterion.level if options["fail_level"] == "must" else options["fail_level"]
+    shard = options["shard"] or recorded.get("--shard", "")
+    return {**options, **selection, "results": run.target, "fail_level": level, "shard": shard}
 
 
 def _continue_in_child(results: Path | None) -> None:

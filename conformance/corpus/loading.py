@@ -68,7 +68,7 @@ class LoadedCase:
     Attributes:
         entry: the case in the manifest.
         model: the model that a subject prepares.
-        early: inputs of the first data set if they were read in advance, see `with_prefetched_inputs`; else None.
+        prefetched_inputs: inputs of the first data set if they were read in advance; else None.
     """
 
     corpus: Corpus
@@ -166,15 +166,15 @@ def _read_data_set(
     case: CorpusCase,
     files: Mapping[tuple[str, int], str],
     names: Sequence[str],
-    early: tuple[Array, ...] | None,
+    prefetched: tuple[Array, ...] | None,
 ) -> DataSet:
     tensors = {
         key: _decode_tensor(corpus.read(case, file))
         for key, file in files.items()
-        if early is None or key[0] != "input"
+        if prefetched is None or key[0] != "input"
     }
     return DataSet(
-        tuple(tensors["input", i] for i in range(_count_inputs(files))) if early is None else early,
+        tuple(tensors["input", i] for i in range(_count_inputs(files))) if prefetched is None else prefetched,
         tuple(
             _expected_tensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
             for i, name in enumerate(names)
