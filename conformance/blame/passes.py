@@ -7,15 +7,14 @@ the difference only together stay together.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
-from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import onnx
 from onnx import TensorProto, helper
 
 from conformance.blame.document import FoundPasses
+from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,8 +64,8 @@ def list_passes(subject: SubjectName, subjects: OpenSubjects) -> Passes | None:
     if subject.name == ONNXRUNTIME and not subject.is_command:
         if subject.options.get("optimization") == "disabled":
             return None
-        text = resources.files("conformance.blame").joinpath("onnxruntime_optimizers.toml").read_text("utf-8")
-        return Passes(subject, tuple(tomllib.loads(text)["names"]), takes_disabled=True)
+        names = read_own_toml("conformance.blame", "onnxruntime_optimizers.toml")["names"]
+        return Passes(subject, tuple(names), takes_disabled=True)
     if subject.kind != "optimizer" or subject.is_command:
         return None
     if given := subject.options.get("passes"):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
@@ -17,6 +15,7 @@ from conformance.census.file import CensusFooter, CensusHeader, cell_record
 from conformance.census.results import TABLE_COLUMNS, pass_impact, table_row
 from conformance.plugins import suite_version
 from conformance.results.environment import cpu_name, describe_environment
+from conformance.serialization.decoding import read_own_toml
 from conformance.serialization.text import escape_markdown, one_line
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class PublishedError:
 @cache
 def published_errors() -> tuple[PublishedError, ...]:
     """Return the content of published.toml."""
-    content = tomllib.loads(resources.files("conformance.census").joinpath("published.toml").read_text("utf-8"))
+    content = read_own_toml("conformance.census", "published.toml")
     return tuple(
         PublishedError(**figure | ({"at": float.fromhex(figure["at"])} if "at" in figure else {}))
         for figure in content["figure"]

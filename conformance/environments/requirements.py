@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -19,6 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from conformance.errors import UnknownName
+from conformance.serialization.decoding import read_own_toml
 from conformance.subjects.naming import WITH_OPTION, SubjectKind, SubjectName, format_subject
 
 if TYPE_CHECKING:
@@ -215,6 +214,4 @@ def _pinned_version(requirement: Requirement) -> str:
 
 @cache
 def _read_runtimes() -> Mapping[str, Any]:
-    text = resources.files("conformance.adapters").joinpath("runtimes.toml").read_text(encoding="utf-8")
-    pinned: Mapping[str, Any] = tomllib.loads(text)
-    return pinned
+    return read_own_toml("conformance.adapters", "runtimes.toml")

@@ -6,11 +6,9 @@ error is a property of the function; `bounds.toml` has a bound of it.
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -20,6 +18,7 @@ from conformance.evidence.tables import table_of
 from conformance.models.arrays import array_of
 from conformance.models.summaries import hex_bits, shortest_decimal
 from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY
+from conformance.serialization.decoding import read_own_toml
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ def bounds_table(with_training_optimizers: bool, types: Sequence[str]) -> Table:
 
 @cache
 def _bounds() -> Mapping[str, Mapping[str, str]]:
-    text = resources.files("conformance.evidence").joinpath("bounds.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return read_own_toml("conformance.evidence", "bounds.toml")
 
 
 def _limit(operator: str, type: str, level: Level) -> float | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from conformance.evidence.tables import table_of
+from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -145,8 +144,7 @@ def _second_oracle_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
 
 @cache
 def _statements() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    text = resources.files("conformance.evidence").joinpath("statements.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return read_own_toml("conformance.evidence", "statements.toml")
 
 
 def statement_tables() -> Iterator[Table]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import tomllib
 from collections.abc import Sequence  # noqa: TC003 - msgspec reads the annotations
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from conformance.evidence.verify import csv_text
+from conformance.serialization.decoding import read_own_toml
 from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
@@ -134,8 +133,8 @@ class _Declarations(msgspec.Struct, frozen=True):
 
 @cache
 def _declarations() -> Mapping[str, Table]:
-    text = resources.files("conformance.evidence").joinpath("tables.toml").read_text("utf-8")
-    return {table.name: table for table in msgspec.convert(tomllib.loads(text), _Declarations).table}
+    declared = msgspec.convert(read_own_toml("conformance.evidence", "tables.toml"), _Declarations)
+    return {table.name: table for table in declared.table}
 
 
 def table_of(name: str, rows: Iterable[tuple[Cell, ...]]) -> Table:

@@ -14,7 +14,6 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib import resources
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from conformance.processes.start import start_program
 from conformance.results.environment import without_data
 from conformance.results.file import read_results
 from conformance.results.records import CorpusRecord, HistoryRecord
+from conformance.serialization.decoding import read_own_toml
 from conformance.subjects.naming import SubjectKind
 from conformance.subjects.request import adapter_digest
 from conformance.verdicts import Verdict
@@ -363,10 +363,7 @@ def without_paths(text: str) -> str:
 
 def run_configuration(target: Target) -> tuple[dict[str, str], list[str]]:
     """Return the environment variables and the options that `runtimes.toml` has for the runs of a subject."""
-    import tomllib
-
-    text = resources.files("conformance.adapters").joinpath("runtimes.toml").read_text(encoding="utf-8")
-    runtimes: dict[str, Any] = tomllib.loads(text)["runtimes"]
+    runtimes = read_own_toml("conformance.adapters", "runtimes.toml")["runtimes"]
     found = runtimes.get(target.name, {}) if target.kind is SubjectKind.BACKEND else {}
     return dict(found.get("env", {})), list(found.get("options", []))
 

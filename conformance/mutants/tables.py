@@ -40,9 +40,7 @@ Replacements and lambdas are executed. Use only files that you trust.
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,6 +50,7 @@ import conformance.mutants.argmax_wrappers  # noqa: F401 - registers its wrapper
 from conformance.mutants import arithmetic, optimizer_wrappers
 from conformance.mutants.mutant import FormulaArithmetic, Mutant, PromotingArithmetic
 from conformance.mutants.wrappers import MODEL_REWRITES, WRAPPERS
+from conformance.serialization.decoding import read_own_toml
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -118,9 +117,7 @@ class MutantFile(msgspec.Struct, forbid_unknown_fields=True):
 
 @cache
 def _catalogue_files() -> Sequence[MutantFile]:
-    folder = resources.files("conformance.mutants")
-    texts = (folder.joinpath(f"{name}.toml").read_text("utf-8") for name in FILES)
-    return [msgspec.convert(tomllib.loads(text), MutantFile) for text in texts]
+    return [msgspec.convert(read_own_toml("conformance.mutants", f"{name}.toml"), MutantFile) for name in FILES]
 
 
 @cache

@@ -5,11 +5,11 @@ The classes are data in `hazards.toml`.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,8 +65,7 @@ class Hazard:
 @cache
 def hazards() -> Mapping[str, Hazard]:
     """Return all hazards by id, in the order of the file."""
-    text = resources.files(__package__).joinpath("hazards.toml").read_text(encoding="utf-8")
-    return {id: _hazard(id, **entry) for id, entry in tomllib.loads(text).items()}
+    return {id: _hazard(id, **entry) for id, entry in read_own_toml("conformance.passes", "hazards.toml").items()}
 
 
 def _hazard(id: str, operators: list[str], examples: list[dict[str, Any]], **rest: Any) -> Hazard:

@@ -12,9 +12,8 @@ import re
 import shlex
 import shutil
 import sys
-import tomllib
 from functools import cache
-from importlib import metadata, resources
+from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -24,6 +23,7 @@ from conformance.files.atomic_write import open_input
 from conformance.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
 from conformance.processes.start import run_program
 from conformance.results.environment import cpu_name, describe_environment
+from conformance.serialization.decoding import read_own_toml
 from conformance.subjects.naming import EXEC_PREFIX, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def _installed_packages(named: SubjectName) -> dict[str, str]:
 @cache
 def _dependencies_by_runtime() -> Mapping[str, Mapping[str, Any]]:
     """Return the table `dependencies` of `adapters/runtimes.toml`; its keys are the entry-point names of runtimes."""
-    text = resources.files("conformance.adapters").joinpath("runtimes.toml").read_text(encoding="utf-8")
-    known: Mapping[str, Mapping[str, Any]] = tomllib.loads(text)["dependencies"]
+    known: Mapping[str, Mapping[str, Any]] = read_own_toml("conformance.adapters", "runtimes.toml")["dependencies"]
     return known
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from contextlib import contextmanager
+from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -76,6 +77,11 @@ def decode_toml(text: str) -> dict[str, Any]:
         raise MalformedError(str(error)[:MAX_REASON_LENGTH]) from None
     except RecursionError:
         raise MalformedError("it is nested too deeply") from None
+
+
+def read_own_toml(package: str, name: str) -> dict[str, Any]:
+    """Return a TOML file of a package of this suite."""
+    return tomllib.loads(resources.files(package).joinpath(name).read_text("utf-8"))
 
 
 @contextmanager
