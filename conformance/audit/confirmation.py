@@ -27,6 +27,7 @@ from conformance.graphs.intermediate_values import Exposure, SubjectRefused, exp
 from conformance.models.arrays import type_name
 from conformance.models.graphs import is_operator, names_taken_by
 from conformance.reference.tolerances import NARROW
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -350,10 +351,16 @@ def _is_milder(alone: JudgedNode | None, suspect: JudgedNode) -> bool:
 
 
 def _conclude(suspect: JudgedNode, decisive: ConfirmedNode | None) -> ConfirmedNode:
-    """Return the final judgement of a node; without a decisive judgement, a wrong node is not judged."""
-    if suspect.verdict is not NodeVerdict.WRONG and (decisive is None or decisive.node.verdict is not suspect.verdict):
-        return ConfirmedNode(replace(suspect, should_share=0.0, should_worst=None))
+    """Return the final judgement of a node; without a decisive judgement, a wrong node is not judged.
+
+    A node that keeps its bounds of level `must` keeps this judgement, and drops that of level `should`.
+    """
+    kind = (suspect.verdict, suspect.level)
+    is_same_kind = decisive is not None and (decisive.node.verdict, decisive.node.level) == kind
+    dropped = replace(suspect, should_share=0.0, should_worst=None)
+    if suspect.is_judged_at(Level.MUST) and suspect.verdict is not NodeVerdict.WRONG and not is_same_kind:
+        return ConfirmedNode(dropped)
     if decisive is None:
-        unjudged = replace(suspect, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=())
+        unjudged = replace(dropped, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=())
         return ConfirmedNode(unjudged)
     return decisive

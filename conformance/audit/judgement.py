@@ -25,7 +25,7 @@ from conformance.reference.numbers.precision import format_of
 from conformance.reference.oracle import EVALUATION_ERRORS
 from conformance.reference.tolerances import NARROW
 from conformance.subjects.harness import value_digest
-from conformance.verdicts import Unsupported
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -120,6 +120,9 @@ class JudgedNode:
             `conformance.audit.propagation`.
         accumulated: the largest error against the exact value of the whole model; None if that is not known.
         origin: the number of the node from which most of the accumulated error comes; None if that is not known.
+        level: `should` if only the bounds of this level are useful for at least half of the elements.
+        should_undetermined: the number of undetermined elements with the bounds of level `should`.
+        should_loose: the number of loose elements with the bounds of level `should`.
     """
 
     number: int
@@ -147,11 +150,26 @@ class JudgedNode:
     introduced: float = 0.0
     accumulated: float | None = None
     origin: int | None = None
+    level: Level = Level.MUST
+    should_undetermined: int = 0
+    should_loose: int = 0
 
     @property
-    def judged_elements(self) -> int:
-        """The number of compared elements that a wrong value would make wrong."""
-        return self.elements - self.undetermined - self.loose - self.unspecified
+    def level_share(self) -> float:
+        """The largest difference as a share of the bound of the level at which the node is judged."""
+        return self.share if self.level is Level.MUST else self.should_share
+
+    def is_judged_at(self, level: Level) -> bool:
+        """Return whether at least half of its elements have a useful bound of a level."""
+        return self.verdict is not NodeVerdict.NOT_JUDGED and self.level.is_within(level)
+
+    def judged_elements(self, level: Level) -> int:
+        """Return the number of compared elements that a wrong value would put outside of a useful bound of a level."""
+        return self.elements - sum(self.useless_bounds(level)) - self.unspecified
+
+    def useless_bounds(self, level: Level) -> tuple[int, int]:
+        """Return the numbers of undetermined and of loose elements with the bounds of a level."""
+        return (self.undetermined, self.loose) if level is Level.MUST else (self.should_undetermined, self.should_loose)
 
     @property
     def fault_rank(self) -> int:
@@ -385,6 +403,7 @@ def _compare_sequence(name: str, expected: list[Any], actual: Any, result: Judge
     is_admissible = _is_admissible_sequence(actual, expected)
     if is_admissible is None:
         result.undetermined += count
+        result.should_undetermined += count
     elif not is_admissible:
         result.verdict, result.share = NodeVerdict.WRONG, math.inf
         result.reason = f"{name} has other elements than {len(expected)} tensors or maps that the page states"
@@ -440,6 +459,7 @@ def _compare(
     result.elements += int(actual.size)
     if expected is None:
         result.undetermined += int(actual.size)
+        result.should_undetermined += int(actual.size)
         return
     if not are_comparable(actual, expected):
         result.verdict, result.share = NodeVerdict.WRONG, math.inf
@@ -473,6 +493,8 @@ def _compare(
             result.verdict, result.worst = NodeVerdict.WRONG, element(place, distances)
     strict = (expected.should or expected) if isinstance(expected, Enclosure) else expected
     distances = find_distances(actual, strict, has_signed_zeros=keeps_signs)
+    result.should_undetermined += int(np.count_nonzero(distances.undetermined))
+    result.should_loose += int(np.count_nonzero(distances.loose))
     place = int(np.argmax(distances.shares))
     share = float(distances.shares.flat[place])
     if share > result.should_share or result.should_worst is None:
@@ -485,13 +507,17 @@ def _settle(result: JudgedNode) -> None:
     """Set the verdict of a node without a wrong element whose elements are open, and drop `should` from a wrong one."""
     if result.verdict is not NodeVerdict.CORRECT:
         result.should_share, result.should_worst = result.share, None
-    elif 2 * (result.undetermined + result.loose) > result.elements:
+        return
+    useful = [each for each in (Level.MUST, Level.SHOULD) if 2 * sum(result.useless_bounds(each)) <= result.elements]
+    if not useful:
         result.verdict = NodeVerdict.NOT_JUDGED
         result.reason = (
             f"more than half of the elements have no useful bound: {result.undetermined} are undetermined, and the "
             f"bounds of {result.loose} are larger than the expected values"
         )
-    elif result.unspecified:
+        return
+    result.level = useful[0]
+    if result.unspecified:
         result.verdict = NodeVerdict.UNSPECIFIED
         elements = "1 element" if result.unspecified == 1 else f"{result.unspecified} elements"
         result.reason = f"the page of {result.op_type} states no result for {elements}"
@@ -533,19 +559,19 @@ def _with_covered(
     obtained = {*recorded.values, *recorded.others}
     known = {result.number for result in judged if not obtained.isdisjoint(nodes[result.number].output)}
     covering: dict[int, JudgedNode] = {}
-    for result in judged:
+    for result in sorted(judged, key=lambda each: each.level.rank):
         if result.number in known and result.verdict is not NodeVerdict.NOT_JUDGED:
             for number in result.segment:
                 covering.setdefault(number, result)
     complete = []
     for result in judged:
-        verdict, reason = result.verdict, result.reason
+        verdict, level, reason = result.verdict, result.level, result.reason
         if result.number not in known and verdict is not NodeVerdict.NOT_JUDGED:
             if later := covering.get(result.number):
-                reason = f"judged together with {later.name}"
+                level, reason = later.level, f"judged together with {later.name}"
             else:
                 verdict = NodeVerdict.NOT_JUDGED
                 reason = "its value is hidden, and no later value that depends on it could be judged"
         together = tuple(names[number] for number in result.segment)
-        complete.append(replace(result, verdict=verdict, reason=reason, together=together))
+        complete.append(replace(result, verdict=verdict, level=level, reason=reason, together=together))
     return complete

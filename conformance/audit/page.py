@@ -225,4 +225,4 @@ def colour_class(node: JudgedNode) -> str:
         return "wrong"
     if node.verdict in (NodeVerdict.NOT_JUDGED, NodeVerdict.UNSPECIFIED):
         return "not-judged"
-    return f"s{min(4, int(node.share * 5))}"
+    return f"s{min(4, int(node.level_share * 5))}"

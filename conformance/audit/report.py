@@ -32,23 +32,30 @@ MAX_LISTED_OPERATORS = 8
 """Operators that are named as not judged in a line."""
 
 
+_COUNTS = ("nodes", "judged", "at should", "wrong", "unspecified", "not judged")
+"""Counts of the nodes of an operator."""
+
+
 def operator_rows(nodes: Sequence[JudgedNode]) -> list[dict[str, Any]]:
-    """Return one row for each operator: the numbers of nodes by verdict, and the largest share of a bound."""
+    """Return one row for each operator: the numbers of nodes by verdict, and the largest share of a bound.
+
+    Nodes that are judged at level `should` only are counted apart from the judged ones.
+    """
     rows: dict[str, dict[str, Any]] = {}
     for node in nodes:
         name = operator_name(node)
         row = rows.setdefault(
             name,
-            {"operator": name, "nodes": 0, "judged": 0, "wrong": 0, "unspecified": 0, "not judged": 0, "share": 0.0},
+            {"operator": name, **dict.fromkeys(_COUNTS, 0), "share": 0.0},
         )
         row["nodes"] += 1
         if node.verdict is NodeVerdict.NOT_JUDGED:
             row["not judged"] += 1
         else:
-            row["judged"] += 1
+            row["judged" if node.level is Level.MUST else "at should"] += 1
             row["wrong"] += node.verdict is NodeVerdict.WRONG
             row["unspecified"] += node.verdict is NodeVerdict.UNSPECIFIED
-            row["share"] = max(row["share"], node.share)
+            row["share"] = max(row["share"], node.level_share)
     return sorted(rows.values(), key=lambda row: (-row["wrong"], -row["nodes"], row["operator"]))
 
 
@@ -82,11 +89,11 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     yield f"  values: {ways}{f' ({audit.remark})' if audit.remark else ''}"
     rows = operator_rows(audit.nodes)
     width = max([len("operator"), *(len(row["operator"]) for row in rows)])
-    yield f"  {'operator':{width}}  nodes  judged  wrong  unspecified  not judged  largest error / bound"
+    yield f"  {'operator':{width}}  nodes  judged  at should  wrong  unspecified  not judged  largest error / bound"
     for row in rows:
-        share = share_text(row["share"]) if row["judged"] else "-"
+        share = share_text(row["share"]) if row["not judged"] < row["nodes"] else "-"
         yield (
-            f"  {row['operator']:{width}}  {row['nodes']:5}  {row['judged']:6}  {row['wrong']:5}"
+            f"  {row['operator']:{width}}  {row['nodes']:5}  {row['judged']:6}  {row['at should']:9}  {row['wrong']:5}"
             f"  {row['unspecified']:11}  {row['not judged']:10}  {share:>21}"
         )
     yield from _error_lines(audit)
@@ -161,10 +168,11 @@ def _command_lines(audit: SubjectAudit, node: JudgedNode) -> Iterator[str]:
 
 @dataclass
 class JudgedShare:
-    """The judged share of some audits.
+    """The judged share of some audits at a level.
 
     Attributes:
-        nodes: the number of judged nodes.
+        nodes: the number of nodes that are judged at the level.
+        should_nodes: the number of nodes that are judged at level `should` only.
         all_nodes: the number of nodes.
         wrong: the number of wrong nodes.
         unspecified: the number of nodes with elements for which the page states no result, and without a wrong element.
@@ -181,6 +189,7 @@ class JudgedShare:
     """
 
     nodes: int = 0
+    should_nodes: int = 0
     all_nodes: int = 0
     wrong: int = 0
     unspecified: int = 0
@@ -195,24 +204,26 @@ class JudgedShare:
     unjudged: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, audits: Sequence[SubjectAudit]) -> JudgedShare:
-        """Return how much of some audits was judged."""
+    def of(cls, audits: Sequence[SubjectAudit], level: Level = Level.MUST) -> JudgedShare:
+        """Return how much of some audits was judged at a level."""
         nodes = [node for audit in audits for node in audit.nodes]
-        judged = [node for node in nodes if node.verdict is not NodeVerdict.NOT_JUDGED]
+        judged = [node for node in nodes if node.is_judged_at(level)]
+        useless = [node.useless_bounds(level) for node in nodes]
         verdicts = Counter(node.verdict for node in nodes)
         unjudged = Counter(operator_name(node) for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED)
         return cls(
             nodes=len(judged),
+            should_nodes=sum(node.is_judged_at(Level.SHOULD) and node.level is Level.SHOULD for node in nodes),
             all_nodes=len(nodes),
             wrong=verdicts[NodeVerdict.WRONG],
             unspecified=verdicts[NodeVerdict.UNSPECIFIED],
-            elements=sum(node.judged_elements for node in judged),
+            elements=sum(node.judged_elements(level) for node in judged),
             all_elements=sum(node.all_elements for node in nodes),
             represented_elements=sum(
-                node.judged_elements / node.elements * node.all_elements for node in judged if node.elements
+                node.judged_elements(level) / node.elements * node.all_elements for node in judged if node.elements
             ),
-            undetermined=sum(node.undetermined for node in nodes),
-            loose=sum(node.loose for node in nodes),
+            undetermined=sum(undetermined for undetermined, _ in useless),
+            loose=sum(loose for _, loose in useless),
             open_elements=sum(node.unspecified for node in nodes),
             operations=sum(node.operations for node in judged),
             all_operations=sum(node.operations for node in nodes),
@@ -252,8 +263,9 @@ class JudgedShare:
             if count
         ]
         arithmetic = self.operations / self.all_operations if self.all_operations else 0.0
+        at_should = f", {self.should_nodes} more at level should" if self.should_nodes else ""
         text = (
-            f"{self.nodes} of {self.all_nodes} nodes judged ({', '.join(elements)}; "
+            f"{self.nodes} of {self.all_nodes} nodes judged{at_should} ({', '.join(elements)}; "
             f"{_percent(arithmetic)} of the arithmetic), {self.wrong} wrong"
         )
         if self.unspecified:

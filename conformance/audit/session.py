@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.confirmation import Confirmation
@@ -262,7 +262,8 @@ def record_model(
 ) -> Recording:
     """Run a model three times, and record its intermediate values.
 
-    An If is replaced by the branch that it takes, at every depth, as long as the outputs keep their bits.
+    An If is replaced by the branch that it takes, at every depth, as long as the outputs keep their bits. Some runtimes
+    keep them only if the values at the border of the branch are rounded as they were.
 
     Raises:
         SubjectRefused: the subject does not run the model.
@@ -280,20 +281,29 @@ def record_model(
 
     judged, values = model.prepared, expose(model.prepared, is_stable=is_repeatable and repeats_again)
     for _ in range(MAX_BRANCH_DEPTH):
-        inlined = inline_taken_branches(judged, values.values)
-        if inlined is None:
+        for keeps_borders in (False, True):
+            inlined = inline_taken_branches(judged, values.values, keeps_borders=keeps_borders)
+            if inlined is not None and _keeps_outputs(subject, inlined, data_set.arrays, first):
+                break
+        else:
             break
         progress("the branches that are taken are moved into the main graph")
         try:
-            (results,) = run_once(subject.target, inlined, data_set.arrays)
-            if not are_identical(results, first):
-                break
             further = expose(inlined, is_stable=True)
         except SubjectRefused:
             break
         judged, values = inlined, replace(further, runs=further.runs + values.runs)
     values.values.update(constant_node_values(judged.graph))
     return Recording(judged, values, is_repeatable, repeats_again, model.data_folder)
+
+
+def _keeps_outputs(subject: Subject, model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Any]) -> bool:
+    """Return whether the subject computes outputs with the same bits."""
+    try:
+        (results,) = run_once(subject.target, model, inputs)
+    except SubjectRefused:
+        return False
+    return are_identical(results, outputs)
 
 
 def judge_recording(

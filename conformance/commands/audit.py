@@ -242,10 +242,10 @@ def _command(model: Path, subject: str, given: Sequence[str], probes: int | None
 
 
 def _passes(audits: Sequence[SubjectAudit], level: Level, required: float) -> bool:
-    """Return whether no audit has faults at a level, and whether enough of each was judged."""
+    """Return whether no audit has faults at a level, and whether enough of each was judged at this level."""
     from conformance.audit.report import JudgedShare
 
-    return all(not each.has_faults_at(level) and JudgedShare.of([each]).is_enough(required) for each in audits)
+    return all(not each.has_faults_at(level) and JudgedShare.of([each], level).is_enough(required) for each in audits)
 
 
 @contextmanager

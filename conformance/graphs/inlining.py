@@ -11,11 +11,12 @@ from onnx import helper
 
 from conformance.errors import ModelError
 from conformance.graphs.renaming import FreshNames, Renamer, append_body
-from conformance.models.arrays import tensor_of
+from conformance.models.arrays import dtype_of, is_floating, tensor_of
 from conformance.models.graphs import (
     call_expansion_problem,
     called_name,
     copy_of,
+    count_free_uses,
     function_name,
     is_operator,
     iter_nodes,
@@ -166,14 +167,19 @@ def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     return {normal_domain(entry.domain): entry.version for entry in imports}
 
 
-def inline_taken_branches(model: onnx.ModelProto, values: Mapping[str, Array]) -> onnx.ModelProto | None:
+def inline_taken_branches(
+    model: onnx.ModelProto, values: Mapping[str, Array], *, keeps_borders: bool = False
+) -> onnx.ModelProto | None:
     """Return a model in which each If of the main graph is replaced by the nodes of the branch that it takes.
 
-    The nodes of the branch can then be exposed and judged alone. Values of the branch get new names.
+    The nodes of the branch can then be exposed and judged alone. Values of the branch get new names. An If whose
+    branches only pass values stays.
 
     Args:
-        model: the model.
+        model: the model, with inferred types.
         values: known values by name. An If whose condition is not among them stays.
+        keeps_borders: whether a floating-point value that enters or leaves the branch passes an If without arithmetic.
+            A runtime rounds it there, as it does at the border of a subgraph.
 
     Returns:
         The new model; None if no If could be replaced.
@@ -181,24 +187,49 @@ def inline_taken_branches(model: onnx.ModelProto, values: Mapping[str, Array]) -
     conditions = {
         number: bool(values[node.input[0]].item())
         for number, node in enumerate(model.graph.node)
-        if is_operator(node, "If") and node.input[0] in values and values[node.input[0]].size == 1
+        if is_operator(node, "If")
+        and node.input[0] in values
+        and values[node.input[0]].size == 1
+        and not all(is_operator(inner, "Identity") for graph in subgraphs_of(node) for inner in graph.node)
     }
     if not conditions:
         return None
     inlined, fresh = copy_of(model), FreshNames.of(model)
+    typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)} if keeps_borders else {}
+
+    def link(node: onnx.NodeProto, source: str, target: str, name: str) -> None:
+        """Add a node that passes a value."""
+        kind = typed[target if target in typed else source].type.tensor_type.elem_type if typed else 0
+        if not kind or not is_floating(dtype_of(kind)):
+            inlined.graph.node.append(helper.make_node("Identity", [source], [target], name=name))
+            return
+        branches = {}
+        for attribute in ("then_branch", "else_branch"):
+            passed = fresh.take_numbered(target)
+            nodes = [helper.make_node("Identity", [source], [passed])]
+            outputs = [helper.make_tensor_value_info(passed, kind, None)]
+            branches[attribute] = helper.make_graph(nodes, name, [], outputs)
+        inlined.graph.node.append(helper.make_node("If", [node.input[0]], [target], name=name, **branches))
+
     del inlined.graph.node[:]
+    produced = {name for node in model.graph.node for name in node.output}
     for number, node in enumerate(model.graph.node):
         if number not in conditions:
             inlined.graph.node.append(node)
             continue
         prefix = f"if{number}/"
         branch = subgraph(node, "then_branch" if conditions[number] else "else_branch")
-        results = append_body(inlined.graph, branch, [], prefix, fresh)
-        inlined.graph.node.extend(
-            helper.make_node("Identity", [result], [output], name=f"{prefix}result/{output}")
-            for result, output in zip(results, node.output, strict=False)
-            if output
-        )
+        entries = {
+            name: fresh.take(f"{prefix}operand/{name}")
+            for name in (count_free_uses(branch) if keeps_borders else ())
+            if name in produced and name in typed
+        }
+        for name, entry in entries.items():
+            link(node, name, entry, entry)
+        results = append_body(inlined.graph, branch, [], prefix, fresh, entries)
+        for result, output in zip(results, node.output, strict=False):
+            if output:
+                link(node, result, output, f"{prefix}result/{output}")
     return with_inferred_types(inlined)
 
 

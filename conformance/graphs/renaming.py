@@ -129,7 +129,12 @@ class Renamer:
 
 
 def append_body(
-    graph: onnx.GraphProto, body: onnx.GraphProto, given: Sequence[str], prefix: str, fresh: FreshNames
+    graph: onnx.GraphProto,
+    body: onnx.GraphProto,
+    given: Sequence[str],
+    prefix: str,
+    fresh: FreshNames,
+    captured: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Append the nodes, constants and declarations of a subgraph to a graph; return the names of its outputs.
 
@@ -139,10 +144,11 @@ def append_body(
         given: the names of the values for the inputs of the subgraph.
         prefix: the prefix of the new names of the subgraph's values and nodes.
         fresh: the source of new names.
+        captured: the new names of values that the subgraph captures.
     """
     copy = type(body)()
     copy.CopyFrom(body)
-    names = {value.name: name for value, name in zip(body.input, given, strict=False)}
+    names = dict(captured or {}) | {value.name: name for value, name in zip(body.input, given, strict=False)}
     del copy.input[:]
     Renamer(fresh).rename_graph(copy, names, lambda name: fresh.take(prefix + name))
     for node in copy.node:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.report import JudgedShare
@@ -369,3 +369,17 @@ def test_fault_after_a_node_that_a_region_cannot_judge_is_found(
     model = write_chain(tmp_path / "m.onnx", TensorProto.FLOAT16, nodes, halves)
     assert not audit(model, KeepsFloat()).wrong_nodes
     assert [node.name for node in audit(model, KeepsFloat({"y": lambda a, _: 0 * a})).wrong_nodes] == ["y"]
+
+
+def test_branch_whose_values_onnxruntime_rounds_at_its_border_is_moved_into_the_main_graph(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    text = """<ir_version: 9, opset_import: ["" : 17]> g (float[64] X, bool yes) => (float[64] Y) {
+        H = Cast <to = 10> (X) Z = If(yes) <then_branch = t () => (float16[64] T) { U = Mul(H, H) T = Sqrt(U) },
+        else_branch = e () => (float16[64] E) { E = Exp(H) }> Y = Cast <to = 1> (Z) }"""
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    inputs = InputSet("random", (np.random.default_rng(0).random(64, np.float32), np.array(True)))
+    named = [SubjectName.parse("onnxruntime", SubjectKind.BACKEND)]
+    with started_subjects(named, Limits(60), no_isolation=True) as started:
+        audit = audit_subject(LoadedModel.read(tmp_path / "m.onnx"), started[0], inputs)
+    assert [node.op_type for node in audit.nodes] == ["Cast", "If", "Mul", "Sqrt", "If", "Cast"]
+    assert not any(node.verdict is NodeVerdict.NOT_JUDGED for node in audit.nodes)

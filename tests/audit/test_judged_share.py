@@ -153,7 +153,7 @@ def test_operation_count_has_the_terms_of_all_sums(
     assert operation_count(node, dict(zip(names, shapes, strict=True))) == count
 
 
-def test_zeros_of_a_long_float16_product_are_not_judged_and_below_should(tmp_path: Path) -> None:
+def test_zeros_of_a_long_float16_product_are_judged_at_should_only(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     inputs = {"X": random.standard_normal((2, 4096)).astype(np.float16)}
     weights = {"W": random.standard_normal((4096, 4)).astype(np.float16)}
@@ -161,8 +161,10 @@ def test_zeros_of_a_long_float16_product_are_not_judged_and_below_should(tmp_pat
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT16}, weights)
     result = audit(model, inputs, Changed(zeros))
     (node,) = result.nodes
-    assert (node.verdict, node.loose + node.undetermined, node.judged_elements) == (NodeVerdict.NOT_JUDGED, 8, 0)
-    assert not JudgedShare.of([result]).is_enough(0.0)
+    assert (node.verdict, node.level, node.level_share) == (NodeVerdict.CORRECT, Level.SHOULD, node.should_share)
+    assert [node.judged_elements(level) for level in (Level.MUST, Level.SHOULD)] == [0, 8]
+    assert [JudgedShare.of([result], level).is_enough(0.0) for level in (Level.MUST, Level.SHOULD)] == [False, True]
+    assert "0 of 1 nodes judged, 1 more at level should" in JudgedShare.of([result]).text
     assert node.should_share > 1
     assert (result.has_faults_at(Level.MUST), result.has_faults_at(Level.SHOULD)) == (False, True)
 
@@ -196,7 +198,7 @@ def test_index_of_a_row_with_nan_is_unspecified(tmp_path: Path, op_type: str, in
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.INT64})
     result = audit(model, inputs, Changed(lambda _: [np.array(indices)]))
     (node,) = result.nodes
-    assert (node.verdict, node.unspecified, node.judged_elements) == (NodeVerdict.UNSPECIFIED, 2, 1)
+    assert (node.verdict, node.unspecified, node.judged_elements(Level.MUST)) == (NodeVerdict.UNSPECIFIED, 2, 1)
     assert node.open_element is not None
     assert (node.open_element.index, node.open_element.value) == ((0,), indices[0])
     assert not result.has_faults

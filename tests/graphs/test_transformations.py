@@ -16,7 +16,7 @@ from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_node
 from conformance.graphs.fed_model import FedModel
 from conformance.graphs.inlining import inline_functions, inline_taken_branches, unroll
 from conformance.graphs.renaming import FreshNames, Renamer
-from conformance.models.graphs import copy_of, is_operator, iter_nodes
+from conformance.models.graphs import copy_of, is_operator, iter_nodes, with_inferred_types
 from conformance.models.validity import check_model
 
 X = np.array([0.75, -1.25], np.float32)
@@ -165,6 +165,17 @@ def test_inline_taken_branches_of_either_name_of_the_main_domain_replaces_the_if
 
 def test_inline_taken_branches_of_another_domain_returns_none():
     assert inline_taken_branches(if_model(domain="acme"), {"yes": np.asarray(True)}) is None
+
+
+def test_inline_taken_branches_that_keeps_borders_passes_their_floats_through_an_if():
+    text = """<ir_version: 9, opset_import: ["" : 17]> g (float[2] X) => (float[2] Y, int64[1] Z) <bool yes = {1}> {
+        A = Abs(X) Y, Z = If(yes) <then_branch = t () => (float[2] T, int64[1] S) { T = Neg(A) S = Shape(A) },
+        else_branch = e () => (float[2] E, int64[1] R) { E = Exp(A) R = Shape(X) }> }"""
+    model, known = with_inferred_types(parser.parse_model(text)), {"yes": np.asarray(True)}
+    inlined = inline_taken_branches(model, known, keeps_borders=True)
+    assert [node.op_type for node in inlined.graph.node] == ["Abs", "If", "Neg", "Shape", "If", "Identity"]
+    assert inline_taken_branches(inlined, known) is None
+    assert_computes_the_same(model, inlined)
 
 
 def test_inline_taken_branches_twice_at_one_place_makes_no_name_twice():
