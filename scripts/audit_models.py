@@ -260,6 +260,11 @@ def is_judged_alone(node: Mapping[str, Any]) -> bool:
     return node["verdict"] != "not judged" and is_known and is_bounded
 
 
+def is_judged_at_should_only(node: Mapping[str, Any]) -> bool:
+    """Return whether a node was judged, but not at level `must`."""
+    return node["verdict"] != "not judged" and node["level"] == "should"
+
+
 def failure_text(failure: str) -> str:
     """Return the last line of a subject's message before its advice and its stack trace."""
     lines: list[str] = []
@@ -296,15 +301,20 @@ def row(model: AuditedFile, document: Mapping[str, Any]) -> str:
     (result,) = document["audits"]
     start = f"| {model.name} | {result['subject']} {result['version']} "
     if result["failure"]:
-        return f"{start}| - | - | - | - | - | - | does not run the model: {failure_text(result['failure'])} |"
+        return f"{start}| - | - | - | - | - | - | - | does not run the model: {failure_text(result['failure'])} |"
     nodes = result["nodes"]
     skipped = Counter(short(node["reason"] or "") for node in nodes if node["verdict"] == "not judged")
     wrong = sum(node["verdict"] == "wrong" for node in nodes)
-    shares = [float(node["share"]) for node in nodes if node["verdict"] != "not judged"]
+    at_should = sum(map(is_judged_at_should_only, nodes))
+    shares = [
+        float(node["should_share" if is_judged_at_should_only(node) else "share"])
+        for node in nodes
+        if node["verdict"] != "not judged"
+    ]
     reasons = "; ".join(f"{count}: {reason}" for reason, count in skipped.most_common()) or "-"
     unstable = "" if result["is_repeatable"] and result["repeats_when_prepared_again"] else "; outputs differ"
     return (
-        f"{start}| {len(nodes)} | {len(nodes) - sum(skipped.values())} "
+        f"{start}| {len(nodes)} | {len(nodes) - sum(skipped.values())} | {at_should} "
         f"| {sum(map(is_judged_alone, nodes))} | {wrong} | {sum(skipped.values())} "
         f"| {max(shares, default=0.0):.2g} | {reasons}{unstable} |"
     )
@@ -344,8 +354,10 @@ def page(
         "A node is judged alone if its own operands and result are known. Other nodes are judged with their neighbours,",  # noqa: E501
         "with composed bounds, which are wide after many nodes.",
         "",
-        "| subject | models | floating-point nodes | judged | share | judged alone | share |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "A node is judged at level `should` only if the bounds of level `must` are useless for most of its elements.",
+        "",
+        "| subject | models | floating-point nodes | judged | share | at should only | judged alone | share |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
         *totals,
         "",
         "## Models",
@@ -356,8 +368,8 @@ def page(
         *(["A model that is not listed for a subject was not audited on it."] if is_partial else []),
         "Constants do not count as nodes. The branch that an `If` takes counts in the place of the `If`.",
         "",
-        "| model | subject | nodes | judged | judged alone | wrong | not judged | largest share | reasons for not judged |",  # noqa: E501
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| model | subject | nodes | judged | at should only | alone | wrong | not judged | largest share | reasons for not judged |",  # noqa: E501
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         *rows,
         "",
         "## Wrong nodes",
@@ -381,6 +393,7 @@ def main() -> None:
     judged: Counter[str] = Counter()
     counted: Counter[str] = Counter()
     alone: Counter[str] = Counter()
+    at_should: Counter[str] = Counter()
     models: Counter[str] = Counter()
     days: dict[str, list[str]] = {}
     subjects = given.subject or SUBJECTS
@@ -403,9 +416,10 @@ def main() -> None:
                 counted[subject] += len(nodes)
                 alone[subject] += sum(map(is_judged_alone, nodes))
                 judged[subject] += sum(node["verdict"] != "not judged" for node in nodes)
+                at_should[subject] += sum(map(is_judged_at_should_only, nodes))
     totals = [
         f"| {subject} | {models[subject]} | {counted[subject]} | {judged[subject]} "
-        f"| {judged[subject] / max(counted[subject], 1):.1%} "
+        f"| {judged[subject] / max(counted[subject], 1):.1%} | {at_should[subject]} "
         f"| {alone[subject]} | {alone[subject] / max(counted[subject], 1):.1%} |"
         for subject in subjects
     ]

@@ -167,7 +167,9 @@ def rows(given: AuditedFile, work: Path, total: Counter[str]) -> Iterator[str]:
 def row(model: str, name: str, nodes: Sequence[Mapping[str, Any]], total: Counter[str]) -> str:
     """Return a row of the table, and add its nodes to the counts of its way to rewrite."""
     skipped = Counter(
-        short(f"{node['operator']}: {node['reason']}") for node in nodes if node["verdict"] == "not judged"
+        short(f"{node['operator']}: {node['reason'] or 'judged at level should only'}")
+        for node in nodes
+        if node["verdict"] == "not judged" or node["level"] == "should"
     )
     judged, wrong = len(nodes) - skipped.total(), sum(node["verdict"] == "wrong" for node in nodes)
     total[name, "nodes"] += len(nodes)

@@ -28,7 +28,8 @@ def test_transformer_has_bounds_that_contain_onnxruntime_and_no_zeros(tmp_path: 
 
 
 def test_row_counts_judged_and_wrong_nodes() -> None:
-    nodes = [{"verdict": verdict, "operator": "Add", "reason": "why"} for verdict in ("correct", "wrong", "not judged")]
+    node = {"operator": "Add", "reason": "why", "level": "must"}
+    nodes = [{**node, "verdict": verdict} for verdict in ("correct", "wrong", "not judged")]
     total = CASES.Counter()
     assert REWRITTEN.row("m", "optimized", nodes, total) == "| m | optimized | 3 | 2 | 66.7% | 1 | 1: Add: why |"
     assert total == {("optimized", "nodes"): 3, ("optimized", "judged"): 2, ("optimized", "wrong"): 1}
