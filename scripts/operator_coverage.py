@@ -2,7 +2,8 @@
 
 `nox -s operator-coverage` prints the excluded operators with reasons, those without a definition, those without a
 declaration, and the versions, attributes and element types from which no node is drawn. The exit status is 1 if an
-operator has no definition and no reason.
+operator has no definition and no reason. With `--second-opinions`, it also lists the tests and the exact formulas that
+compute each operator again.
 
 With `--judge`, it also draws nodes of each declaration and version, and prints why nodes are not judged. It takes
 minutes.
@@ -11,7 +12,9 @@ minutes.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +37,31 @@ if TYPE_CHECKING:
 
     from conformance.declarations.tables import OperatorDeclaration
 
+ROOT = Path(__file__).parents[1]
+
 EXCLUDED: Mapping[tuple[str, str], str] = {
     ("", "ImageDecoder"): "decoders of images differ, and its page does not state their results",
     ("ai.onnx.preview.training", "Gradient"): "its result is the derivative of other nodes, and no runtime has it",
 }
 """Operators that the reference does not judge, by domain and op_type, with reasons."""
+
+EXCLUDED_PARTS: Mapping[str, str] = {
+    "Attention U": "the page states a mask of booleans or of the type of the query, but the schema has integers too",
+    "Col2Im T": "the page states no sum of booleans",
+    "MeanVarianceNormalization T": "the full check of onnx rejects the function body for these types",
+    "QuantizeLinear T1": "the scale has the type of the tensor, and the page states no scale of integers",
+    "TreeEnsemble nodes_hitrates": "it is for performance and has no effect on the result",
+    **dict.fromkeys(
+        (
+            *("CategoryMapper default_int64", "LabelEncoder default_int64", "LabelEncoder default_string"),
+            *("LabelEncoder keys_strings", "LabelEncoder values_strings", "LinearClassifier classlabels_strings"),
+            *("OneHotEncoder cats_strings", "SVMClassifier classlabels_strings"),
+            "TreeEnsembleClassifier classlabels_strings",
+        ),
+        "its operands or results are strings, which no drawn node has; tests judge them",
+    ),
+}
+"""Attributes and element types that no declaration draws, with reasons."""
 
 WRITTEN = (
     *("FusedConv", "FusedMatMul", "FusedGemm", "BiasGelu", "FastGelu", "QuickGelu", "SkipLayerNormalization"),
@@ -81,7 +104,19 @@ def lines(missing: list[tuple[str, str]]) -> Iterator[str]:
         missing: the operators without a definition.
     """
     every = operators()
+    parts: dict[str, list[str]] = {}
+    for (domain, name), versions in every.items():
+        known = operator_name(name, domain)
+        if known in declarations() and has_schemas(domain):
+            for part, text in gaps(known, domain, versions):
+                parts.setdefault(part, []).append(text)
     yield from (f"excluded: {domain or 'ai.onnx'} {name}: {reason}" for (domain, name), reason in EXCLUDED.items())
+    for part in EXCLUDED_PARTS:
+        yield from (f"excluded: {text}: {EXCLUDED_PARTS[part]}" for text in parts.pop(part, ()))
+    yield f"excluded: tensors of {', '.join(sorted(UNDRAWN))} in drawn nodes: the protocol of search lacks them"
+    for domain, name in every:
+        if reason := UNDECLARED.get(operator_name(name, domain)):
+            yield f"no declaration: {domain or 'ai.onnx'} {name}: {reason}"
     for domain in dict.fromkeys(domain for domain, _ in every):
         own = [name for each, name in every if each == domain]
         count = sum((domain, name) in EXCLUDED for name in own), sum((domain, name) in missing for name in own)
@@ -91,13 +126,10 @@ def lines(missing: list[tuple[str, str]]) -> Iterator[str]:
     yield from (f"no definition: {domain or 'ai.onnx'} {name}" for domain, name in missing)
     for (domain, name), versions in every.items():
         known = operator_name(name, domain)
-        if known in UNDECLARED:
-            yield f"no declaration: {domain or 'ai.onnx'} {name}: {UNDECLARED[known]}"
         drawn = {opset for each in declarations().get(known, ()) for opset in each.opsets_of(known)}
         if drawn and (rest := [str(version) for version in versions if version not in drawn]):
             yield f"no drawn node: {domain or 'ai.onnx'} {name} of version {', '.join(rest)}"
-        if drawn and has_schemas(domain):
-            yield from gaps(known, domain, versions)
+    yield from (text for texts in parts.values() for text in texts)
 
 
 UNDRAWN = frozenset({"string", "complex64", "complex128"})
@@ -105,22 +137,25 @@ UNDRAWN = frozenset({"string", "complex64", "complex128"})
 with elements of these types that are only moved."""
 
 
-def gaps(name: str, domain: str, versions: Sequence[int]) -> Iterator[str]:
-    """Yield the attributes and element types of an operator that its declarations do not draw, with the versions."""
-    found: dict[str, list[int]] = {}
+def gaps(name: str, domain: str, versions: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """Yield the attributes and type variables of an operator that its declarations do not draw, with a text."""
+    found: dict[tuple[str, str], list[int]] = {}
     for version in versions:
         schema = onnx.defs.get_schema(name, version, domain)
         own = [each for each in declarations()[name] if version in each.opsets_of(name)]
         drawn = {attribute for each in own for attribute in each.attributes}
         for attribute in sorted({*schema.attributes} - drawn):
-            found.setdefault(f"no drawn attribute: {name} {attribute}", []).append(version)
+            part = f"{name} {attribute}"
+            found.setdefault((part, f"no drawn attribute: {part}"), []).append(version)
         for each in schema.type_constraints:
             types = {text.removeprefix("tensor(").removesuffix(")") for text in each.allowed_type_strs} - UNDRAWN
             types = {text for text in types if "(" not in text}
             places = [place for place in schema.inputs if place.type_str == each.type_param_str]
             if places and (rest := sorted(types - drawn_types(own, schema, each.type_param_str))):
-                found.setdefault(f"no drawn type: {name} {each.type_param_str} {' '.join(rest)}", []).append(version)
-    yield from (f"{text} of version {', '.join(map(str, numbers))}" for text, numbers in found.items())
+                part = f"{name} {each.type_param_str}"
+                found.setdefault((part, f"no drawn type: {part} {' '.join(rest)}"), []).append(version)
+    for (part, text), numbers in found.items():
+        yield part, f"{text} of version {', '.join(map(str, numbers))}"
 
 
 def drawn_types(declared: Sequence[OperatorDeclaration], schema: Any, name: str) -> set[str]:
@@ -166,9 +201,21 @@ def reason_not_judged(name: str, seed: str, chosen: Mapping[str, int]) -> str:
     return ""
 
 
+def second_opinions() -> dict[tuple[str, str], list[str]]:
+    """Return the files that compute each operator a second time: tests that name it, and exact formulas."""
+    files = [*sorted((ROOT / "tests" / "reference").rglob("test_*.py")), *sorted((ROOT / "truth").glob("exact*.py"))]
+    texts = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    return {
+        (domain, name): [file for file, text in texts.items() if re.search(rf'"{name}"|= {name} ?[<(]', text)]
+        for domain, name in operators()
+        if (domain, name) not in EXCLUDED
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report, and return 1 if an operator has no definition."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--second-opinions", action="store_true", help="list what computes each operator again")
     parser.add_argument("--judge", nargs="*", metavar="OPERATOR", help="draw nodes of these operators, or of all")
     options = parser.parse_args(arguments)
     missing = [
@@ -177,7 +224,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (domain, name) not in EXCLUDED and not is_defined(domain, name, versions[-1])
     ]
     judged = () if options.judge is None else judged_lines(options.judge)
-    for line in (*lines(missing), *judged):
+    opinions = second_opinions().items() if options.second_opinions else ()
+    again = (f"second opinion: {domain or 'ai.onnx'} {name}: {', '.join(each)}" for (domain, name), each in opinions)
+    for line in (*lines(missing), *again, *judged):
         sys.stdout.write(f"{line}\n")
     return int(bool(missing))
 
