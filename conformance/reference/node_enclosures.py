@@ -138,6 +138,8 @@ def _schema_function(node: Node, proto: onnx.NodeProto, inputs: Sequence[Tensor]
     domain = normal_domain(node.domain)
     if (domain, node.op_type) not in FUNCTION_OPERATORS:
         return None
+    if reason := _contradiction(node, [() if each is None else each.shape for each in inputs]):
+        raise Unsupported(f"{node.op_type} with {reason}")
     schema: Any = onnx.defs.get_schema(node.op_type, max_inclusive_version=node.opset, domain=domain)
     if schema.has_context_dependent_function:
         version = _newest(schema.context_dependent_function_opset_versions, node.opset)
@@ -146,6 +148,20 @@ def _schema_function(node: Node, proto: onnx.NodeProto, inputs: Sequence[Tensor]
     else:
         text = schema.get_function_with_opset_version(_newest(schema.function_opset_versions, node.opset))
     return onnx.FunctionProto.FromString(text) if text else None
+
+
+def _contradiction(node: Node, shapes: Sequence[tuple[int, ...]]) -> str:
+    """Return an attribute or shapes that the page forbids, or computes in another way than the function body."""
+    given = node.attributes
+    if node.op_type == "Attention" and given.get("scale", 1.0) < 0:
+        return "a negative scale, of which the function body takes the square root"
+    if node.op_type == "SwiGLU" and shapes[0] != shapes[1]:
+        return "operands of two shapes"
+    if node.op_type == "RotaryEmbedding":
+        size = shapes[0][-1] if len(shapes[0]) == 4 else shapes[0][-1] // given.get("num_heads", 1)
+        if {2 * shape[-1] for shape in shapes[1:3]} != {given.get("rotary_embedding_dim", 0) or size}:
+            return "a cache that does not have half of the rotated elements"
+    return ""
 
 
 def _newest(versions: Sequence[int], opset: int) -> int:

@@ -121,7 +121,9 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     The page states no position of a single pixel along an axis whose centre is both corners.
     """
-    theta, sizes = tensor(inputs[0]), integers(inputs[1])[2:]
+    theta, (count, _, *sizes) = tensor(inputs[0]), integers(inputs[1])
+    if count != theta.shape[0]:
+        raise Unsupported("AffineGrid with another number of matrices than images")
     is_aligned = bool(node.attributes.get("align_corners", 0))
     axes = [(2 * np.arange(size) - (size - 1)) / max(1, size - 1 if is_aligned else size) for size in map(float, sizes)]
     positions = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(sizes)], -1)

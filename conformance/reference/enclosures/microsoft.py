@@ -325,12 +325,19 @@ def _attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return _attend_projected(node, projected, optional(inputs, 3), optional(inputs, 4), optional_tensor(inputs, 5))
 
 
+def _check_filter(node: Node) -> None:
+    """Raise `Unsupported` for a value of masked keys that is not far below the others."""
+    if node.attributes.get("mask_filter_value", MASKED) > MASKED:
+        raise Unsupported(f"{node.op_type} with a mask_filter_value above {MASKED:.0f}")
+
+
 def _attend_projected(
     node: Node, projected: Enclosure, mask: Tensor, past: Tensor, attention_bias: Enclosure | None
 ) -> list[Tensor]:
     given, heads = node.attributes, node.attributes["num_heads"]
     if given.get("do_rotary", 0) or given.get("past_present_share_buffer", 0):
         raise Unsupported(f"{node.op_type} with a rotary embedding or a shared buffer")
+    _check_filter(node)
     sizes = given.get("qkv_hidden_sizes") or [projected.shape[-1] // 3] * 3
     ends, projected = np.cumsum(sizes), _as_operand(projected)
     Q, K, V = (
@@ -355,6 +362,7 @@ def _multi_head_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     query, key, value, bias, mask, attention_bias, past_key, past_value, length, beams = [*inputs, *[None] * 10][:10]
     if length is not None or beams is not None:
         raise Unsupported("MultiHeadAttention with a shared buffer or beams")
+    _check_filter(node)
     heads, Q = node.attributes["num_heads"], tensor(query)
     parts: list[Enclosure]
     if len(Q.shape) == 5:
@@ -640,8 +648,11 @@ def _matmul_nbits(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     bits, block, rows, columns = (given.get(name, 4) for name in ("bits", "block_size", "N", "K"))
     X, S = tensor(A), tensor(scales)
     packed = np.asarray(b)
-    if bits not in (2, 4, 8) or given.get("weight_prepacked", 0) or not packed.size:
-        raise Unsupported("MatMulNBits with prepacked or omitted weights, or with odd bits")
+    if bits not in (2, 4, 8) or given.get("weight_prepacked", 0):
+        raise Unsupported("MatMulNBits with prepacked weights, or with odd bits")
+    if not packed.size:  # an omitted projection
+        none = X.zeros((*X.shape[:-1], rows))
+        return [none if bias is None else none + tensor(bias)]
     if groups is not None and np.any(np.asarray(groups) != np.arange(columns) // block):
         raise Unsupported("MatMulNBits with an order of groups")
     count = -(-columns // block)
@@ -719,9 +730,8 @@ def _gather_block_quantized(node: Node, inputs: Sequence[Tensor]) -> list[Tensor
     W = enclose_values(difference, S.dtype) * S.moved(spread)
     place = given.get("gather_axis", 0) % numbers.ndim
     is_inside = (indices >= -numbers.shape[place]) & (indices < numbers.shape[place])
-    if not is_inside.all():
-        raise Unsupported("GatherBlockQuantized with an index outside of the tensor")
-    return [W.moved(lambda w: np.take(w, indices, place))]
+    kept = is_inside.reshape(*indices.shape, *[1] * (numbers.ndim - 1 - place))
+    return [W.moved(lambda w: np.where(kept, np.take(w, np.where(is_inside, indices, 0), place), 0.0))]
 
 
 def _cdist(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -11,6 +11,7 @@ import pytest
 
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.verdicts import Unsupported
 
 
 def enclose_operator(op_type: str, *inputs: Any, opset: int = 24, outputs: int = 1, **attributes: Any) -> list[Any]:
@@ -142,6 +143,40 @@ def test_losses_are_weighted_logarithms(reduction: str, random: np.random.Genera
         difference = np.abs(tensor.value - wanted)
         assert (difference <= tensor.error + 2.0**-50 * np.abs(wanted)).all()
         assert not admissible_mask(np.asarray(wanted * 1.01), tensor)[np.asarray(wanted != 0)].any()
+
+
+@pytest.mark.parametrize(
+    ("op_type", "shapes", "attributes"),
+    [
+        ("Attention", [(1, 1, 2, 4)] * 3, {"scale": -0.5}),
+        ("SwiGLU", [(2, 3), (3,)], {}),
+        ("RotaryEmbedding", [(1, 2, 3, 8), (1, 3, 2), (1, 3, 2)], {}),
+        ("RotaryEmbedding", [(1, 3, 8), (1, 3, 4), (1, 3, 4)], {"num_heads": 2}),
+    ],
+)
+def test_function_that_its_page_forbids_or_contradicts_is_not_judged(
+    op_type: str, shapes: list[tuple[int, ...]], attributes: dict[str, Any]
+) -> None:
+    with pytest.raises(Unsupported):
+        enclose_operator(op_type, *(np.ones(shape, np.float32) for shape in shapes), opset=28, **attributes)
+
+
+@pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
+def test_linear_attention_updates_its_state_by_the_rule_of_the_page(rule: str, random: np.random.Generator) -> None:
+    q, k, v, g, b = (random.standard_normal((1, 3, size)).astype(np.float32) for size in (16, 8, 6, 8, 1))
+    S = random.standard_normal((1, 2, 4, 3)).astype(np.float32)
+    given = [q, k, v, S, g if "gated" in rule else None, b if "delta" in rule else None]
+    counts = {"q_num_heads": 4, "kv_num_heads": 2, "update_rule": rule}
+    Y, present = enclose_operator("LinearAttention", *given, opset=27, outputs=2, **counts)
+    wanted, states = np.zeros((1, 3, 4, 3)), S.astype(float)
+    for t, h in np.ndindex(3, 2):
+        key, value = k[0, t, 4 * h : 4 * h + 4].astype(float), v[0, t, 3 * h : 3 * h + 3].astype(float)
+        kept = (np.exp(g[0, t, 4 * h : 4 * h + 4].astype(float))[:, None] if "gated" in rule else 1) * states[0, h]
+        states[0, h] = kept + np.outer(key, b[0, t] * (value - key @ kept) if "delta" in rule else value)
+        for head in (2 * h, 2 * h + 1):
+            wanted[0, t, head] = 0.5 * q[0, t, 4 * head : 4 * head + 4].astype(float) @ states[0, h]
+    assert_close(Y, wanted.reshape(1, 3, 12))
+    assert_close(present, states)
 
 
 def test_affine_grid_of_one_pixel_between_corners_is_open() -> None:

@@ -11,6 +11,7 @@ from onnxruntime_nodes import assert_agrees, enclose, run
 
 from conformance.reference.formulas.recurrent import in_eight_bits
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.verdicts import Unsupported
 
 DOMAIN = "com.microsoft"
 RANDOM = np.random.default_rng(0)
@@ -111,8 +112,15 @@ CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
         1,
         {"K": 40, "N": 5, "bits": 8, "block_size": 32},
     ),
+    (
+        "MatMulNBits",
+        [numbers(3, 32), steps(5, 2, 0), numbers(5, 2), None, None, numbers(5)],
+        1,
+        {"K": 32, "N": 5, "bits": 4, "block_size": 16},
+    ),
     ("MatMulBnb4", [numbers(3, 32), steps(80), numbers(10)], 1, {"K": 32, "N": 5, "block_size": 16, "quant_type": 1}),
     ("GatherBlockQuantized", [steps(6, 32), np.array([[1, 3]]), numbers(6, 2)], 1, BLOCKS | {"bits": 8}),
+    ("GatherBlockQuantized", [steps(6, 32), np.array([[-7, 3, 6]]), numbers(6, 2)], 1, BLOCKS | {"bits": 8}),
     ("GatherBlockQuantized", [steps(6, 16), np.array([[1, 3]]), numbers(6, 2), steps(6, 1)], 1, BLOCKS | {"bits": 4}),
     (
         "QEmbedLayerNormalization",
@@ -153,6 +161,15 @@ def test_packed_operands_of_attention_have_the_results_of_separate_ones() -> Non
     wanted = enclose(DOMAIN, "MultiHeadAttention", [*parts, None, mask], **HEADS)[0]
     for given in ([packed, None, None, None, mask], [parts[0], packed[:, :, :, 1:], None, None, mask]):
         assert np.array_equal(enclose(DOMAIN, "MultiHeadAttention", given, **HEADS)[0].value, wanted.value)
+
+
+def test_masked_keys_that_are_not_far_below_others_are_not_judged() -> None:
+    for op_type, given in (
+        ("MultiHeadAttention", [X, X, X, None, MASK]),
+        ("Attention", [X, numbers(8, 24), numbers(24), MASK]),
+    ):
+        with pytest.raises(Unsupported):
+            enclose(DOMAIN, op_type, given, **HEADS, mask_filter_value=-1.0)
 
 
 def test_a_query_without_a_key_is_open() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,21 @@ def scatter(X: Any, indices: Any, updates: Any, axis: int = 0) -> Any:
     return Y
 
 
+def blocks(X: Any, blocksize: int, mode: str = "DCR", *, to_depth: bool = False) -> Any:
+    n, c, h, w = X.shape
+    b = blocksize
+    Y = np.zeros((n, c * b * b, h // b, w // b) if to_depth else (n, c // (b * b), h * b, w * b), X.dtype)
+    wide, deep = (X, Y) if to_depth else (Y, X)
+    for channel, y, x in np.ndindex(wide.shape[1:]):
+        place = y % b * b + x % b
+        depth = place * wide.shape[1] + channel if mode == "DCR" else channel * b * b + place
+        if to_depth:
+            deep[:, depth, y // b, x // b] = wide[:, channel, y, x]
+        else:
+            wide[:, channel, y, x] = deep[:, depth, y // b, x // b]
+    return Y
+
+
 def write(cache: Any, update: Any, starts: Any = None, mode: str = "linear", axis: int = -2) -> Any:
     present, size = cache.copy(), cache.shape[axis]
     for *before, token in np.ndindex(update.shape[: axis % cache.ndim + 1]):
@@ -100,6 +116,7 @@ NUMPY: Mapping[str, Callable[..., Any]] = {
     "CenterCropPad": center,
     "ConstantOfShape": lambda shape, value=(0,): np.full(shape, value[0]),
     "ConvInteger": convolve,
+    "DepthToSpace": blocks,
     "IsInf": lambda X, detect_negative=1, detect_positive=1: np.isin(
         X.astype(float), [np.inf] * detect_positive + [-np.inf] * detect_negative
     ),
@@ -107,6 +124,7 @@ NUMPY: Mapping[str, Callable[..., Any]] = {
     "NonZero": lambda X: np.argwhere(X).T,
     "Scatter": scatter,
     "Size": np.size,
+    "SpaceToDepth": partial(blocks, to_depth=True),
     "TensorScatter": write,
 }
 
@@ -124,6 +142,38 @@ def test_drawn_node_admits_the_result_of_numpy_alone(operator: str) -> None:
         assert admissible_mask(wanted.astype(tensor.dtype), tensor).all()
         if wanted.size and wanted.dtype.kind in "biu" and getattr(tensor, "unspecified", None) is None:
             assert not admissible_mask((1 - wanted).astype(tensor.dtype), tensor).all()
+
+
+def standardize(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon)
+
+
+RANDOM = np.random.default_rng(2).standard_normal((2, 4, 3, 5))
+SCALE = np.linspace(0.5, 2, 4)
+IN_DOUBLE: dict[str, tuple[list[Any], dict[str, Any], Any]] = {
+    "GroupNormalization": (
+        [SCALE, SCALE],
+        {"num_groups": 2},
+        standardize(RANDOM.reshape(2, 2, 2, 3, 5), (2, 3, 4), 1e-5).reshape(2, 4, 3, 5) * SCALE[:, None, None]
+        + SCALE[:, None, None],
+    ),
+    "MeanVarianceNormalization": ([], {"axes": [0, 2, 3]}, standardize(RANDOM, (0, 2, 3), 0)),
+    "SimplifiedLayerNormalization": (
+        [SCALE[:1].repeat(5)],
+        {"epsilon": 0.5},
+        RANDOM / np.sqrt((RANDOM**2).mean(-1, keepdims=True) + 0.5) * SCALE[0],
+    ),
+    "Swish": ([], {"alpha": 0.5}, RANDOM / (1 + np.exp(-0.5 * RANDOM))),
+}
+
+
+@pytest.mark.parametrize("operator", IN_DOUBLE)
+def test_formula_in_double_is_admissible_and_a_changed_result_is_not(operator: str) -> None:
+    inputs, attributes, wanted = IN_DOUBLE[operator]
+    arrays = (array.astype(np.float32) for array in (RANDOM, *inputs))
+    tensor = enclose_operator(operator, *arrays, opset=24, **attributes)[0]
+    assert admissible_mask(wanted.astype(np.float32), tensor).all()
+    assert not admissible_mask((wanted * 1.001).astype(np.float32), tensor).any()
 
 
 # Sentences of pages
@@ -148,6 +198,7 @@ NO_RESULT: list[tuple[str, int, list[Any], dict[str, Any]]] = [
     ("STFT", 17, [np.ones((1, 4, 1), np.float32), scalar(2), f32(1), scalar(2)], {}),
     ("NonMaxSuppression", 11, [np.ones((1, 1, 4), np.float32), f32([[1]]), scalar([-1])], {}),
     ("NonMaxSuppression", 11, [np.ones((1, 1, 4), np.float32), f32([[1]]), scalar([1]), f32(2)], {}),
+    ("AffineGrid", 20, [np.ones((1, 2, 3), np.float32), scalar([2, 1, 2, 2])], {}),
     ("LpNormalization", 22, [f32(1, 2)], {"p": 3}),
     ("Trilu", 14, [np.array([["a", "b"], ["c", "d"]], object)], {}),
 ]
