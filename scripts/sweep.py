@@ -233,15 +233,21 @@ def subjects(node: DrawnNode, bits: int) -> Iterator[tuple[str, Outputs]]:
 # Exact values
 
 
-def exact_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> Any:
-    """Return an element of an output by the interpreter `truth.exact`; None if it has no formula for the node."""
+def exact_output(node: DrawnNode, number: int) -> Any:
+    """Return an output by the interpreter `truth.exact`; None if it has no formula for the node."""
     if sum(array.size for array in node.operands.values()) > MAX_EVALUATED:
         return None
     try:
-        element = evaluate_exactly(node.model, node.inputs)[number][place]
-        return None if element is None else mpmath.mpf(element)
+        return evaluate_exactly(node.model, node.inputs)[number]
     except (NoFormula, ArithmeticError, LookupError, TypeError, ValueError):
         return None
+
+
+def exact_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> Any:
+    """Return an element of an output as a number of mpmath; None if it has no formula."""
+    output = exact_output(node, number)
+    element = None if output is None else output[place]
+    return None if element is None else mpmath.mpf(element)
 
 
 MAX_EVALUATED = 20_000
@@ -333,7 +339,10 @@ class Sweep:
             has_shape = actual.shape != tuple(tensor.shape)
             right, wrong = (is_inferred(model, number, each, has_shape=has_shape) for each in (tensor, actual))
             line, kind = f"must: output {number}: {shapes}", "another type or shape"
-            self.accuse(node, seed, name, line, kind, is_settled=right and not wrong)
+            is_settled = (right and not wrong) or actual.shape != tuple(tensor.shape) == np.shape(
+                exact_output(node, number)
+            )
+            self.accuse(node, seed, name, line, kind, is_settled=is_settled)
             return
         bounds = {"must": tensor}
         # NumPy accumulates float16 in float16, which level `should` does not admit

@@ -17,7 +17,7 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 from .exact_images import IMAGE_FORMULAS
-from .exact_node import Node, NoFormula, Surroundings, exact_array, mapped, objects
+from .exact_node import Node, NoFormula, Surroundings, exact_array, mapped, objects, saturated
 from .exact_tables import TABLE_FORMULAS
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _gemm(node: Node) -> Any:
     alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
     if A.dtype != object and not alpha == beta == 1:
         raise NoFormula("Gemm of integers with factors")
-    total = alpha * np.dot(A, B)
+    total = alpha * np.dot(A.astype(object), B.astype(object))
     return total if node.input(2) is None else total + beta * node.input(2)
 
 
@@ -183,14 +183,8 @@ def _quantized(node: Node) -> Any:
         for each in (scale, zero)
     )
 
-    def quantize(number: Any, unit: Any, start: Any) -> Any:
-        steps = number / unit
-        if not mpmath.isfinite(steps):
-            return None if mpmath.isnan(steps) else high if steps > 0 else low
-        return min(max(int(mpmath.nint(steps)) + int(start), low), high)  # nint rounds ties to even
-
     rows = zip(x.reshape(-1), scales.reshape(-1), starts.reshape(-1), strict=True)
-    return objects([quantize(*row) for row in rows], x.shape)
+    return objects([saturated(number / unit, start, low, high) for number, unit, start in rows], x.shape)
 
 
 ACTIVATIONS: Mapping[str, tuple[Callable[..., Any], Sequence[float]]] = {

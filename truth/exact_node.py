@@ -95,6 +95,13 @@ def rounded(x: Any, dtype: Any) -> Any:
     return near if abs(near) <= float(info.max) else mpmath.sign(x) * mpmath.inf
 
 
+def saturated(steps: Any, zero_point: Any, low: int, high: int) -> Any:
+    """Return a number of steps as a quantized number, rounded half to even; None for NaN."""
+    if not mpmath.isfinite(steps):
+        return None if mpmath.isnan(steps) else high if steps > 0 else low
+    return min(max(int(mpmath.nint(steps)) + int(zero_point), low), high)
+
+
 def sum_of_products(pairs: Iterable[tuple[Any, Any]]) -> Any:
     """Return a sum of products; 0 times an infinity is NaN."""
     return mpmath.fsum(mpmath.mpf(a) * mpmath.mpf(b) for a, b in pairs)

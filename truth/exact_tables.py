@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 from onnx import helper, numpy_helper
 
-from .exact_node import NoFormula, mapped, objects, rounded, sum_of_products
+from .exact_node import NoFormula, mapped, objects, rounded, saturated, sum_of_products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,6 +151,52 @@ def _window(*weights: Any) -> Callable[[Node], Any]:
     return formula
 
 
+def _attention(node: Node) -> Any:
+    """Return the outputs of Attention of tensors with heads: the result, present keys and values, and scores."""
+    Q, K, V, mask, past_key, past_value, lengths = [*node.inputs, *[None] * 7][:7]
+    if Q.ndim != 4 or lengths is not None or {"left_window_size", "right_window_size"} & set(node.attributes):
+        raise NoFormula("Attention of three axes, with lengths or with a window")
+    past = 0 if past_key is None else past_key.shape[2]
+    if past:
+        K, V = np.concatenate([past_key, K], 2), np.concatenate([past_value, V], 2)
+    total, cap, mode = K.shape[2], node.number("softcap", 0.0), node.get("qk_matmul_output_mode", 0)
+    scale = node.number("scale", 0.0) if "scale" in node.attributes else 1 / mpmath.sqrt(Q.shape[-1])
+    Y = np.empty((*Q.shape[:3], V.shape[-1]), object)
+    shown = np.empty((*Q.shape[:3], total), object)
+    for b, h, i in np.ndindex(Q.shape[:3]):
+        keys, values = K[b, h * K.shape[1] // Q.shape[1]], V[b, h * K.shape[1] // Q.shape[1]]
+        stages = [[scale * sum_of_products(zip(Q[b, h, i], keys[j], strict=True)) for j in range(total)]]
+        stages.append([cap * mpmath.tanh(score / cap) if cap else score for score in stages[0]])
+        added = [ZERO] * total if mask is None else list(np.broadcast_to(mask, (*Q.shape[:3], mask.shape[-1]))[b, h, i])
+        added = [(ZERO if each else -mpmath.inf) if isinstance(each, np.bool_) else each for each in added]
+        added += [-mpmath.inf] * (total - len(added))
+        if node.get("is_causal", 0):
+            added = [each if j <= i + past else -mpmath.inf for j, each in enumerate(added)]
+        stages.append([score + each for score, each in zip(stages[1], added, strict=True)])
+        is_masked = all(each == -mpmath.inf for each in added)
+        stages.append([ZERO] * total if is_masked else softmax_row("Softmax", stages[2]))
+        shown[b, h, i] = stages[mode]
+        Y[b, h, i] = [sum_of_products(zip(stages[3], values[:, k], strict=True)) for k in range(V.shape[-1])]
+    return [Y, K, V, shown]
+
+
+def _mel_weights(node: Node) -> Any:
+    """Return the triangles of MelWeightMatrix. A triangle has its peak at a place, and ends at its neighbours."""
+    bins, length, rate = (int(each) for each in node.inputs[:3])
+    low, high = (2595 * mpmath.log10(1 + each.reshape(-1)[0] / 700) for each in node.inputs[3:])
+    mels = [low + k * (high - low) / (bins + 2) for k in range(bins + 2)]
+    places = [(length + 1) * 700 * (10 ** (mel / 2595) - 1) / rate for mel in mels]
+    if any(place and abs(place - mpmath.nint(place)) < 1e-6 for place in places):
+        raise NoFormula("MelWeightMatrix where rounding decides a place")
+    Y = np.full((length // 2 + 1, bins), ZERO, object)
+    for k, (left, peak, right) in enumerate(zip(*(map(int, places[start:]) for start in range(3)), strict=False)):
+        for j in range(left, peak):
+            Y[j, k] = mpmath.mpf(j - left) / (peak - left)
+        for j in range(peak, max(peak + 1, right)):
+            Y[j, k] = mpmath.mpf(right - j) / (right - peak) if right > peak else ONE
+    return Y
+
+
 def _one_hot(node: Node) -> Any:
     indices, depth, (off, on) = node.inputs
     size = int(np.asarray(depth).reshape(-1)[0])
@@ -217,9 +263,7 @@ def _quantized_product(node: Node) -> Any:
     products = np.matmul(a.astype(object) - zeros[0], b.astype(object) - zeros[1])
     limits = np.iinfo(y_zero.dtype)
     factor = one[0] * one[1] / one[2]
-    return mapped(
-        lambda p: min(max(int(mpmath.nint(p * factor)) + zeros[2], int(limits.min)), int(limits.max)), products
-    )
+    return mapped(lambda p: saturated(p * factor, zeros[2], int(limits.min), int(limits.max)), products)
 
 
 def _shrink(node: Node) -> Any:
@@ -370,6 +414,7 @@ def _cast(node: Node) -> Any:
 
 
 TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
+    "Attention": _attention,
     "BatchNormalization": _batch_normalization,
     "Cast": _cast,
     "CumProd": _cumulated(1, lambda a, b: a * b),
@@ -384,6 +429,7 @@ TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "LinearRegressor": _linear_regressor,
     "LogSoftmax": _softmax,
     "LpNormalization": along(_lp_normalized),
+    "MelWeightMatrix": _mel_weights,
     "Normalizer": along(_normalizer_row),
     "OneHot": _one_hot,
     "OneHotEncoder": _one_hot_encoder,

@@ -29,7 +29,7 @@ from onnx import TensorProto, helper
 
 from .evaluate import FLOATS, HALVES, evaluate
 from .exact import evaluate_exactly
-from .exact_node import NoFormula, exact_array
+from .exact_node import NoFormula, exact_array, rounded
 from .run import cases_folder, read_inputs
 from .variants import VARIANTS
 
@@ -186,7 +186,8 @@ def hard_swish(element: Element) -> Any:
 def leaky_relu(element: Element) -> Any:
     """Return the error of LeakyRelu with alpha in the type, as in the function of the schema, and of roundings."""
     x, alpha = element.operand(element.model.graph.node[0].input[0]), element.number("alpha", 0.01)
-    return abs(x) * element.half_ulp(alpha) + element.half_ulp(abs(element.exact) * (1 + 2.0**-7))
+    error = abs(x * (rounded(alpha, helper.tensor_dtype_to_np_dtype(element.type)) - alpha))
+    return error + element.half_ulp(abs(element.exact) + error)
 
 
 def erf(element: Element) -> Any:

@@ -28,7 +28,7 @@ def is_of_floats(name: str) -> bool:
     node = FAULTS[name].node
     if node is None or node.operator not in FORMULAS or "group" in node.attributes:
         return False
-    if node.operator in RECURRENT | {"Cast", "OneHot", "QuantizeLinear"}:
+    if node.operator in RECURRENT | {"Attention", "Cast", "OneHot", "QuantizeLinear"}:
         return False
     return node.model().graph.output[0].type.tensor_type.elem_type in FLOATS
 
