@@ -43,7 +43,7 @@ RECORDED = ROOT / ".pytest_cache" / "executed-lines"
 """Folder with a JSON file for each test file: its digest, and the durations and lines of its test functions."""
 
 PLUGIN = "executed_lines"
-"""The module of tests/support/ with the plugin of pytest that records lines and selects tests."""
+"""The module of scripts/ with the plugin of pytest that records lines and selects tests."""
 
 FOLDERS_OF_COMMANDS = ("tests/commands/", "tests/golden/", "tests/run/")
 """Folders of tests that use the whole package, most of it in child processes."""
@@ -214,7 +214,7 @@ def pytest_command(*arguments: str) -> list[str]:
 
 def environment(**variables: str) -> dict[str, str]:
     """Return the environment of pytest."""
-    return {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support"), **variables}
+    return {**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **variables}
 
 
 def test_files() -> list[Path]:

@@ -125,13 +125,14 @@ def test_aidge_generic_operator_is_unsupported(aidge):
         aidge.backend.prepare(model())
 
 
-def test_aidge_missing_kernel_is_unsupported(aidge):
-    aidge.violation = LACKS_A_KERNEL
-    with pytest.raises(Unsupported, match="registrar key"):
-        aidge.backend.prepare(model()).run(FEEDS)
-
-
-def test_aidge_other_error_is_not_unsupported(aidge):
-    aidge.violation = "Exp: input #0 should be associated with a Tensor"
-    with pytest.raises(RuntimeError, match="associated"):
+@pytest.mark.parametrize(
+    ("violation", "error", "text"),
+    [
+        (LACKS_A_KERNEL, Unsupported, "registrar key"),
+        ("Exp: input #0 should be associated with a Tensor", RuntimeError, "associated"),
+    ],
+)
+def test_aidge_only_missing_kernel_is_unsupported(aidge, violation, error, text):
+    aidge.violation = violation
+    with pytest.raises(error, match=text):
         aidge.backend.prepare(model()).run(FEEDS)

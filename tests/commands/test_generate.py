@@ -48,22 +48,19 @@ class TestGenerate:
         assert ended.status == 1
         assert ended.out == f"node/{CASE}/model.onnx differs\n1 files differ.\n"
 
-    def test_generate_check_without_corpus_is_refused(self, command, here):
-        assert_bad_input(
-            command("generate", "-g", QUICK, "--output", "out", "--check"), "corpus.manifest-missing", "out"
-        )
-        assert not read_tree(here)
-
-    def test_generate_with_unknown_generator_is_refused(self, command, here):
-        assert_bad_input(
-            command("generate", "-g", "adan", "--output", "out"), "name.generator-not-found", "adan", "adam"
-        )
+    @pytest.mark.parametrize(
+        ("options", "code", "words"),
+        [
+            (("-g", QUICK, "--check"), "corpus.manifest-missing", ("out",)),
+            (("-g", "adan"), "name.generator-not-found", ("adan", "adam")),
+            (("--onnx", "-g", QUICK), "usage.options-conflict", ("--onnx",)),
+            (("--onnx", "--release"), "usage.options-conflict", ("--onnx",)),
+            (("--onnx", "--corpus-version", "2.0.0"), "usage.options-conflict", ("--onnx",)),
+        ],
+    )
+    def test_generate_of_what_is_missing_or_conflicts_is_refused(self, command, here, options, code, words):
+        assert_bad_input(command("generate", "--output", "out", *options), code, *words)
         assert not list(here.iterdir())
-
-    @pytest.mark.parametrize("other", [("-g", QUICK), ("--release",), ("--corpus-version", "2.0.0")])
-    def test_generate_onnx_with_option_of_own_cases_is_refused(self, command, here, other):
-        assert_bad_input(command("generate", "--onnx", "--output", "out", *other), "usage.options-conflict", "--onnx")
-        assert not read_tree(here)
 
     def test_something_else_is_not_written_over(self, command, here):
         (here / "mine.txt").write_text("mine")

@@ -160,11 +160,11 @@ class TestErrors:
         )
 
     @pytest.mark.parametrize("option", ["--results", "--html"])
-    def test_directory_as_output_is_rejected(self, run, here, option):
+    @pytest.mark.parametrize(
+        ("output", "code"),
+        [("given_directory", "usage.target-is-directory"), ("given_file/out", "usage.target-not-writable")],
+    )
+    def test_directory_or_path_below_a_file_as_output_is_rejected(self, run, here, option, output, code):
         (here / "given_directory").mkdir()
-        assert_bad_input(run("-b", RIGHT, option, "given_directory"), "usage.target-is-directory", "given_directory")
-
-    @pytest.mark.parametrize("option", ["--results", "--html"])
-    def test_output_below_a_file_is_rejected(self, run, here, option):
         (here / "given_file").write_text("")
-        assert_bad_input(run("-b", RIGHT, option, "given_file/out"), "usage.target-not-writable", "given_file")
+        assert_bad_input(run("-b", RIGHT, option, output), code, output.partition("/")[0])

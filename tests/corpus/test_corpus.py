@@ -89,17 +89,12 @@ class TestDamagedCorpus:
         (corpus_copy / "node" / "test_link").symlink_to(tmp_path / "elsewhere")
         assert_refused(opening_error(corpus_copy), "unexpected-file", "node/test_link")
 
-    def test_case_behind_a_link_is_missing(self, corpus_copy, tmp_path):
-        case = corpus_copy / "node" / ADAM
-        case.rename(tmp_path / "elsewhere")
-        case.symlink_to(tmp_path / "elsewhere")
-        assert_refused(opening_error(corpus_copy), "file-missing", f"node/{ADAM}/case.json")
-
-    def test_data_set_behind_a_link_is_missing(self, corpus_copy, tmp_path):
-        data_set = (corpus_copy / INPUT).parent
-        data_set.rename(tmp_path / "elsewhere")
-        data_set.symlink_to(tmp_path / "elsewhere")
-        assert_refused(opening_error(corpus_copy), "file-missing", f"node/{ADAM}/test_data_set_0/bound_0.pb")
+    @pytest.mark.parametrize(("folder", "first"), [("", "case.json"), ("/test_data_set_0", "bound_0.pb")])
+    def test_case_or_data_set_behind_a_link_is_missing(self, corpus_copy, tmp_path, folder, first):
+        path = corpus_copy / f"node/{ADAM}{folder}"
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+        assert_refused(opening_error(corpus_copy), "file-missing", f"node/{ADAM}{folder}/{first}")
 
     def test_file_in_place_of_a_case_is_rejected(self, corpus_copy):
         case = corpus_copy / "node" / ADAM

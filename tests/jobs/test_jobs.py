@@ -107,15 +107,12 @@ def test_dask_workers_invalid_address_is_error():
         results(Squares(), DaskWorkers("nowhere", pytest.fail))
 
 
-@pytest.mark.parametrize("answer", [b'{"square": 361}', b'{"square": 9}', b'{"square": -1}'])
-def test_answer_of_worker_for_another_chunk_is_refused(cluster, monkeypatch, answer):
-    monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
-    with assert_raises("job.malformed-result", cluster.scheduler_address):
-        results(Squares(), DaskWorkers(cluster.scheduler_address, lambda _: None))
+WRONG_CHUNKS = (b'{"square": 361}', b'{"square": 9}', b'{"square": -1}')
+NO_RESULTS = (b"[]", b'{"square": "x"}', b"{}", Square(1), b'{"square": 1}' + b" " * 200, None)
 
 
-@pytest.mark.parametrize("answer", [b"[]", b'{"square": "x"}', b"{}", Square(1), b'{"square": 1}' + b" " * 200, None])
-def test_answer_of_worker_that_is_not_a_result_is_refused(cluster, monkeypatch, answer):
+@pytest.mark.parametrize("answer", [*WRONG_CHUNKS, *NO_RESULTS])
+def test_answer_of_worker_that_is_not_the_result_of_the_chunk_is_refused(cluster, monkeypatch, answer):
     monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
     monkeypatch.setattr("conformance.jobs.dask.MAX_RESULT_BYTES", 100)
     with assert_raises("job.malformed-result", cluster.scheduler_address):
@@ -208,7 +205,7 @@ def test_job_state_of_other_version_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "content",
-    [b"hello", b"hello\n", b"{}\n", b"\xff\n", b'{"record": "job", "format": 1}\n', b"[" * 10000 + b"\n"],
+    [b"hello\nlast line", b"hello\n", b"{}\n", b"\xff\n", b'{"record": "job", "format": 1}\n', b"[" * 10000 + b"\n"],
 )
 def test_job_state_other_file_is_refused_and_unchanged(tmp_path, content):
     file = tmp_path / "state"
@@ -233,14 +230,6 @@ def test_job_state_malformed_chunk_is_refused(tmp_path, line):
 def test_job_state_folder_is_refused(tmp_path):
     with assert_raises("job.state-not-a-file", tmp_path):
         JobState(tmp_path, Squares())
-
-
-def test_job_state_other_file_without_final_newline_is_unchanged(tmp_path):
-    file = tmp_path / "notes.txt"
-    file.write_bytes(b"first line\nlast line")
-    with assert_raises("job.malformed-state", file):
-        JobState(file, Squares())
-    assert file.read_bytes() == b"first line\nlast line"
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/full"])

@@ -150,13 +150,7 @@ class TestErrors:
         assert judged(optimize, argmax_after("Exp"), FIRES).verdict is Verdict.UNSUPPORTED
 
     def test_verdict_of_a_subject_failure_is_used(self):
-        class Died(SubjectFailure):
-            verdict = Verdict.CRASH
-
-        def optimize(proto):
-            raise Died
-
-        assert judged(optimize, argmax_after("Exp"), FIRES).verdict is Verdict.CRASH
+        assert judged(die, argmax_after("Exp"), FIRES).verdict is Verdict.CRASH
 
     @pytest.mark.parametrize("returned", [None, b"", [], "model"])
     def test_return_value_of_another_type_fails(self, returned):
@@ -169,6 +163,14 @@ class TestErrors:
 
         with pytest.raises(KeyboardInterrupt):
             judged(optimize, argmax_after("Exp"), FIRES)
+
+
+class Died(SubjectFailure):
+    verdict = Verdict.CRASH
+
+
+def die(proto):
+    raise Died
 
 
 class TestInvalidModels:
@@ -192,10 +194,4 @@ class TestInvalidModels:
         assert judged(optimize, undefined, MAY).verdict is Verdict.PASS
 
     def test_crash_on_an_invalid_model_does_not_pass(self, undefined):
-        class Died(SubjectFailure):
-            verdict = Verdict.CRASH
-
-        def optimize(proto):
-            raise Died
-
-        assert judged(optimize, undefined, MAY).verdict is Verdict.CRASH
+        assert judged(die, undefined, MAY).verdict is Verdict.CRASH

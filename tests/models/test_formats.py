@@ -144,14 +144,8 @@ def test_largest_double_overflows_narrower_formats(format):
 
 
 @every_format
-@pytest.mark.parametrize("digits", ["0", "-0", "1e-5000", "-1e-5000", "-0e-7"])
-def test_rounding_to_zero_keeps_the_sign(format, digits):
-    assert same(format.round_to_nearest(Decimal(digits)), math.copysign(0.0, Decimal(digits)))
-
-
-@every_format
-@pytest.mark.parametrize("digits", ["Infinity", "-Infinity", "NaN"])
-def test_infinities_and_nan_are_unchanged(format, digits):
+@pytest.mark.parametrize("digits", ["0", "-0", "1e-5000", "-1e-5000", "-0e-7", "Infinity", "-Infinity", "NaN"])
+def test_zeros_keep_the_sign_and_infinities_and_nan_are_unchanged(format, digits):
     assert same(format.round_to_nearest(Decimal(digits)), float(digits))
 
 

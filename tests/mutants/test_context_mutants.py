@@ -28,28 +28,21 @@ def is_detected(mutant, **row):
 
 
 @pytest.mark.parametrize(
-    ("mutant", "scopes"),
+    ("mutant", "factor", "levels"),
     [
-        ("adam.left_in_if", {"if_then", "if_else", "if_in_loop", "if_both"}),
-        ("adam.left_in_scan", {"scan"}),
-        ("adam.first_iteration_again", {"loop"}),
-        ("adam.first_row_again", {"scan"}),
-        ("adam.updated_again_in_loop", {"loop_invariant"}),
-        ("adam.defaults_in_function", {"function", "function_twice", "function_in_function"}),
+        ("adam.left_in_if", "scope", {"if_then", "if_else", "if_in_loop", "if_both"}),
+        ("adam.left_in_scan", "scope", {"scan"}),
+        ("adam.first_iteration_again", "scope", {"loop"}),
+        ("adam.first_row_again", "scope", {"scan"}),
+        ("adam.updated_again_in_loop", "scope", {"loop_invariant"}),
+        ("adam.defaults_in_function", "scope", {"function", "function_twice", "function_in_function"}),
+        ("adam.state_of_same_shape", "tensors", {"two_alike", "one_twice", "g_as_state"}),
+        ("adam.same_x_once", "tensors", {"one_twice"}),
     ],
 )
-def test_scope_mutant_fails_only_in_its_scopes(mutant, scopes):
-    every = PLACED.declaration("Adam").factors["scope"]
-    assert {scope for scope in every if is_detected(mutant, scope=scope)} == scopes
-
-
-@pytest.mark.parametrize(
-    ("mutant", "tensors"),
-    [("adam.state_of_same_shape", {"two_alike", "one_twice", "g_as_state"}), ("adam.same_x_once", {"one_twice"})],
-)
-def test_tensor_mutant_fails_only_for_similar_tensors(mutant, tensors):
-    every = PLACED.declaration("Adam").factors["tensors"]
-    assert {word for word in every if is_detected(mutant, tensors=word)} == tensors
+def test_context_mutant_fails_only_in_its_contexts(mutant, factor, levels):
+    every = PLACED.declaration("Adam").factors[factor]
+    assert {level for level in every if is_detected(mutant, **{factor: level})} == levels
 
 
 @pytest.mark.parametrize("operator", TRAINING_OPTIMIZERS)

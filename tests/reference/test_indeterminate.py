@@ -66,17 +66,12 @@ def test_indeterminacy_names_first_element():
     assert X_new.indeterminacy.startswith("element [1] is ")
 
 
-def test_overflowing_association_is_indeterminate():
-    # R * V = 1e20 and 1e20 / 1e19 = 10, but R / H underflows: 1e-25 / 1e19.
-    X_new, _, _ = oracle_answers("Adam", 1e-25, 0, 0.0, 0.0, 1e38, 1e38, level=Level.MUST, alpha=1.0, beta=1.0)
-    assert X_new.indeterminacy is not None
-
-
-def test_float_overflow_is_determinate_for_double():
-    X_new, _, _ = oracle_answers(
-        "Adam", 1e-25, 0, 0.0, 0.0, 1e38, 1e38, level=Level.MUST, dtype=np.float64, alpha=1.0, beta=1.0
-    )
-    assert X_new.indeterminacy is None
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_overflowing_association_is_indeterminate_in_float_only(dtype):
+    # R * V = 1e20 and 1e20 / 1e19 = 10, but R / H underflows in float: 1e-25 / 1e19.
+    values = (1e-25, 0, 0.0, 0.0, 1e38, 1e38)
+    X_new, _, _ = oracle_answers("Adam", *values, level=Level.MUST, dtype=dtype, alpha=1.0, beta=1.0)
+    assert (X_new.indeterminacy is None) is (dtype == np.float64)
 
 
 @pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])

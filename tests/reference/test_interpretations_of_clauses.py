@@ -138,30 +138,29 @@ def test_momentum_with_alpha_0_is_gradient_descent():
     assert (X_new.expected.item(), V_new.expected.item()) == (1.0, 2.0)
 
 
-def test_momentum_at_count_0_ignores_beta():
-    # V_new = 0.5 * 4 + 1 * 2 = 4.
-    assert oracle_answers("Momentum", 0.25, 0, 1.5, 2.0, 4.0, alpha=0.5, beta=0.25)[1].expected.item() == 4.0
+@pytest.mark.parametrize(
+    ("T", "expected"),
+    [
+        (0, 4.0),  # 0.5 * 4 + 1 * 2
+        (-1, 4.0),
+        (1, 2.5),  # 0.5 * 4 + 0.25 * 2
+    ],
+)
+def test_momentum_weights_gradient_by_beta_at_positive_count_only(T, expected):
+    _, V_new = oracle_answers("Momentum", 0.25, T, 1.5, 2.0, 4.0, alpha=0.5, beta=0.25)
+    assert V_new.expected.item() == expected
 
 
-def test_momentum_at_negative_count_ignores_beta():
-    assert oracle_answers("Momentum", 0.25, -1, 1.5, 2.0, 4.0, alpha=0.5, beta=0.25)[1].expected.item() == 4.0
-
-
-def test_momentum_at_positive_count_weights_gradient_by_beta():
-    # V_new = 0.5 * 4 + 0.25 * 2 = 2.5.
-    assert oracle_answers("Momentum", 0.25, 1, 1.5, 2.0, 4.0, alpha=0.5, beta=0.25)[1].expected.item() == 2.5
-
-
-def test_nesterov_first_step_is_one_plus_alpha_gradients():
-    # V_new = G, so X_new = X - R * (G + alpha * G) = 1 - 0.5 * 1.5 * 2 = -0.5.
-    X_new, _ = oracle_answers("Momentum", 0.5, 0, 1.0, 2.0, 0.0, alpha=0.5, mode="nesterov")
-    assert X_new.expected.item() == -0.5
-
-
-def test_nesterov_lookahead_gradient_is_not_scaled_by_beta():
-    # V_new = 0.5 * 4 + 0.25 * 2 = 2.5 and X_new = 1 - 0.5 * (2 + 0.5 * 2.5) = -0.625.
-    X_new, _ = oracle_answers("Momentum", 0.5, 1, 1.0, 2.0, 4.0, alpha=0.5, beta=0.25, mode="nesterov")
-    assert X_new.expected.item() == -0.625
+@pytest.mark.parametrize(
+    ("T", "V", "beta", "expected"),
+    [
+        (0, 0.0, 1.0, -0.5),  # V_new = G, so X_new = X - R * (G + alpha * G) = 1 - 0.5 * 1.5 * 2
+        (1, 4.0, 0.25, -0.625),  # V_new = 0.5 * 4 + 0.25 * 2 = 2.5 and X_new = 1 - 0.5 * (2 + 0.5 * 2.5)
+    ],
+)
+def test_nesterov_adds_velocity_to_gradient_that_beta_does_not_scale(T, V, beta, expected):
+    X_new, _ = oracle_answers("Momentum", 0.5, T, 1.0, 2.0, V, alpha=0.5, beta=beta, mode="nesterov")
+    assert X_new.expected.item() == expected
 
 
 def test_momentum_with_constant_gradient_is_geometric_sum():
@@ -234,33 +233,22 @@ def test_adam_stationary_state_needs_no_correction(T):
     assert within(X_new, [0.875])
 
 
-@pytest.mark.parametrize("T", [0, -1, -1000])
-def test_adam_at_nonpositive_count_has_no_correction(T):
-    # V_new = G / 2, H_new = G**2 / 4: the step is R * sign(G), where the corrected one would differ for T = 1.
-    assert (
-        oracle_answers("Adam", 0.25, T, 1.0, 4.0, 0.0, 0.0, alpha=0.5, beta=0.75, epsilon=0.0)[0].expected.item()
-        == 0.75
-    )
-
-
-def test_adam_corrections_scale_learning_rate():
-    # Sqrt(1 - 0.75) / (1 - 0.5) = 1; Sqrt(1 - 0.9375) / (1 - 0.5) = 1/2 and V_new / Sqrt(H_new) = 2 / 1 = 2.
-    answer = oracle_answers("Adam", 1.0, 1, 0.0, 4.0, 0.0, 0.0, alpha=0.5, beta=0.9375, epsilon=0.0)[0]
-    assert answer.expected.item() == -1.0
-
-
-def test_adam_adds_epsilon_to_uncorrected_root():
-    # V_new = 2, Sqrt(H_new) = 2, so X_new = -1 * (Sqrt(1 - 0.75) / (1 - 0.5)) * 2 / (2 + 2).
-    answer = oracle_answers("Adam", 1.0, 1, 0.0, 4.0, 0.0, 0.0, alpha=0.5, beta=0.75, epsilon=2.0)[0]
-    assert answer.expected.item() == -0.5
-
-
-def test_adam_post_regularization_scales_new_tensor():
-    # X_new = 1 - 0.25 = 0.75, halved.
-    answer = oracle_answers(
-        "Adam", 0.25, 0, 1.0, 4.0, 0.0, 0.0, alpha=0.0, beta=0.0, epsilon=0.0, norm_coefficient_post=0.5
-    )[0]
-    assert answer.expected.item() == 0.375
+@pytest.mark.parametrize(
+    ("R", "T", "X", "attributes", "expected"),
+    [
+        # V_new = G / 2, H_new = G**2 / 4: the step is R * sign(G), where the corrected one would differ for T = 1.
+        *((0.25, T, 1.0, {"alpha": 0.5, "beta": 0.75, "epsilon": 0.0}, 0.75) for T in (0, -1, -1000)),
+        # Sqrt(1 - 0.75) / (1 - 0.5) = 1; Sqrt(1 - 0.9375) / (1 - 0.5) = 1/2 and V_new / Sqrt(H_new) = 2 / 1 = 2.
+        (1.0, 1, 0.0, {"alpha": 0.5, "beta": 0.9375, "epsilon": 0.0}, -1.0),
+        # V_new = 2, Sqrt(H_new) = 2, so X_new = -1 * (Sqrt(1 - 0.75) / (1 - 0.5)) * 2 / (2 + 2).
+        (1.0, 1, 0.0, {"alpha": 0.5, "beta": 0.75, "epsilon": 2.0}, -0.5),
+        # X_new = 1 - 0.25 = 0.75, halved.
+        (0.25, 0, 1.0, {"alpha": 0.0, "beta": 0.0, "epsilon": 0.0, "norm_coefficient_post": 0.5}, 0.375),
+    ],
+)
+def test_adam_corrects_rate_adds_epsilon_to_uncorrected_root_and_scales_new_tensor(R, T, X, attributes, expected):
+    answer = oracle_answers("Adam", R, T, X, 4.0, 0.0, 0.0, **attributes)[0]
+    assert answer.expected.item() == expected
 
 
 def test_adam_post_regularization_keeps_averages():

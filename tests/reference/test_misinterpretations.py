@@ -57,31 +57,15 @@ ADAM = {"epsilon": float32(1e-2), "norm_coefficient": 0.125, "norm_coefficient_p
 
 
 @both_types
-@pytest.mark.parametrize("misinterpretation", READINGS)
-def test_adam_misinterpretation_is_outside_bound(misinterpretation, dtype):
-    X_new = oracle_answers("Adam", 0.25, 3, 1.5, -0.75, 0.5, 0.125, level=Level.MUST, dtype=dtype, **ADAM)[0]
-    wrong = misinterpreted_adam(
-        0.25,
-        3,
-        1.5,
-        -0.75,
-        0.5,
-        0.125,
-        epsilon=ADAM["epsilon"],
-        misinterpretation=misinterpretation,
-        norm=0.125,
-        post=0.25,
+@pytest.mark.parametrize("misinterpretation", [*READINGS, ""])
+def test_adam_misinterpretation_is_outside_bound_and_right_one_inside(misinterpretation, dtype):
+    operands = (0.25, 3, 1.5, -0.75, 0.5, 0.125)
+    X_new = oracle_answers("Adam", *operands, level=Level.MUST, dtype=dtype, **ADAM)[0]
+    computed = misinterpreted_adam(
+        *operands, epsilon=ADAM["epsilon"], misinterpretation=misinterpretation, norm=0.125, post=0.25
     )
-    assert error_in_bounds(X_new, np.array([wrong], dtype)) > 10
-
-
-@both_types
-def test_adam_correct_interpretation_is_inside_bound(dtype):
-    X_new = oracle_answers("Adam", 0.25, 3, 1.5, -0.75, 0.5, 0.125, level=Level.MUST, dtype=dtype, **ADAM)[0]
-    right = misinterpreted_adam(
-        0.25, 3, 1.5, -0.75, 0.5, 0.125, epsilon=ADAM["epsilon"], misinterpretation="", norm=0.125, post=0.25
-    )
-    assert error_in_bounds(X_new, np.array([right], dtype)) <= 1
+    error = error_in_bounds(X_new, np.array([computed], dtype))
+    assert error > 10 if misinterpretation else error <= 1
 
 
 # R = 0.25, T = 3, X = 1.5, G = -0.75, H = 0.125, V = 0.5; all are exact in double.

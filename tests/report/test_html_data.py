@@ -79,16 +79,10 @@ def test_failure_text_ignores_numbers_and_places(one: str, other: str) -> None:
     assert text_of(failing_result(one)) == text_of(failing_result(other))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("X has type float instead of double", "X has type double instead of float"),
-        ("no float16 kernel", "no float32 kernel"),
-        ("X has 2 wrong of 7 elements", "V has 2 wrong of 7 elements"),
-    ],
-)
-def test_failure_text_differs_for_different_words(one: str, other: str) -> None:
-    assert text_of(failing_result(one)) != text_of(failing_result(other))
+def test_failure_text_differs_for_different_words() -> None:
+    texts = ("X has type float instead of double", "X has type double instead of float", "no float16 kernel")
+    texts += ("no float32 kernel", "X has 2 wrong of 7 elements", "V has 2 wrong of 7 elements")
+    assert len({text_of(failing_result(text)) for text in texts}) == len(texts)
 
 
 def test_failure_text_without_message_is_the_first_violation() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from batches import for_each
-from repository import SUPPORT
+from repository import ROOT
 from script_modules import script_module
 
 sample_mutants = script_module("sample_mutants")
@@ -71,7 +71,7 @@ def test_forked_mutants_tell_the_test_that_fails_and_leave_the_source(tmp_path):
     lines = [json.dumps(told | {"mutated": PROGRAM.replace(old, new)}) for old, new in mutants.items()]
     for name, text in {"program.py": PROGRAM, "test_program.py": TESTS, "mutants": "\n".join(lines)}.items():
         (tmp_path / name).write_text(text)
-    variables = {"MUTANTS": "mutants", "OUTCOMES": "outcomes", "PYTHONPATH": str(SUPPORT)}
+    variables = {"MUTANTS": "mutants", "OUTCOMES": "outcomes", "PYTHONPATH": str(ROOT / "scripts")}
     command = [sys.executable, "-m", "pytest", "-p", "forked_mutants", "-p", "no:cacheprovider"]
     subprocess.run(command, cwd=tmp_path, env=os.environ | variables, check=False, capture_output=True)
     found = [json.loads(line)["by"] for line in (tmp_path / "outcomes").read_text().splitlines()]

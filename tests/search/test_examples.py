@@ -69,29 +69,22 @@ def test_limit_stops_a_long_computation_in_another_thread():
         run_in_thread(work)
 
 
-def test_limit_does_not_affect_a_short_computation_in_another_thread():
+@pytest.mark.parametrize(
+    ("seconds", "inside", "after", "expected"),
+    [
+        (10, lambda: count_up(10), lambda result: result, 10),
+        (0.01, lambda: None, lambda _: count_up(10**6), 10**6),
+        (0.05, lambda: Event().wait(0.2), lambda result: result, False),
+    ],
+    ids=["short", "after its block", "waiting"],
+)
+def test_limit_counts_only_long_computations_in_its_block(seconds, inside, after, expected):
     def work():
-        with limit_cpu_time(10):
-            return count_up(10)
+        with limit_cpu_time(seconds):
+            result = inside()
+        return after(result)
 
-    assert run_in_thread(work) == 10
-
-
-def test_limit_ends_with_its_block():
-    def work():
-        with limit_cpu_time(0.01):
-            pass
-        return count_up(10**6)
-
-    assert run_in_thread(work) == 10**6
-
-
-def test_limit_does_not_count_waiting():
-    def work():
-        with limit_cpu_time(0.05):
-            return Event().wait(0.2)
-
-    assert run_in_thread(work) is False
+    assert run_in_thread(work) == expected
 
 
 def test_limit_keeps_tracing_in_every_thread():

@@ -64,16 +64,12 @@ def without_times(failures):
     return [structs.replace(find, seconds=0) for find in failures]
 
 
-def test_sample_examples_with_the_same_seed_is_reproducible(examples):
-    assert [one.to_document() for one in sample_examples(OPERATORS, 0, 0, 40)] == [
-        one.to_document() for one in examples
-    ]
-
-
-def test_sample_examples_of_another_chunk_differ(examples):
-    assert [one.to_document() for one in sample_examples(OPERATORS, 0, 1, 40)] != [
-        one.to_document() for one in examples
-    ]
+@pytest.mark.parametrize(("chunk", "are_equal"), [(0, True), (1, False)])
+def test_sample_examples_is_reproducible_and_differs_between_chunks(examples, chunk, are_equal):
+    again, first = (
+        [one.to_document() for one in found] for found in (sample_examples(OPERATORS, 0, chunk, 40), examples)
+    )
+    assert (again == first) is are_equal
 
 
 def test_example_survives_json(examples):
@@ -110,22 +106,17 @@ def test_reference_passes_all_examples_with_outputs(examples):
     assert set(verdicts) == {Verdict.PASS}
 
 
-def test_outcome_of_native_outputs_needs_no_oracle(examples):
-    evaluated = EvaluatedExample(examples[0])
-    assert evaluated.result(subject("reference")).verdict is Verdict.PASS
-    assert not evaluated.used_oracle
-
-
-def test_outcome_of_other_outputs_uses_the_oracle(examples):
-    evaluated = EvaluatedExample(examples[0])
-    assert evaluated.result(subject("fake_subject:always_wrong")).verdict is Verdict.FAIL
-    assert evaluated.used_oracle
-
-
-def test_outcome_below_must_uses_the_oracle(examples):
-    evaluated = EvaluatedExample(examples[0], Level.SHOULD)
-    assert evaluated.result(subject("reference")).verdict is Verdict.PASS
-    assert evaluated.used_oracle
+@pytest.mark.parametrize(
+    ("name", "level", "verdict", "used_oracle"),
+    [
+        ("reference", Level.MUST, Verdict.PASS, False),
+        ("fake_subject:always_wrong", Level.MUST, Verdict.FAIL, True),
+        ("reference", Level.SHOULD, Verdict.PASS, True),
+    ],
+)
+def test_outcome_uses_the_oracle_for_other_outputs_and_below_must(examples, name, level, verdict, used_oracle):
+    evaluated = EvaluatedExample(examples[0], level)
+    assert (evaluated.result(subject(name)).verdict, evaluated.used_oracle) == (verdict, used_oracle)
 
 
 @settings(max_examples=6, deadline=None)

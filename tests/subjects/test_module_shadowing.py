@@ -80,15 +80,10 @@ def own_package(here):
     return here
 
 
-@pytest.mark.parametrize("how", [(), ("-n", "2")], ids=["serial", "n2"])
-def test_run_subject_imports_its_own_package_conformance(own_package, process, small_corpus, how):
-    ended = process("onnx-conformance", "run", "-b", "acme:Backend", "--data", small_corpus, *how)
-    assert (ended.status, "own package" in ended.out) == (0, True), ended.out + ended.err
-
-
-def test_run_subject_inside_a_package_conformance(own_package, process, small_corpus):
+@pytest.mark.parametrize("how", [("acme:Backend",), ("acme:Backend", "-n", "2"), ("conformance.backend:Backend",)])
+def test_run_subject_beside_or_inside_its_own_package_conformance(own_package, process, small_corpus, how):
     (own_package / "conformance" / "backend.py").write_text(OWN_PACKAGE)
-    ended = process("onnx-conformance", "run", "-b", "conformance.backend:Backend", "--data", small_corpus)
+    ended = process("onnx-conformance", "run", "--data", small_corpus, "-b", *how)
     assert (ended.status, "own package" in ended.out) == (0, True), ended.out + ended.err
 
 

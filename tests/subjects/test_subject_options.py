@@ -92,22 +92,14 @@ def test_check_options_optimizer_without_options_refuses_any():
         ("onnxruntime[device=CUDA]", "subject.unsupported-device", "CUDA"),
         ("onnxruntime[threads=2]", "subject.unusable-option", "threads"),
         ("reference[fast=yes]", "usage.unknown-option", "fast"),
+        ("onnxruntime[provider=AcmeExecutionProvider]", "subject.unusable-option", "CPUExecutionProvider"),
+        ("onnxruntime@1.20.1", "usage.needs-other-python", "onnxruntime@1.20.1"),
+        ("onnxruntime[python=/usr/bin/python3]", "usage.needs-other-python", "onnxruntime[python=/usr/bin/python3]"),
     ],
 )
 def test_load_backend_wrong_option_is_refused(text, code, value):
     with assert_raises(code, value):
         load_backend(text)
-
-
-@pytest.mark.parametrize("text", ["onnxruntime@1.20.1", "onnxruntime[python=/usr/bin/python3]"])
-def test_load_backend_of_other_python_is_refused(text):
-    with assert_raises("usage.needs-other-python", text):
-        load_backend(text)
-
-
-def test_load_backend_unknown_provider_names_available_ones():
-    with assert_raises("subject.unusable-option", "AcmeExecutionProvider", "CPUExecutionProvider"):
-        load_backend("onnxruntime[provider=AcmeExecutionProvider]")
 
 
 def test_load_backend_keeps_other_attributes():
