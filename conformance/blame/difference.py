@@ -173,7 +173,13 @@ def _compare(name: str, first: Any, second: Any) -> OutputDifference:
         np.unravel_index(int(flat), first.shape) for flat in order[: min(MAX_LISTED_ELEMENTS, int((~same).sum()))]
     ]
     return OutputDifference(
-        *(name, "values", int(first.size), int((~same).sum()), float(distance.max()), mean, ulps),
+        name,
+        "values",
+        int(first.size),
+        int((~same).sum()),
+        float(distance.max()),
+        mean,
+        ulps,
         _elements(first, second, chosen),
     )
 

@@ -49,6 +49,9 @@ class InferenceSession:
         return self.evaluator.run(None, feeds)
 """
 
+OPTIMIZER = f"__version__ = {VERSION!r}\n\n\ndef simplify(model):\n    return model, True\n"
+"""The package of a graph optimizer in the same environment."""
+
 ARGUMENTS = {
     "run": ("{flag}", "{name}", "--case", INDEX, "--data", "{data}"),
     "audit": ("model.onnx", "{flag}", "{name}"),
@@ -94,6 +97,7 @@ def environment(tmp_path, monkeypatch):
     venv.create(folder, with_pip=False)
     (packages,) = (folder / "lib").glob("python*/site-packages")
     (packages / "onnxruntime.py").write_text(RUNTIME)
+    (packages / "onnxsim.py").write_text(OPTIMIZER)
     (packages / "installed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     document = {"subject": "onnxruntime@7.7.7", "version": VERSION, "python": "3", "installed": ["onnxruntime==7.7.7"]}
     (folder / DOCUMENT_NAME).write_text(json.dumps(document))
@@ -133,6 +137,13 @@ def test_table_has_every_verb_with_a_subject():
 )
 def test_subject_has_the_version_of_its_process(start, environment, verb, name):
     ended, told = start(verb, "-b", name.format(python=environment / "bin" / "python"))
+    assert ended.status in {0, 1}, ended.err
+    assert (VERSION in told) is (verb not in SHOWS_NO_VERSION), told[-2000:]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in OPTIMIZER_VERBS if verb not in NOT_STARTED])
+def test_optimizer_has_the_version_of_its_process(start, environment, verb):
+    ended, told = start(verb, "-o", f"onnxsim[python={environment / 'bin' / 'python'}]")
     assert ended.status in {0, 1}, ended.err
     assert (VERSION in told) is (verb not in SHOWS_NO_VERSION), told[-2000:]
 

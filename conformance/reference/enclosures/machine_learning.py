@@ -552,11 +552,9 @@ def _tree_ensemble(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     members = [number for number, mode in enumerate(modes) if mode == _MODES.index("BRANCH_MEMBER")]
     padded = (np.pad(each, (0, len(leaves))) for each in (given["nodes_featureids"], given["nodes_splits"], follows))
     features, splits, follows = padded
-    trees = _Trees(
-        *(np.array(given["tree_roots"]), features, splits.astype(np.float64), np.array(modes), children, follows),
-        dict(zip(members, pieces, strict=False)),
-        weights,
-    )
+    roots, of_members = np.array(given["tree_roots"]), dict(zip(members, pieces, strict=False))
+    doubles = splits.astype(np.float64)
+    trees = _Trees(roots, features, doubles, np.array(modes), children, follows, of_members, weights)
     aggregate = ("AVERAGE", "SUM", "MIN", "MAX")[given.get("aggregate_function", 1)]
     name = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")[given.get("post_transform", 0)]
     return [_transformed(_tree_scores(node, trees, X, aggregate, X.dtype), name)]

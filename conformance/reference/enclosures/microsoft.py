@@ -469,12 +469,9 @@ def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
     if window > 0:
         is_admitted &= np.arange(total) > np.arange(start, total)[:, np.newaxis] - window
     keys, values = (each.moved(lambda x: np.repeat(x, heads // groups, axis=1)) for each in presents)
-    attention = _Heads(
-        *(Q, keys, values, _scale_of(node, Q.shape[3])),
-        is_admitted,
-        float(attributes.get("softcap", 0.0)),
-        tensor(sink) if sink is not None else zeros if smooth else None,
-    )
+    scale, softcap = _scale_of(node, Q.shape[3]), float(attributes.get("softcap", 0.0))
+    sinks = tensor(sink) if sink is not None else zeros if smooth else None
+    attention = _Heads(Q, keys, values, scale, is_admitted, softcap, sinks)
     Y, _ = attention.attend(None if bias is None else tensor(bias))
     return [_join_heads(Y), *(_in_buffer(each, past) for each, past in zip(presents, caches, strict=True))]
 

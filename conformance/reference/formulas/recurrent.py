@@ -261,10 +261,8 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     outputs, finals = [], []
     for direction, order in enumerate(orders):
         at = _direction(direction)
-        weights = _Weights(
-            *(W.moved(at), R.moved(at), None if B is None else B.moved(at)),
-            quantizes_state=node.op_type == "DynamicQuantizeLSTM",
-        )
+        bias, is_quantized = None if B is None else B.moved(at), node.op_type == "DynamicQuantizeLSTM"
+        weights = _Weights(W.moved(at), R.moved(at), bias, quantizes_state=is_quantized)
         peepholes = None if states < 2 or given[7] is None else tensor(given[7]).moved(at)
         step = make_step(node, direction, weights, peepholes)
         initial = [optional_tensor(given, 5 + k) for k in range(states)]

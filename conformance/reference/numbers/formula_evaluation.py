@@ -336,7 +336,9 @@ def _copy_with_symbols(number: BoundedNumber, symbols: Mapping[int, int] | None)
     """Return a copy of a number with its noise symbols renamed by the mapping `symbols`; None renames nothing."""
     form = number.affine_form
     return BoundedNumber(
-        *(number.value, number.precision, (number.low, number.high)),
+        number.value,
+        number.precision,
+        (number.low, number.high),
         is_indeterminate=number.is_indeterminate,
         span=(number.peak, number.trough),
         terms=number.terms,
@@ -437,7 +439,9 @@ def _to_precision(element: BoundedNumber | Decimal, precision: Precision) -> Bou
     if isinstance(element, Decimal):
         return BoundedNumber.from_input(element, precision)
     return BoundedNumber(
-        *(element.value, precision, (element.low, element.high)),
+        element.value,
+        precision,
+        (element.low, element.high),
         is_indeterminate=element.is_indeterminate,
         terms=element.terms,
         affine_form=element.affine_form,

@@ -294,7 +294,9 @@ class IntervalSystem:
         tensor_format = format_of(tensor)
         return Precision(
             role,
-            *(format_of(narrowest), tensor_format, self.strict),
+            format_of(narrowest),
+            tensor_format,
+            self.strict,
             has_shared_scalar_error=self.complement_formats is not None,
             adversary=self.adversary,
             accuracy_override=(self.accuracy or {}).get(tensor_format.name),

@@ -121,11 +121,8 @@ def _hard_swish(_: Node, inputs: list[Value], system: NumberSystem) -> list[Valu
 
 def _ramp(X: Value, slope: float, shift: float, system: NumberSystem) -> Value:
     """Return max(0, min(1, slope * X + shift)), the formula of HardSigmoid and HardSwish."""
-    line = system.apply_elementwise(
-        lambda X, slope, shift: slope * X + shift,
-        *(X, system.constant(slope, X.dtype), system.constant(shift, X.dtype)),
-        roundings=2,
-    )
+    a, b = system.constant(slope, X.dtype), system.constant(shift, X.dtype)
+    line = system.apply_elementwise(lambda X, slope, shift: slope * X + shift, X, a, b, roundings=2)
     return system.apply_monotone(lambda Y: np.where(Y < 0, 0, np.where(Y > 1, 1, Y)), line)
 
 
