@@ -14,11 +14,11 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from compare_judges import compare, compile_judge, judge_in_c, judged_cases, write_index
 from corpora import write_part
 from documentation import DOCS, read_page
 from ml_dtypes import bfloat16
 from repository import DATA, ROOT
+from script_modules import script_module
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import ExpectedTensor
@@ -27,6 +27,8 @@ from conformance.judging.compare import is_acceptable
 from conformance.models.arrays import tensor_of
 from conformance.mutants import catalogue
 from conformance.subjects.loading import load_backend
+
+compare_judges = script_module("compare_judges")
 
 pytestmark = pytest.mark.programs
 
@@ -53,7 +55,7 @@ def program(tmp_path_factory):
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler: apt-get install gcc")
     program = tmp_path_factory.mktemp("judge") / "judge"
-    compile_judge(program, *SANITIZERS)
+    compare_judges.compile_judge(program, *SANITIZERS)
     return program
 
 
@@ -77,7 +79,7 @@ class Pair:
 
     def judge(self, program: Path):
         (self.corpus / "index.csv").write_text("\n".join(self.lines) + "\n", encoding="utf-8")
-        return judge_in_c(program, self.corpus, self.candidates)
+        return compare_judges.judge_in_c(program, self.corpus, self.candidates)
 
 
 @pytest.fixture
@@ -284,10 +286,15 @@ def test_judges_agree_on_part_of_corpus(program, tmp_path):
         tmp_path / "part", lambda place, name: place % 150 == 0 or name == "test_adam_inexact_weights_double"
     )
     opened = open_corpus(part)
-    corpus, cases = write_index(part, tmp_path / "corpus"), judged_cases(opened, opened.cases.values())
+    corpus, cases = (
+        compare_judges.write_index(part, tmp_path / "corpus"),
+        compare_judges.judged_cases(opened, opened.cases.values()),
+    )
     mutants = {mutant.id: mutant.backend for family in catalogue().values() for mutant in family}
     subjects = {id: mutants[id] for id in ("adam.norm_ignored", "argmax.last_of_ties")}
-    compared = compare(program, corpus, cases, {"reference": load_backend("reference").target} | subjects)
+    compared = compare_judges.compare(
+        program, corpus, cases, {"reference": load_backend("reference").target} | subjects
+    )
     assert [found for found, _ in compared.values()] == [[], [], []]
     assert all(counts["outputs"] > counts["cases"] > 15 for _, counts in compared.values())
     assert compared["reference"][1]["undecided"] > 0
@@ -324,7 +331,7 @@ def test_c_judge_records_silent_cases_apart(program, pair, has_index):
     lines = pair.lines if has_index else [f'"node/{case}": "{level}"' for case, level in levels.items()]
     file = pair.corpus / ("index.csv" if has_index else "manifest.json")
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = judge_in_c(program, pair.corpus, pair.candidates)
+    found = compare_judges.judge_in_c(program, pair.corpus, pair.candidates)
     assert found.cases == {"pass": 1, "fail": 0, "undecided": 0, "missing": 0, "recorded": 1}
     assert _failing_cases(found) == {"open"}
     shutil.rmtree(pair.candidates / "node" / "right")

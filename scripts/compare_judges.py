@@ -1,6 +1,6 @@
 """Compare the verdicts of the judge in C with those of the package, on every output of every case.
 
-python tests/support/compare_judges.py [SUBJECTS [PART/PARTS]]
+python scripts/compare_judges.py [SUBJECTS [PART/PARTS]]
 
 SUBJECTS is the number of subjects, 20 by default: backends, correct variants and combined mutants. With PART/PARTS,
 such as 1/3, only every third case is compared, starting with the first one. For each subject, the outputs of the cases
@@ -20,8 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repository import DATA, ROOT
-
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
 from conformance.generation.export import corpus_index
@@ -36,6 +34,8 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet
 
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "data"
 SOURCE = ROOT / "harnesses" / "c" / "judge.c"
 LINE = re.compile(
     r"(fail|recorded|undecided)(?: must| should| silent)? \w+/(\w+)/test_data_set_(\d+)/output_(\d+)(?:: .*)?"
