@@ -31,8 +31,9 @@ WITHOUT_EXACT_VALUE = {"Cast", "Dropout", "SimplifiedLayerNormalization"}
 
 BOTH = sorted(set(OPERATORS) & set(ENCLOSURES) & set(declarations()) - WITHOUT_EXACT_VALUE)
 
-WIDE = {"ConvTranspose", "CumSum"}
-"""Operators whose enclosures have one number of roundings for all elements, also for those with fewer terms."""
+WIDE = {"ConvTranspose", "CumSum", "Mean"}
+"""Operators whose enclosures have one number of roundings for all elements, also for those with fewer terms, or admit a
+form that the oracle does not compute: Mean may divide each operand first."""
 
 
 def nodes_of(operator: str, count: int) -> Iterator[DrawnNode]:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.reference.formulas import linear, normalization, recurrent
+from conformance.reference.formulas import elementwise, linear, normalization, recurrent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.reference.nodes import NodeFormula
 
-FORMULAS: Mapping[str, NodeFormula] = {**linear.FORMULAS, **normalization.FORMULAS, **recurrent.FORMULAS}
+FORMULAS: Mapping[str, NodeFormula] = {
+    **elementwise.FORMULAS,
+    **linear.FORMULAS,
+    **normalization.FORMULAS,
+    **recurrent.FORMULAS,
+}
 """The formulas that have an exact value, a bound, an enclosure and a native result, by op_type."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.nodes import Node, NodeEnclosure
+    from conformance.reference.nodes import Node, NodeEnclosure, NodeFormula
     from conformance.reference.numbers.enclosure import Tensor
     from conformance.reference.numbers.formula_tensor import T
 
@@ -260,26 +260,23 @@ def _broadcast(X: T, shape: tuple[int, ...]) -> T:
     return X.moved(lambda x: np.broadcast_to(x, shape))
 
 
-def add_operands(operands: Sequence[Enclosure]) -> Enclosure:
+def add_operands(operands: Sequence[T]) -> T:
     """Return the sum of some tensors, added in any order."""
-    first, *others = operands
-    if not others:
-        return first
-    if any(each.terms for each in operands):
+    if len(operands) == 1 or any(not isinstance(each, Enclosure) or each.terms for each in operands):
         return reduce(add, operands)
     shape = np.broadcast_shapes(*(each.shape for each in operands))
     first, *others = (_broadcast(each, shape) for each in operands)
     return first.stack(others, 0).sum([0])
 
 
-def _sum(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _sum(_: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     return [add_operands([tensor(given) for given in inputs])]
 
 
-def _mean(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _mean(_: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     operands = [tensor(given) for given in inputs]
     if len(operands) == 1:
-        return list(operands)
+        return operands
     count = operands[0].constant(len(operands))
     return [
         admit(
@@ -378,13 +375,15 @@ def _named(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
     return _unary(lambda X: X.named(name, function))
 
 
+FORMULAS: Mapping[str, NodeFormula] = {"Sum": _sum, "Mean": _mean}
+"""Formulas of every kind of tensor."""
+
 ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    **FORMULAS,
     "Add": _binary(add),
     "Sub": _binary(subtract),
     "Mul": _binary(multiply),
     "Div": _binary(divide),
-    "Sum": _sum,
-    "Mean": _mean,
     "Pow": _pow,
     "Exp": _unary(exp),
     "Log": _unary(log),

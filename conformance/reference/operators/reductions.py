@@ -216,7 +216,7 @@ def _evaluate_formula(formula: NodeFormula, node: Node, inputs: list[Value], sys
     operands: list[Value | None] = []
     others: list[Array | None] = []
     for position, value in enumerate(inputs):
-        is_operand = position == 0 or is_computed(value.dtype) or node.op_type in _PRODUCTS
+        is_operand = position == 0 or is_computed(value.dtype) or node.op_type in _OF_OPERANDS
         is_operand = is_operand and not value.is_absent
         operands.append(value if is_operand else None)
         others.append(None if is_operand or value.is_absent else system.exact_elements(value))
@@ -228,7 +228,7 @@ def _evaluate_formula(formula: NodeFormula, node: Node, inputs: list[Value], sys
     return system.apply_formula(compute, operands)
 
 
-_PRODUCTS = frozenset({"MatMul", "Gemm"})
+_OF_OPERANDS = frozenset({"MatMul", "Gemm", "Sum", "Mean"})
 """Operators whose inputs are all operands, also if they are integers."""
 
 
@@ -257,24 +257,8 @@ def _keep_dims(node: Node, value: Value, axes: list[int]) -> Value:
     )
 
 
-def _fold_operands(
-    last: Callable[[Value, int, NumberSystem], Value], _: Node, inputs: list[Value], system: NumberSystem
-) -> list[Value]:
-    """Add all inputs, and apply `last` to the sum and the number of inputs."""
-    result = inputs[0]
-    for value in inputs[1:]:
-        result = system.apply_elementwise(lambda A, B: A + B, result, value)
-    return [last(result, len(inputs), system)]
-
-
-def _mean(total: Value, count: int, system: NumberSystem) -> Value:
-    return system.apply_elementwise(lambda X: X / count, total)
-
-
 REDUCTIONS: Mapping[str, Evaluation] = {
     **{name: partial(_evaluate_formula, formula) for name, formula in FORMULAS.items()},
     "ReduceMax": partial(_reduce_extreme, True),
     "ReduceMin": partial(_reduce_extreme, False),
-    "Sum": partial(_fold_operands, lambda total, *_: total),
-    "Mean": partial(_fold_operands, _mean),
 }
