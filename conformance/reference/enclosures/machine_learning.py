@@ -67,9 +67,12 @@ def _binarizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [np.asarray(threshold < X).astype(X.dtype)]
 
 
-def _feature_vectorizer(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+def _feature_vectorizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     parts = [_in_float(each) for each in inputs]
     parts = [each.moved(lambda x: x.reshape(1, -1)) if len(each.shape) == 1 else each for each in parts]
+    sizes = [each.shape[1] for each in parts]
+    if node.attributes.get("inputdimensions", sizes) != sizes:
+        raise Unsupported("FeatureVectorizer with inputdimensions that are not those of the inputs")
     value, error = (np.concatenate([getattr(each, name) for each in parts], axis=1) for name in ("value", "error"))
     return [Enclosure(value, error, FLOAT)]
 

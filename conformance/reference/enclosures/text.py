@@ -28,10 +28,18 @@ def _string_concat(_: Node, arrays: Sequence[Any]) -> list[Array]:
 
 
 def _string_split(node: Node, arrays: Sequence[Any]) -> list[Array]:
-    """Return the parts of each string, filled up with empty strings, and the number of parts."""
+    """Return the parts of each string, filled up with empty strings, and the number of parts.
+
+    Raises:
+        Unsupported: a string has other spaces than those of ASCII, or is empty where delimiters separate parts.
+    """
     (X,) = arrays
     delimiter, most = node.attributes.get("delimiter") or None, node.attributes.get("maxsplit", -1)
-    parts = [text.split(delimiter, most) for text in X.flat]
+    if delimiter is None and any(each.isspace() and each not in " \t\n\v\f\r" for text in X.flat for each in text):
+        raise Unsupported("StringSplit at spaces that not every runtime has")
+    if delimiter is not None and not all(X.flat):
+        raise Unsupported("StringSplit of an empty string, which has no part or one")
+    parts = [(text if delimiter else text.strip()).split(delimiter, most) for text in X.flat]
     width = max(map(len, parts), default=0)
     filled = (part for each in parts for part in (*each, *[""] * (width - len(each))))
     counts = np.array([len(each) for each in parts], np.int64).reshape(X.shape)
@@ -45,6 +53,8 @@ def _string_normalizer(node: Node, arrays: Sequence[Any]) -> list[Array]:
         Unsupported: a string has characters whose case the locale decides.
     """
     (X,), given = arrays, node.attributes
+    if X.ndim > 2 or X.shape[:-1] not in ((), (1,)):
+        raise Unsupported("StringNormalizer of several rows")
     action, stop_words = given.get("case_change_action", "NONE"), given.get("stopwords", [])
     is_sensitive = bool(given.get("is_case_sensitive", 0))
     if not all(text.isascii() for text in (*X.flat, *stop_words)) and (action != "NONE" or not is_sensitive):

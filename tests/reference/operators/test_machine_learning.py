@@ -185,6 +185,11 @@ def test_a_class_without_coefficients_is_not_judged() -> None:
         enclose(ML, "LinearClassifier", [np.float32([[2]])], 2, coefficients=[1.0], classlabels_ints=[0, 1])
 
 
+def test_feature_vectorizer_of_other_dimensions_than_its_inputs_is_not_judged() -> None:
+    with pytest.raises(Unsupported):
+        enclose(ML, "FeatureVectorizer", [X], inputdimensions=[3])
+
+
 def test_nodes_that_are_no_trees_are_not_judged() -> None:
     cycle = TREES | {"nodes_truenodeids": [1, 0, 0, 0, 0, 1, 0, 0]}
     with pytest.raises(Unsupported):

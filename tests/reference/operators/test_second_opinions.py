@@ -200,6 +200,8 @@ NO_RESULT: list[tuple[str, int, list[Any], dict[str, Any]]] = [
     ("NonMaxSuppression", 11, [np.ones((1, 1, 4), np.float32), f32([[1]]), scalar([1]), f32(2)], {}),
     ("AffineGrid", 20, [np.ones((1, 2, 3), np.float32), scalar([2, 1, 2, 2])], {}),
     ("LpNormalization", 22, [f32(1, 2)], {"p": 3}),
+    ("StringNormalizer", 10, [np.array([["a"], ["b"]], object)], {}),
+    ("StringSplit", 20, [np.array(["a", ""], object)], {"delimiter": ","}),
     ("Trilu", 14, [np.array([["a", "b"], ["c", "d"]], object)], {}),
 ]
 
