@@ -359,7 +359,8 @@ def _loop(
 ) -> list[TensorOrSequence]:
     body = _graph(proto, "body")
     trips = None if inputs[0] is None else int(_known(inputs[0]).item())
-    goes_on = len(inputs) < 2 or inputs[1] is None or bool(_known(inputs[1]).item())
+    has_condition = len(inputs) > 1 and inputs[1] is not None  # without one, the page ignores that of the body
+    goes_on = not has_condition or bool(_known(inputs[1]).item())
     carried = list(inputs[2:])
     scanned: list[list[Tensor]] = [[] for _ in body.output[1 + len(carried) :]]
     step = 0
@@ -369,7 +370,7 @@ def _loop(
         given = [np.asarray(step, np.int64), np.asarray(goes_on), *carried]
         own = {value.name: tensor for value, tensor in zip(body.input, given, strict=False)}
         condition, *results = _run_graph(scope, body, {**values, **own})
-        goes_on = bool(_known(condition).item())
+        goes_on = not has_condition or bool(_known(condition).item())
         carried = results[: len(carried)]
         for parts, part in zip(scanned, results[len(carried) :], strict=True):
             parts.append(as_tensor(part))

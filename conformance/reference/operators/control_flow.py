@@ -84,14 +84,15 @@ def _loop(bodies: Mapping[str, Body], node: Node, inputs: list[Value], system: N
     """Evaluate Loop: pass loop-carried values to the next iteration, and stack the scan outputs of all iterations."""
     run = _NodeRun(node, inputs, system, bodies)
     trips, condition, *carried = run.inputs
-    is_running = condition.is_absent or run.is_true(condition)
+    has_condition = not condition.is_absent  # without one, the page ignores that of the body
+    is_running = not has_condition or run.is_true(condition)
     rows: list[list[Value]] = []
     for number in _iteration_numbers(trips):
         if not is_running:
             break
         start = [system.from_array(np.array(number, dtype=np.int64)), system.from_array(np.array(is_running))]
         condition, *results = run.evaluate_body("body", [*start, *carried])
-        is_running = run.is_true(condition)
+        is_running = not has_condition or run.is_true(condition)
         carried, scanned = results[: len(carried)], results[len(carried) :]
         rows.append(scanned)
     return [*carried, *_stack_scan_outputs(rows, bodies["body"].output_count - 1 - len(carried))]

@@ -171,3 +171,10 @@ def test_condition_can_be_an_initializer():
     nodes = [chosen([node("Neg", ["X"], ["T"])], [node("Abs", ["X"], ["E"])])]
     serialised = build_model(nodes, {"X": f32(2)}, {"Y": onnx.TensorProto.FLOAT}, initializers=[condition])
     assert reference_outputs(serialised, [f32(2)])[0] == -2
+
+
+def test_loop_without_a_condition_ignores_that_of_its_body():
+    nodes = [node("Less", ["S", "S"], ["again"]), node("Add", ["S", "X"], ["N"])]
+    inputs = [value("i", TensorProto.INT64), value("c", TensorProto.BOOL), value("S")]
+    loop = node("Loop", ["trips", "", "X"], ["Y"], body=body(nodes, ["again", "N"], inputs))
+    assert outputs_of([loop], {"trips": i64(3), "X": f32(2)}) == [8]

@@ -71,6 +71,13 @@ def test_sequence_map_applies_its_body_to_each_element() -> None:
     assert [part.value.tolist() for part in y] == [[2, 3], [4]]
 
 
+@pytest.mark.parametrize(("condition", "wanted"), [("", 4), ("c", 1)])
+def test_loop_without_a_condition_ignores_that_of_its_body(condition: str, wanted: float) -> None:
+    body = "b (int64 i, bool g, float s) => (bool h, float t) { t = Add(s, one) h = Less(one, x) }"
+    values = {"m": np.array(4), "c": np.array(True), "x": np.float32([0]), "one": np.float32([1])}
+    assert run(f"y = Loop<body = {body}>(m, {condition}, x)", **values).value.tolist() == [wanted]
+
+
 def test_scan_runs_backwards_along_its_axes() -> None:
     body = "g (float[2] s, float[2] x) => (float[2] t, float[2] y) { t = Add(s, x) y = Identity(t) }"
     given = "num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1], scan_output_axes=[1]"
