@@ -215,7 +215,7 @@ class SessionPlugin(_CasePlugin):
     def __init__(self, config: pytest.Config, session: RunSession) -> None:
         self._session = session
         self._error: ConformanceError | None = None
-        self._is_run = False
+        self._is_run = self._is_interrupted = False
         self._deaths: list[str] = []
         self._has_failed: dict[str, bool] = {}
         chosen = {str(argument) for argument in config.args if _is_item_id(argument)}
@@ -271,7 +271,7 @@ class SessionPlugin(_CasePlugin):
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Store that the user ended the run; pytest-xdist raises an exception of the same class for `-x`."""
         is_of_worker = "received keyboard-interrupt" in str(excinfo.value)
-        self._session.is_interrupted = is_of_worker or type(excinfo.value) is KeyboardInterrupt
+        self._is_interrupted = is_of_worker or type(excinfo.value) is KeyboardInterrupt
         self._session.end_subjects()
 
     @pytest.hookimpl(tryfirst=True)
@@ -298,14 +298,15 @@ class SessionPlugin(_CasePlugin):
         run, recorder = self._session, self._session.recorder
         run.stop_subjects()
         is_ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
-        is_lost = run.is_interrupted or self._deaths or (self._is_run and is_ended)
+        is_lost = self._is_interrupted or self._deaths or (self._is_run and is_ended)
         if self._error is not None or not (recorder.has_begun or (is_lost and run.items)):
             run.abandon(self._error)
             return
         is_stopped = bool(session.shouldfail or session.shouldstop)
         update_last_failed(self._has_failed)
         try:
-            run.finish(self._why_missing(is_stopped=is_stopped), is_stopped=is_stopped)
+            why = self._why_missing(is_stopped=is_stopped)
+            run.finish(why, is_interrupted=self._is_interrupted, is_stopped=is_stopped)
         except ConformanceError as error:
             run.abandon(error)
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None

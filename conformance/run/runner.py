@@ -83,7 +83,7 @@ def run_corpus(request: RunRequest) -> RunOutcome:
         more_options = {"--lf": "yes"} if request.last_failed else {}
         session = RunSession(request.settings, request.interrupted_run, more_options, request.starting)
         try:
-            _execute(session, request)
+            is_interrupted = _execute(session, request)
         except BaseException as error:
             session.abandon(error)
             raise
@@ -97,11 +97,12 @@ def run_corpus(request: RunRequest) -> RunOutcome:
             fault = OutputFault(f"the outcome was not printed: {type(error).__name__}: {error}")
             fault.__cause__ = error
     ended = ExitStatus.FAILS if session.reasons else ExitStatus.PASSES
-    return RunOutcome(ExitStatus.INTERRUPTED if session.is_interrupted else ended, session.is_resumable, fault)
+    return RunOutcome(ExitStatus.INTERRUPTED if is_interrupted else ended, session.is_resumable, fault)
 
 
-def _execute(session: RunSession, request: RunRequest) -> None:
-    """Execute the cases of a session, and write the end of its results file."""
+def _execute(session: RunSession, request: RunRequest) -> bool:
+    """Execute the cases of a session, and write the end of its results file; return whether the user interrupted it."""
+    is_interrupted = False
     session.continue_interrupted_run()
     if request.last_failed:
         by_id = {item_id(*item): item for item in session.items}
@@ -119,7 +120,7 @@ def _execute(session: RunSession, request: RunRequest) -> None:
         if not session.recorder.results:
             write_notice("Interrupted before the first result: nothing is written.")
             raise
-        session.is_interrupted = True
+        is_interrupted = True
         write_notice(
             f"Interrupted after {session.recorder.results} of {len(session.items)} results: the subjects are ended, and"
             " the failures are explained. Ctrl-C again ends the command at once."
@@ -129,10 +130,17 @@ def _execute(session: RunSession, request: RunRequest) -> None:
         update_last_failed({item_id(*item): has_failed for item, has_failed in execution.has_failed.items()})
     try:
         session.stop_subjects()
-        session.finish(execution.why_missing, is_stopped=execution.is_stopped)
+        session.finish(
+            execution.why_missing,
+            is_interrupted=is_interrupted,
+            is_stopped=execution.is_stopped,
+            processes=request.workers or 1,
+            hosts=execution.hosts,
+        )
     except KeyboardInterrupt:
         write_notice(_last_words(session))
         raise
+    return is_interrupted
 
 
 def _last_words(session: RunSession) -> str:
@@ -152,6 +160,7 @@ class _Execution:
     Attributes:
         has_failed: whether an item had an unexpected result, by its subject and its case.
         is_stopped: whether `--exit-first` stopped the run.
+        hosts: machines whose Dask workers executed cases.
     """
 
     def __init__(self, session: RunSession, request: RunRequest) -> None:
@@ -160,6 +169,7 @@ class _Execution:
         self._chunks: tuple[Chunk, ...] = ()
         self.has_failed: dict[tuple[str, str], bool] = {}
         self.is_stopped = False
+        self.hosts: set[str] = set()
 
     def run(self) -> None:
         """Execute the items and record their results.
@@ -188,7 +198,6 @@ class _Execution:
             self._chunks,
             local=(session.corpus, session.subjects) if is_local else None,
         )
-        session.process_count = request.workers or 1
         if not is_local:
             session.stop_subjects()
         with ExitStack() as stack:
@@ -196,7 +205,7 @@ class _Execution:
             advance = stack.enter_context(bar) if sys.stderr.isatty() else None
             for chunk in stack.enter_context(closing(run_job(job, workers))):  # type: ignore[type-var]
                 if request.dask is not None:
-                    session.hosts.add(chunk.result.host)
+                    self.hosts.add(chunk.result.host)
                 for result in chunk.result.results:
                     self._record(result)
                     if advance is not None:

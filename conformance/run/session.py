@@ -48,9 +48,6 @@ class RunSession:
         items: pairs of subject and case that have a result at the end, subject by subject.
         completed: those of the pairs that have a result already, because the run was resumed.
         more_options: options that restrict the cases and are not settings, such as `--lf`, with their values.
-        hosts: machines whose Dask workers executed cases; empty for a run on this machine.
-        process_count: number of processes that search for explanations of failures.
-        is_interrupted: whether the user ended the run.
         is_resumable: whether results are missing, so that `--resume` can continue the run; known after `finish`.
         reasons: why the run fails; empty before `finish` and if it passes.
     """
@@ -81,9 +78,7 @@ class RunSession:
         self.more_options = more_options
         self._interrupted_run = interrupted_run
         self.completed = interrupted_run.completed if interrupted_run else frozenset[Item]()
-        self.hosts: set[str] = set()
-        self.process_count = 1
-        self.is_interrupted = self.is_resumable = False
+        self.is_resumable = False
         self.reasons: list[str] = []
         if starting is None and interrupted_run is None:
             starting = settings.start_subjects()
@@ -179,12 +174,23 @@ class RunSession:
         if not self.recorder.has_begun:
             self.recorder.begin(self.selected, self.selection(), command_line(), len(self.items))
 
-    def finish(self, why_missing: str, *, is_stopped: bool = False) -> None:
+    def finish(
+        self,
+        why_missing: str,
+        *,
+        is_interrupted: bool = False,
+        is_stopped: bool = False,
+        processes: int = 1,
+        hosts: Collection[str] = (),
+    ) -> None:
         """Decide whether the run passes, explain its failures, and write the end of the results file.
 
         Args:
             why_missing: why results are missing, as a clause, if any are.
+            is_interrupted: whether the user ended the run.
             is_stopped: whether the run was stopped on purpose, so that it cannot be continued.
+            processes: number of processes that search for explanations of failures.
+            hosts: machines whose Dask workers executed cases; empty for a run on this machine.
 
         Raises:
             ConformanceError: the results file cannot be written.
@@ -197,16 +203,14 @@ class RunSession:
             kinds = {subject.id: subject.kind for subject in self.subjects}
             self.reasons += recorder.criterion.missing_required_operators(kinds)
         missing = len(self.items) - recorder.results
-        if missing or self.is_interrupted:
-            why = "the run was interrupted" if self.is_interrupted else why_missing
+        if missing or is_interrupted:
+            why = "the run was interrupted" if is_interrupted else why_missing
             self.reasons.append(f"{missing} of {len(self.items)} results are missing: {why}")
         if recorder.repeated:
             text = f"{recorder.repeated} cases were run again by another pytest plugin: their first results count"
             self.reasons.append(text)
-        self.is_resumable = self.is_interrupted or (missing > 0 and not is_stopped)
-        recorder.end(
-            self.reasons, interrupted=self.is_resumable, processes=self.process_count, hosts=sorted(self.hosts)
-        )
+        self.is_resumable = is_interrupted or (missing > 0 and not is_stopped)
+        recorder.end(self.reasons, interrupted=self.is_resumable, processes=processes, hosts=sorted(hosts))
 
     def abandon(self, error: BaseException | None) -> None:
         """End the run without a footer; valid results are kept for `--resume`.
