@@ -310,7 +310,7 @@ class SessionPlugin(_CasePlugin):
         except ConformanceError as error:
             run.abandon(error)
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
-        if recorder.fault is not None:
+        if recorder.judged.fault is not None:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         elif run.reasons and is_ended:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,4 +1,4 @@
-"""The recorder of a run: completes each result, judges it by the pass criterion, and writes the results file.
+"""The recorder of a run writes the results file, with results that `JudgedResults` has judged.
 
 The recorder also adds an archive of each failing case to the results file, so that a reader can run the case.
 """
@@ -9,31 +9,20 @@ import base64
 import io
 import time
 import zipfile
-from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING
 
 from conformance import __version__
 from conformance.clauses import clauses
-from conformance.corpus.case import MODELS_CORPUS
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
-from conformance.corpus.loading import load_case_in_memory
-from conformance.diagnosis.collected_results import ResultCollector
-from conformance.errors import OutputFault, UsageError
-from conformance.expectations.criterion import CaseFacts, case_facts
-from conformance.expectations.rules import Standing
+from conformance.errors import UsageError
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import processor
-from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
 from conformance.results.identity import subject_identity
-from conformance.results.levels import effective_level
-from conformance.results.node_shares import count_node_shares
 from conformance.results.records import (
     ArchiveRecord,
     ClauseRecord,
     CorpusRecord,
-    Diagnosed,
     Footer,
     Header,
     Result,
@@ -41,6 +30,7 @@ from conformance.results.records import (
     case_record,
 )
 from conformance.run.environment_versions import run_environment, subject_files_digest
+from conformance.run.judged_results import JudgedResults, without_evidence
 from conformance.run.resume import PartialResults, different_run_error
 from conformance.subjects.naming import SubjectName
 from conformance.subjects.request import adapter_digest
@@ -53,11 +43,8 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.expectations.criterion import PassCriterion
-    from conformance.results.failure_groups import FailureGroup
-    from conformance.results.node_shares import NodeShare
     from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
-    from conformance.verdicts import Level, Verdict
 
 
 MAX_ARCHIVE_BYTES = 64 * 1024
@@ -128,34 +115,19 @@ def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-_EVIDENCE: dict[str, Any] = {
-    "outputs": [],
-    "placement": None,
-    "returned": None,
-    "recorded_outputs": None,
-    "stderr": "",
-    "hazards": [],
-    "checks": [],
-    "accuracy": {},
-}
-"""The fields of a result that are emptied if its record would be too large for readers."""
-
-
 class Recorder:
-    """Judges the results of a run and writes them to the results file.
+    """Writes the judged results of a run to the results file.
 
     Args:
-        criterion: the pass criterion, which also counts the verdicts.
+        criterion: the pass criterion.
         path: the results file, or None to write no file.
         options: for each subject, the command-line options on which its verdicts depend.
         diagnosis: whether to search for mutants that explain the failures.
 
     Attributes:
-        fault: the internal error because of which failures are not explained, or None.
-        results: number of results so far.
+        judged: the results so far.
         repeated: number of results that were ignored, because the case had a result on the subject already.
         has_begun: whether the header of the results file is written.
-        diagnosed: the diagnoses of the failures, after `end`.
     """
 
     def __init__(
@@ -173,21 +145,11 @@ class Recorder:
         self._options = {subject: list(words) for subject, words in (options or {}).items()}
         self._partial = PartialResults(path) if path is not None else None
         self._described: set[str] = set()
-        self._facts: dict[str, CaseFacts] = {}
         self._started = time.perf_counter()
-        self._collector = ResultCollector(is_enabled=diagnosis)
-        self._for_diagnosis: list[tuple[Result, Level]] = []
-        self.fault: OutputFault | None = None
         self._archives = Archives(corpus)
-        self._unexpected: dict[tuple[str, str], Any] = {}
-        self._grouper = FailureGrouper(
-            lambda subject, case: CaseResult(case_record(corpus, corpus.cases[case]), self._unexpected[subject, case])
-        )
-        self.criterion = criterion
-        self.results = self.repeated = 0
-        self._judged: dict[tuple[str, str], Verdict] = {}
+        self.judged = JudgedResults(corpus, criterion, is_diagnosed=diagnosis)
+        self.repeated = 0
         self.has_begun = False
-        self.diagnosed = Diagnosed([], [])
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
         """Open the results file and write the header.
@@ -215,7 +177,7 @@ class Recorder:
             selection=dict(selection),
             command=command,
             clauses={id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()},
-            criterion=self.criterion.settings.record(expected_results),
+            criterion=self.judged.criterion.settings.record(expected_results),
             options=self._options,
             started=round(time.time(), 3),
         )
@@ -231,7 +193,7 @@ class Recorder:
             if id not in self._corpus.cases or case != case_record(self._corpus, self._corpus.cases[id]):
                 raise different_run_error(run, f"its description of case {id} is not that of the corpus")
         for result in run.results.values():
-            record = self._count(result)
+            record = self.judged.add(result)
             if record != result:
                 raise different_run_error(run, f"its result of {result.case} on {result.subject} (see --expect)")
             if record.verdict.is_defect and (archive := self._archive_record(record)):
@@ -257,10 +219,10 @@ class Recorder:
             result: a result; the recorder sets its level, expectation and baseline.
         """
         with deferred_signals():  # an interruption must not separate counting from writing
-            if (result.subject, result.case) in self._judged:  # another plugin runs items again
+            if result in self.judged:  # another plugin runs items again
                 self.repeated += 1
                 return False
-            record = self._count(result)
+            record = self.judged.add(result)
             if self._partial is None:
                 return not record.unexpected
             if result.case not in self._described:
@@ -273,63 +235,6 @@ class Recorder:
     def _archive_record(self, record: Result) -> ArchiveRecord | None:
         return self._archives.record_for(self._corpus.cases[record.case], unexpected=record.unexpected)
 
-    def _count(self, result: Result) -> Result:
-        """Count a result; return it with its level, its expectation, its baseline, and whether it is unexpected."""
-        record, case = self._complete(result), self._corpus.cases[result.case]
-        is_expected = self.criterion.judge(record, lambda: self._facts_of(case.id))
-        self.results += 1
-        self._judged[result.subject, result.case] = result.verdict
-        if not self._is_failure_of_base(record):
-            evidence = {"checks": result.checks, "recorded_outputs": result.recorded_outputs}
-            self._for_diagnosis.append((replace(result, **_EVIDENCE | evidence), case.level))
-        if not is_expected:
-            self._unexpected[result.subject, result.case] = record
-            self._grouper.add(case_record(self._corpus, case), record)
-        return replace(record, unexpected=not is_expected)
-
-    def _complete(self, result: Result) -> Result:
-        """Return a result with its level, its expectation and its baseline. Mutants do not depend on these."""
-        settings, case = self.criterion.settings, self._corpus.cases[result.case]
-        level = case.level
-        if settings.profile:
-            level = settings.profile.level_of(result.rules, level)
-        standings = settings.baseline.standings if settings.baseline else {}
-        standing = standings.get((result.subject, result.case)) or Standing()
-        return replace(
-            result,
-            level=effective_level(result, level),
-            expected=self.criterion.expected(result, lambda: load_case_in_memory(self._corpus, case)),
-            baseline=standing.verdict,
-            baseline_level=standing.level,
-            unexpected=False,
-        )
-
-    def _is_failure_of_base(self, record: Result) -> bool:
-        """Return whether the subject of `--relative-to` fails the case too, so that diagnosis leaves the case out."""
-        baseline = self.criterion.settings.baseline
-        is_relative = baseline is not None and bool(baseline.record.relative_to)
-        return is_relative and record.baseline is not None and record.baseline.is_defect
-
-    def node_shares(self) -> list[NodeShare]:
-        """Return the share of the nodes of a user's models that each subject computes correctly."""
-        if self._corpus.name != MODELS_CORPUS:
-            return []
-        rows = {id: case_record(self._corpus, self._corpus.cases[id]) for id in {case for _, case in self._judged}}
-        return count_node_shares((subject, rows[case], verdict) for (subject, case), verdict in self._judged.items())
-
-    @property
-    def failure_groups(self) -> list[FailureGroup]:
-        """The groups of unexpected failures; after `end` they include diagnoses."""
-        return self._grouper.groups(self.diagnosed.diagnoses)
-
-    def failing_cases(self) -> dict[str, list[str]]:
-        """Return the ids of all failing cases by subject, of every level, also of known failures."""
-        found: dict[str, list[str]] = {}
-        for result, _ in self._for_diagnosis:
-            if result.verdict.is_defect:
-                found.setdefault(result.subject, []).append(result.case)
-        return found
-
     def end(
         self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
     ) -> None:
@@ -341,20 +246,17 @@ class Recorder:
             processes: number of processes that search for explanations.
             hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
         """
-        try:
-            self._diagnose(processes)
-        except Exception as error:  # noqa: BLE001 - the results must be written, whatever an explanation raises
-            self.fault = OutputFault(f"the failures were not explained: {type(error).__name__}: {error}")
-            self.fault.__cause__ = error
+        judged = self.judged
+        judged.explain(processes)
         footer = Footer(
-            results=self.results,
-            verdicts=self.criterion.verdicts,
+            results=len(judged),
+            verdicts=judged.criterion.verdicts,
             outcome="fail" if reasons else "pass",
             reasons=list(reasons),
             seconds=round(time.perf_counter() - self._started, 3),
-            diagnoses=self.diagnosed.diagnoses,
-            unexplained=self.diagnosed.unexplained,
-            undiagnosed=self.diagnosed.undiagnosed,
+            diagnoses=judged.diagnosed.diagnoses,
+            unexplained=judged.diagnosed.unexplained,
+            undiagnosed=judged.diagnosed.undiagnosed,
             interrupted=interrupted,
             hosts=sorted(hosts),
         )
@@ -362,15 +264,6 @@ class Recorder:
             self._write(footer)
             if self._partial is not None:
                 self._partial.finish()
-
-    def _diagnose(self, processes: int) -> None:
-        """Search for mutants that explain the failures, and set `diagnosed`."""
-        for result, level in self._for_diagnosis:
-            self._collector.add(result, level)
-        if self._collector.has_explainable_failure:
-            from conformance.diagnosis.run import diagnose_run
-
-            self.diagnosed = diagnose_run(self._collector, self._corpus, processes)
 
     def abandon(self, *, keeps_results: bool = False) -> None:
         """Close the partial results file. It is removed, unless it has the results of an earlier run.
@@ -387,17 +280,12 @@ class Recorder:
         self._described.add(case)
         self._write(case_record(self._corpus, self._corpus.cases[case]))
 
-    def _facts_of(self, case: str) -> CaseFacts:
-        if case not in self._facts:
-            self._facts[case] = case_facts(case_record(self._corpus, self._corpus.cases[case]))
-        return self._facts[case]
-
     def _write(self, record: Struct) -> None:
         if self._partial is None:
             return
         line = encode_record(record)
         if len(line) > MAX_LINE_BYTES and isinstance(record, Result):  # a verdict must not be lost
-            line = encode_record(replace(record, **_EVIDENCE))
+            line = encode_record(without_evidence(record))
         if len(line) > MAX_LINE_BYTES:
             kind = record_kind(record)
             raise UsageError(

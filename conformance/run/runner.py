@@ -87,7 +87,7 @@ def run_corpus(request: RunRequest) -> RunOutcome:
         except BaseException as error:
             session.abandon(error)
             raise
-    fault: SuiteFault | None = session.recorder.fault
+    fault: SuiteFault | None = session.recorder.judged.fault
     try:
         print_outcome(session, request.output)
     except BrokenPipeError:
@@ -117,13 +117,13 @@ def _execute(session: RunSession, request: RunRequest) -> bool:
     try:
         execution.run()
     except KeyboardInterrupt:
-        if not session.recorder.results:
+        if not len(session.recorder.judged):
             write_notice("Interrupted before the first result: nothing is written.")
             raise
         is_interrupted = True
         write_notice(
-            f"Interrupted after {session.recorder.results} of {len(session.items)} results: the subjects are ended, and"
-            " the failures are explained. Ctrl-C again ends the command at once."
+            f"Interrupted after {len(session.recorder.judged)} of {len(session.items)} results: the subjects are ended,"
+            " and the failures are explained. Ctrl-C again ends the command at once."
         )
         session.end_subjects()
     finally:
@@ -149,7 +149,7 @@ def _last_words(session: RunSession) -> str:
     if target is None:
         return "Interrupted: no results are written, because --results is not given."
     return (
-        f"Interrupted: {partial_path(target)} has {session.recorder.results} results."
+        f"Interrupted: {partial_path(target)} has {len(session.recorder.judged)} results."
         f" Continue the run with the same options and --resume {target}"
     )
 

@@ -197,12 +197,12 @@ class RunSession:
         """
         self._begin()
         recorder = self.recorder
-        is_partial = self._is_selected or recorder.results < len(self._all_items)
-        self.reasons = recorder.criterion.reasons(partial=is_partial)
+        is_partial = self._is_selected or len(recorder.judged) < len(self._all_items)
+        self.reasons = recorder.judged.criterion.reasons(partial=is_partial)
         if self.settings.shard is None:  # other shards may have the missing cases; `merge` checks that
             kinds = {subject.id: subject.kind for subject in self.subjects}
-            self.reasons += recorder.criterion.missing_required_operators(kinds)
-        missing = len(self.items) - recorder.results
+            self.reasons += recorder.judged.criterion.missing_required_operators(kinds)
+        missing = len(self.items) - len(recorder.judged)
         if missing or is_interrupted:
             why = "the run was interrupted" if is_interrupted else why_missing
             self.reasons.append(f"{missing} of {len(self.items)} results are missing: {why}")

@@ -68,7 +68,7 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
     if options.detail is Detail.NOTHING:
         return
-    groups = session.recorder.failure_groups
+    groups = session.recorder.judged.failure_groups
     counts = _outcome_counts(session)
     outcome = ("FAILED", "bold red") if session.reasons else ("PASSED", "bold green")
     print_styled(outcome, f": {counts.sentence}", err=options.to_stderr)
@@ -77,7 +77,7 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     if options.detail is Detail.OUTCOME:
         return
     print_table(_verdict_rows(session), 3, err=options.to_stderr)
-    lines = [_selection_line(session), *(share.sentence for share in session.recorder.node_shares())]
+    lines = [_selection_line(session), *(share.sentence for share in session.recorder.judged.node_shares())]
     lines += _notes(session)
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
@@ -87,7 +87,7 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
 
 
 def _outcome_counts(session: RunSession) -> OutcomeCounts:
-    criterion = session.recorder.criterion
+    criterion = session.recorder.judged.criterion
     return OutcomeCounts.count(criterion.verdicts.values(), criterion.known_failures.total(), criterion.settings.level)
 
 
@@ -142,7 +142,7 @@ def _next_command(session: RunSession, groups: Sequence[FailureGroup], options: 
     If all unexpected cases pass, it is the command that removes the cases from the expectations file.
     """
     failing = [group for group in groups if group.verdict != Verdict.PASS]
-    file = session.recorder.criterion.settings.expectations.get(groups[0].subject)
+    file = session.recorder.judged.criterion.settings.expectations.get(groups[0].subject)
     if not failing and file is not None:
         words = ["update-expectations", str(options.results or "FILE"), "--expect", file.name]
         command = shlex.join(["onnx-conformance", *words])
@@ -155,7 +155,7 @@ def _next_command(session: RunSession, groups: Sequence[FailureGroup], options: 
 
 def _notes(session: RunSession) -> Iterator[str]:
     """Yield remarks on unusual properties of the pass criterion and of the subjects."""
-    settings = session.recorder.criterion.settings
+    settings = session.recorder.judged.criterion.settings
     if settings.require:
         yield f"required: {', '.join(settings.require)}"
     if settings.profile is not None:
@@ -177,14 +177,14 @@ def _notes(session: RunSession) -> Iterator[str]:
 
 def _unexplained(session: RunSession, detail: Detail) -> Iterator[str]:
     """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
-    records = session.recorder.diagnosed.unexplained
+    records = session.recorder.judged.diagnosed.unexplained
     shown = records if detail is Detail.CASES else []
     yield from map(failure_groups.unexplained_sentence, shown)
-    failing = session.recorder.failing_cases()
-    left = failure_groups.not_examined(session.recorder.diagnosed, failing)
+    failing = session.recorder.judged.failing_cases()
+    left = failure_groups.not_examined(session.recorder.judged.diagnosed, failing)
     for subject, cases in left.items():
         yield failure_groups.not_examined_sentence(subject, cases, len(failing[subject]))
-    undiagnosed = session.recorder.diagnosed.undiagnosed
+    undiagnosed = session.recorder.judged.diagnosed.undiagnosed
     for one in undiagnosed:
         failures = f"failures of {one.operator}" if one.operator else "failures"
         yield f"{one.subject}: the {failures} were not diagnosed ({one.code}): {one.problem}"
@@ -193,9 +193,9 @@ def _unexplained(session: RunSession, detail: Detail) -> Iterator[str]:
 
 def _verdict_rows(session: RunSession) -> list[list[tuple[str, str]]]:
     """Return the number of each verdict by subject and level as a table; known failures are counted by subject."""
-    counts = session.recorder.criterion.verdicts
+    counts = session.recorder.judged.criterion.verdicts
     used = [v for v in Verdict if any(counter[v] for levels in counts.values() for counter in levels.values())]
-    known = session.recorder.criterion.known_failures
+    known = session.recorder.judged.criterion.known_failures
     names = ("subject", "version", "level", *used, "judged", "cases", *["known failures"][: known.total()])
     rows = [[(name, "bold") for name in names]]
     for subject in session.subjects:

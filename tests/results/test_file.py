@@ -132,7 +132,7 @@ class TestRoundTrip:
         recorder.begin(1, {}, "")
         assert recorder.add(make_result("acme", fakes.always_right, opened, ADAM))
         recorder.end([])
-        assert recorder.results == 1
+        assert len(recorder.judged) == 1
 
     def test_abandoned_recorder_leaves_no_file(self, tmp_path, opened):
         path = tmp_path / "deep" / "results.jsonl"
