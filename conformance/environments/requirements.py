@@ -212,6 +212,5 @@ def _pinned_version(requirement: Requirement) -> str:
     return next(iter(requirement.specifier)).version
 
 
-@cache
 def _read_runtimes() -> Mapping[str, Any]:
     return read_own_toml("conformance.adapters", "runtimes.toml")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -68,7 +67,6 @@ def bounds_table(with_training_optimizers: bool, types: Sequence[str]) -> Table:
     return table_of("bounds", rows)
 
 
-@cache
 def _bounds() -> Mapping[str, Mapping[str, str]]:
     return read_own_toml("conformance.evidence", "bounds.toml")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.evidence.tables import table_of
 from conformance.serialization.decoding import read_own_toml
@@ -142,16 +141,12 @@ def _second_oracle_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
         yield f"{kind} computed by both oracles", "corpus", count, count, found.command, None
 
 
-@cache
-def _statements() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    return read_own_toml("conformance.evidence", "statements.toml")
-
-
 def statement_tables() -> Iterator[Table]:
     """Yield the tables of limits and of facts about the tool."""
-    yield table_of("limits", [(one["id"], one["kind"], one["text"], one["where"]) for one in _statements()["limit"]])
+    stated = read_own_toml("conformance.evidence", "statements.toml")
+    yield table_of("limits", [(one["id"], one["kind"], one["text"], one["where"]) for one in stated["limit"]])
     facts = ("id", "standard", "question", "answer", "where")
-    yield table_of("tool_facts", [tuple(one[name] for name in facts) for one in _statements()["fact"]])
+    yield table_of("tool_facts", [tuple(one[name] for name in facts) for one in stated["fact"]])
 
 
 def source_tables(requirements: RequirementMap) -> Iterator[Table]:

@@ -12,12 +12,11 @@ import re
 import shlex
 import shutil
 import sys
-from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.files.atomic_write import open_input
 from conformance.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
@@ -27,7 +26,7 @@ from conformance.serialization.decoding import read_own_toml
 from conformance.subjects.naming import EXEC_PREFIX, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from conformance.subjects.loading import Subject
 
@@ -47,7 +46,7 @@ def dependency_versions(subjects: Iterable[str]) -> dict[str, str]:
     Example: `{"clang": "clang version 19.1.7"}`. For a subject with a release, such as `onnxruntime@1.20.1`, the key is
     the subject's name and the value lists all packages of its environment.
     """
-    known = _dependencies_by_runtime()
+    known = read_own_toml("conformance.adapters", "runtimes.toml")["dependencies"]
     found: dict[str, str] = {}
     for subject in subjects:
         named = SubjectName.parse(subject, SubjectKind.BACKEND)
@@ -75,13 +74,6 @@ def _installed_packages(named: SubjectName) -> dict[str, str]:
         return {}
     document = environment.document
     return {requirements.subject: ", ".join((f"Python {document.python}", *document.installed))}
-
-
-@cache
-def _dependencies_by_runtime() -> Mapping[str, Mapping[str, Any]]:
-    """Return the table `dependencies` of `adapters/runtimes.toml`; its keys are the entry-point names of runtimes."""
-    known: Mapping[str, Mapping[str, Any]] = read_own_toml("conformance.adapters", "runtimes.toml")["dependencies"]
-    return known
 
 
 def _library_version(library: str) -> str:

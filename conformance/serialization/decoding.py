@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import tomllib
 from contextlib import contextmanager
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -79,8 +80,9 @@ def decode_toml(text: str) -> dict[str, Any]:
         raise MalformedError("it is nested too deeply") from None
 
 
-def read_own_toml(package: str, name: str) -> dict[str, Any]:
-    """Return a TOML file of a package of this suite."""
+@cache
+def read_own_toml(package: str, name: str) -> Mapping[str, Any]:
+    """Return a TOML file of a package of this suite; it is read once."""
     return tomllib.loads(resources.files(package).joinpath(name).read_text("utf-8"))
 
 

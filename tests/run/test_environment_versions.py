@@ -19,7 +19,7 @@ KNOWN = {"compiled": {"compilers": {"no-such-compiler": "A_COMPILER"}}, "built":
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
     monkeypatch.delenv("A_COMPILER", raising=False)
-    monkeypatch.setattr(module, "_dependencies_by_runtime", lambda: KNOWN)
+    monkeypatch.setattr(module, "read_own_toml", lambda *_: {"dependencies": KNOWN})
 
 
 def test_libraries_have_their_versions():
@@ -44,7 +44,7 @@ def test_different_python_has_no_known_libraries():
 
 
 def test_header_has_the_versions(command, small_corpus, here, monkeypatch):
-    monkeypatch.setattr(module, "_dependencies_by_runtime", lambda: {"reference": KNOWN["built"]})
+    monkeypatch.setattr(module, "read_own_toml", lambda *_: {"dependencies": {"reference": KNOWN["built"]}})
     command("run", "-b", "reference", "--data", small_corpus, "--case", ADAM, "--no-isolation", "--results", "r.jsonl")
     header = json.loads((here / "r.jsonl").read_text().splitlines()[0])
     assert header["environment"]["no-such"] == "not installed"
