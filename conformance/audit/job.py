@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
-from collections.abc import MutableMapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -46,7 +46,7 @@ from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.decoding import Count, MalformedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from conformance.jobs.job import ChunkResult, Workers
@@ -387,8 +387,8 @@ def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, di
         )
 
 
-class StoredValues(MutableMapping[str, "Array"]):
-    """The values of a recording by name: each is read from its file when it is used. Values can be added.
+class StoredValues(Mapping[str, "Array"]):
+    """The values of a recording by name: each is read from its file when it is used.
 
     Args:
         folder: the folder of the recording.
@@ -415,13 +415,6 @@ class StoredValues(MutableMapping[str, "Array"]):
             return self._known[name]
         with _recording_errors(self._folder):
             return _read_value(self._folder, self._stored[name])
-
-    def __setitem__(self, name: str, array: Array) -> None:
-        self._stored.pop(name, None)
-        self._known[name] = array
-
-    def __delitem__(self, name: str) -> None:
-        del (self._stored if name in self._stored else self._known)[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self._known, *self._stored]))

@@ -28,7 +28,7 @@ from conformance.subjects.harness import value_digest
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     import onnx
 
@@ -379,7 +379,7 @@ def judge_last(
     model: onnx.ModelProto,
     numbers: Sequence[int],
     recorded: RecordedValues,
-    values: MutableMapping[str, Array],
+    values: Mapping[str, Array],
     options: JudgementOptions = _DEFAULT_OPTIONS,
 ) -> JudgedNode:
     """Judge the last of some nodes of a model on other values, together with the nodes before it that it needs.

@@ -114,7 +114,8 @@ def _with_stand_ins(model: onnx.ModelProto, recorded: RecordedValues) -> Recorde
     type or shape cannot be inferred stays hidden.
     """
     stand_ins: dict[str, Array] = {}
-    values: Any = ChainMap(stand_ins, recorded.values)
+    known: Any = recorded.values
+    values = ChainMap(stand_ins, known)
     for number, node in enumerate(model.graph.node):
         if not _is_hidden(node, recorded) or not all(name in values for name in names_taken_by(node)):
             continue

@@ -293,7 +293,7 @@ def record_model(
         except SubjectRefused:
             break
         judged, values = inlined, replace(further, runs=further.runs + values.runs)
-    values.values.update(constant_node_values(judged.graph))
+    values = replace(values, values={**values.values, **constant_node_values(judged.graph)})
     return Recording(judged, values, is_repeatable, repeats_again, model.data_folder)
 
 

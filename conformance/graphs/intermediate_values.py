@@ -30,7 +30,7 @@ from conformance.subjects.harness import value_digest
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, MutableMapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -42,7 +42,17 @@ MAX_GROUP_RUNS = 256
 
 
 class Exposure(StrEnum):
-    """The way by which the value of an intermediate tensor was obtained."""
+    """The way by which the value of an intermediate tensor was obtained.
+
+    Attributes:
+        OUTPUT: the value is an input or an output of the model.
+        ADDED_OUTPUT: it was exposed with all others as an output; the model's outputs kept their bits.
+        GROUP: it was exposed with some others as an output; the model's outputs kept their bits.
+        CUT: the node was run as a model of its own on the recorded values.
+        HIDDEN: exposing it changes the model's outputs; the nodes around it are judged together.
+        CONSTANT: it is an initializer or a constant.
+        STAND_IN: it is hidden, and zeros of its type and shape stand for it where the node is probed.
+    """
 
     OUTPUT = "output"
     ADDED_OUTPUT = "added output"
@@ -51,22 +61,6 @@ class Exposure(StrEnum):
     HIDDEN = "hidden"
     CONSTANT = "constant"
     STAND_IN = "stand-in"
-
-    @property
-    def meaning(self) -> str:
-        """The meaning of the way in one sentence."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    Exposure.OUTPUT: "The value is an input or an output of the model.",
-    Exposure.ADDED_OUTPUT: "The value was exposed with all others as an output; the model's outputs kept their bits.",
-    Exposure.GROUP: "The value was exposed with some others as an output; the model's outputs kept their bits.",
-    Exposure.CUT: "The node was run as a model of its own on the recorded values.",
-    Exposure.HIDDEN: "Exposing the value changes the model's outputs; the nodes around it are judged together.",
-    Exposure.CONSTANT: "The value is an initializer or a constant.",
-    Exposure.STAND_IN: "The value is hidden, and zeros of its type and shape stand for it where the node is probed.",
-}
 
 
 class SubjectRefused(Exception):
@@ -93,7 +87,7 @@ class RecordedValues:
         remark: why added outputs could not be used for all values; empty if they could.
     """
 
-    values: MutableMapping[str, Array]
+    values: Mapping[str, Array]
     ways: dict[str, Exposure]
     outputs: list[Any]
     runs: int = 1
@@ -103,6 +97,12 @@ class RecordedValues:
 
     others: dict[str, Any] = field(default_factory=dict)
     """The outputs of the original model that are sequences or maps, by name; some are known by their digest only."""
+
+
+class _Recording(RecordedValues):
+    """Values to which more are added."""
+
+    values: dict[str, Array]
 
 
 def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, times: int = 1) -> list[list[Any]]:
@@ -219,7 +219,7 @@ def record_values(
     Raises:
         SubjectRefused: the subject fails on every way.
     """
-    recorded = RecordedValues({}, {}, list(outputs))
+    recorded = _Recording({}, {}, list(outputs))
     for name, array in zip(required_input_names(model.graph), inputs, strict=True):
         recorded.values[name], recorded.ways[name] = array, Exposure.OUTPUT
     for name, array in (initializer_arrays(model.graph) if constants is None else constants).items():
@@ -258,7 +258,7 @@ def _expose(
     model: onnx.ModelProto,
     inputs: Sequence[Array],
     names: Sequence[str],
-    recorded: RecordedValues,
+    recorded: _Recording,
     way: Exposure,
     *,
     must_keep_outputs: bool = True,
@@ -281,7 +281,7 @@ def _expose(
 
 
 def _expose_groups(
-    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: RecordedValues
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: _Recording
 ) -> None:
     """Expose halves, then halves of the halves whose exposure changes an output; single values remain hidden."""
     pending = [names[: len(names) // 2], names[len(names) // 2 :]]
@@ -316,7 +316,7 @@ def expose_together(
     return {name: array for name, array in pairs if isinstance(array, np.ndarray)}
 
 
-def _cut(backend: Any, model: onnx.ModelProto, recorded: RecordedValues, progress: Callable[[str], None]) -> None:
+def _cut(backend: Any, model: onnx.ModelProto, recorded: _Recording, progress: Callable[[str], None]) -> None:
     """Run each node as a model of its own, on the values that the earlier nodes returned."""
     typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
     for number, node in enumerate(model.graph.node):
