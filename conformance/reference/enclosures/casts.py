@@ -154,8 +154,8 @@ def integers_between(first: Array, last: Array, to: np.dtype[Any], is_open: Arra
 def through_float(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Return the integers that a function of a tensor of integers computes in a floating-point type.
 
-    GridSample and the function body of ReduceLogSumExp cast the result, which truncates it. Other pages do not state
-    how it is rounded, so each integer next to it is admissible.
+    GridSample casts the result, which truncates it. Other pages do not state how it is rounded, so each integer next to
+    it is admissible. The function body of ReduceLogSumExp casts too, but a kernel may add the largest element last.
     """
     X, *others = inputs
     assert isinstance(X, np.ndarray)
@@ -164,7 +164,7 @@ def through_float(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor])
     (Y,) = function(node, [operand, *others])
     assert isinstance(Y, Enclosure)
     ends = [np.where(Y.error == 0, Y.value, Y.value + sign * Y.error) for sign in (-1, 1)]
-    roundings = (np.trunc, np.trunc) if node.op_type in ("GridSample", "ReduceLogSumExp") else (np.floor, np.ceil)
+    roundings = (np.trunc, np.trunc) if node.op_type == "GridSample" else (np.floor, np.ceil)
     first, last = (convert(end) for convert, end in zip(roundings, ends, strict=True))
     low, high = map(float, integer_limits(X.dtype))
     is_inside = (Y.value >= low) & (Y.value <= high) & np.isfinite(Y.error)
