@@ -241,8 +241,6 @@ class TestNewFailures:
             "text": "forgets x",
             "explained": 2,
             "failing": 2,
-            "indistinguishable": [],
-            "jointly_explained": [],
             "cases": ["test_n1", "test_o1"],
         }
         run = ran({**AS_TOLD, **NEW}, diagnoses=[mutant])
@@ -270,8 +268,6 @@ class TestNewFailures:
             "text": "ignores norm_coefficient_post",
             "explained": 1,
             "failing": 2,
-            "indistinguishable": [],
-            "jointly_explained": [],
             "cases": ["test_n1"],
         }
         run = ran({"test_n1": "fail", "test_n2": "fail"}, diagnoses=[mutant])

@@ -227,9 +227,7 @@ DIAGNOSIS = {
     "text": "forgets x",
     "explained": 1,
     "failing": 1,
-    "indistinguishable": [],
     "cases": ["test_x"],
-    "jointly_explained": [],
 }
 
 

@@ -23,29 +23,23 @@ def make_header(**fields: Any) -> Header:
     """Return a header with these fields; the other fields are those of a run without cases at level must."""
     given = to_builtins(fields)
     criterion = {"level": "must", "require": [], "expected_results": 0, "expectations": []}
-    header = {
-        "format": 2,
-        "suite": "0",
-        "subjects": [],
-        "environment": {},
-        "selection": {},
-        "command": "",
-        "started": 0,
-    }
-    header |= {
-        "corpus": {"version": "1.0.0", "digest": "0", "cases": 0, "selected": 0},
-        "clauses": {},
-        "options": {},
-        "started": 0,
-    }
+    header = {"record": "header", "format": 2, "suite": "0", "subjects": [], "command": "", "started": 0}
+    header |= {name: {} for name in ("environment", "selection", "clauses", "options")}
+    header["corpus"] = {"version": "1.0.0", "digest": "0", "cases": 0, "selected": 0}
     criterion |= given.pop("criterion", {})
-    return convert({"record": "header", **header, "criterion": criterion, **given}, Header)
+    return convert({**header, "criterion": criterion, **given}, Header)
 
 
 def make_footer(**fields: Any) -> Footer:
-    """Return a footer with these fields; the other fields are those of a passed run without results."""
-    footer = {"results": 0, "verdicts": {}, "outcome": "pass", "reasons": [], "seconds": 0}
-    return convert({"record": "footer", **footer, "diagnoses": [], "unexplained": [], **to_builtins(fields)}, Footer)
+    """Return a footer with these fields; the other fields are those of a passed run without results.
+
+    A diagnosis may lack the mutants that no case distinguishes, and the cases that it explains with others.
+    """
+    footer = {"results": 0, "verdicts": {}, "outcome": "pass", "reasons": [], "seconds": 0, "unexplained": []}
+    given = to_builtins(fields)
+    alone: dict[str, Any] = {"indistinguishable": [], "jointly_explained": []}
+    diagnoses = [alone | diagnosis for diagnosis in given.pop("diagnoses", ())]
+    return convert({"record": "footer", **footer, **given, "diagnoses": diagnoses}, Footer)
 
 
 def make_case(**fields: Any) -> CaseRecord:
