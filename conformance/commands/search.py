@@ -144,7 +144,8 @@ def search(
         try:
             for chunk in run_job(job, team, state):
                 found.add(chunk)
-                _print_progress(found, time.monotonic() - started)
+                seconds_so_far = time.monotonic() - started
+                print_progress(f"{found.examples} examples, {len(found)} failing, {seconds_so_far:.0f} s")
                 if time.time() >= deadline:
                     break
         except KeyboardInterrupt:
@@ -287,10 +288,6 @@ def _operators(operators: list[str] | None, subjects: list[tuple[str, SubjectKin
         if operator not in SAMPLED:
             declarations_of(operator)
     return tuple(dict.fromkeys(operators))
-
-
-def _print_progress(found: FailingExamples, seconds: float) -> None:
-    print_progress(f"{found.examples} examples, {len(found)} failing, {seconds:.0f} s")
 
 
 def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool) -> None:

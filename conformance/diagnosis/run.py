@@ -26,7 +26,7 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.corpus.corpus import Corpus
     from conformance.diagnosis.collected_results import CollectedResult, ResultCollector
     from conformance.jobs.job import ChunkResult
 
@@ -173,10 +173,7 @@ def _families(
         relevant[subject] = {id for id, finding in findings.items() if _is_passed_or_failed(finding)}
     failing = {id for findings in by_subject.values() for id, one in findings.items() if one.verdict.is_defect}
     concerned = {id for ids in relevant.values() if failing & ids for id in ids}
-    judged = (corpus.cases[id] for id in concerned if id in corpus.cases)
-    models = ((case.id, load_case(corpus, case).model) for case in judged if _is_evidence(case))
+    found = (corpus.cases[id] for id in concerned if id in corpus.cases)
+    judged = (case for case in found if not case.is_invalid and case.level is not Level.SILENT)
+    models = ((case.id, load_case(corpus, case).model) for case in judged)
     return {id: (model_family(model), evidence_family(model) is not None) for id, model in models}
-
-
-def _is_evidence(case: CorpusCase) -> bool:
-    return not case.is_invalid and case.level is not Level.SILENT

@@ -78,7 +78,7 @@ class _Package:
     def pinned_release(self) -> str:
         """The release that the suite pins."""
         pins = [Requirement(text) for text in (*self.requirements, *self.bare)]
-        return next(_pinned_version(each) for each in pins if each.name in self.released)
+        return next(next(iter(each.specifier)).version for each in pins if each.name in self.released)
 
 
 def has_adapter(named: SubjectName) -> bool:
@@ -206,10 +206,6 @@ def _pin_release(text: str, released: Iterable[str], release: str) -> str:
     """
     name = Requirement(text).name
     return f"{name}=={release}" if name in released else text
-
-
-def _pinned_version(requirement: Requirement) -> str:
-    return next(iter(requirement.specifier)).version
 
 
 def _read_runtimes() -> Mapping[str, Any]:

@@ -26,13 +26,9 @@ def run_tables(inputs: EvidenceInputs, kept: frozenset[str]) -> Iterator[Table]:
     Args:
         kept: ids of the cases that are not left out.
     """
-    yield _input_table(inputs)
+    yield table_of("inputs", inputs.files)
     yield _subject_table(inputs.runs, kept)
     yield _environment_table(inputs)
-
-
-def _input_table(inputs: EvidenceInputs) -> Table:
-    return table_of("inputs", inputs.files)
 
 
 def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:

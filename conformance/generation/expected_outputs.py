@@ -66,7 +66,7 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
     for number, inputs in enumerate(case.data_sets):
         given = list(zip(fed_input_names(model.graph, len(inputs)), inputs, strict=True))
         names = [value.name for value in model.graph.output]
-        given_answers = case.answers[number] if case.answers else _expected_outputs(case, inputs)
+        given_answers = case.answers[number] if case.answers else _answers(case, inputs)
         outputs = list(zip(names, given_answers, strict=not case.is_invalid))
         _check_declared_outputs(case, model, outputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
@@ -127,12 +127,10 @@ def _check_declared_outputs(case: Case, model: onnx.ModelProto, outputs: Sequenc
             ) from None
 
 
-def _expected_outputs(case: Case, inputs: Sequence[Array]) -> list[Answer]:
-    """Return the acceptable values of each output; an empty list for an invalid model."""
-    return [] if case.is_invalid else _answers(case, inputs)
-
-
 def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:
+    """Return the acceptable values of each output; an empty list for an invalid model."""
+    if case.is_invalid:
+        return []
     try:
         outputs = answers(case.model, inputs, case.level)
     except Unsupported as error:

@@ -88,12 +88,8 @@ def applicable_cases(corpus: Corpus, kind: SubjectKind) -> list[str]:
         case.id
         for case in corpus.cases.values()
         if case.level is not Level.SILENT
-        and (_has_outputs(case) if kind is SubjectKind.BACKEND else _has_rewrite(corpus, case))
+        and (not case.is_structural if kind is SubjectKind.BACKEND else _has_rewrite(corpus, case))
     ]
-
-
-def _has_outputs(case: CorpusCase) -> bool:
-    return not case.is_structural
 
 
 def _has_rewrite(corpus: Corpus, case: CorpusCase) -> bool:

@@ -346,7 +346,7 @@ class HistoryStore:
         history = history_of(header)
         target = Target.parse(history.subject, header.subjects[0].kind)
         stem = self.subject_folder(target) / f"{history.release}-{result_key(header)}"
-        known, new, lines = self._known_digests(target), dict[str, Any](), list[bytes]()
+        known, new, lines = set(self.values(target)), dict[str, Any](), list[bytes]()
         counts: dict[Level, dict[Verdict, int]] = {}
         for result in results:
             record, values = _replace_values(result)
@@ -363,9 +363,6 @@ class HistoryStore:
         self._write(path, gzip.compress(content, mtime=0))
         self._unavailable_path(target, history.release).unlink(missing_ok=True)
         return StoredRelease(path, header)
-
-    def _known_digests(self, target: Target) -> set[str]:
-        return set(self.values(target))
 
     def values(self, target: Target) -> dict[str, ReturnedValues]:
         """Return all values of a subject by their digests.

@@ -397,11 +397,7 @@ def _attribute_digest(attribute: onnx.AttributeProto) -> str:
     copy.CopyFrom(attribute)
     copy.ClearField("name")
     copy.ClearField("doc_string")
-    return _message_digest(copy)
-
-
-def _message_digest(message: Message) -> str:
-    return _digest(normal_form(message).SerializeToString(deterministic=True))
+    return _digest(normal_form(copy).SerializeToString(deterministic=True))
 
 
 def _digest(content: bytes) -> str:

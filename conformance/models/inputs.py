@@ -97,17 +97,10 @@ def required_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     return [value for value in graph.input if value.name not in defaults]
 
 
-def fed_inputs(graph: onnx.GraphProto, count: int) -> list[onnx.ValueInfoProto]:
-    """Return the graph inputs for which a caller with `count` values has values, in order.
-
-    These are the required inputs, or all inputs if a value is fed for each of them.
-    """
-    return list(graph.input) if count == len(graph.input) else required_inputs(graph)
-
-
 def fed_input_names(graph: onnx.GraphProto, count: int) -> list[str]:
     """Return the names of the graph inputs for which a caller with `count` values has values, in order."""
-    return [value.name for value in fed_inputs(graph, count)]
+    fed = graph.input if count == len(graph.input) else required_inputs(graph)
+    return [value.name for value in fed]
 
 
 def required_input_names(graph: onnx.GraphProto) -> list[str]:

@@ -99,11 +99,8 @@ class OutcomeCounts(Struct, frozen=True):
 
 def is_known_failure(result: ResultRow) -> bool:
     """Return whether a result is a failure that its expectation or its baseline explains."""
-    return result.verdict.is_defect and not result.unexpected and _has_explanation(result)
-
-
-def _has_explanation(result: ResultRow) -> bool:
-    return result.expected is not None or result.baseline is not None
+    has_explanation = result.expected is not None or result.baseline is not None
+    return result.verdict.is_defect and not result.unexpected and has_explanation
 
 
 def _known_failures(run: Results) -> Iterator[ResultRow]:

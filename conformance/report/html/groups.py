@@ -152,10 +152,6 @@ class KnownFaultCases:
         """The address of the page of the first case, with the evidence of the subject open."""
         return case_link(self.cases[0], self.label)
 
-    def count_among(self, cases: Collection[str]) -> int:
-        """Return in how many of these cases the fault is known."""
-        return len(set(self.cases) & set(cases))
-
 
 def known_fault_cases(shown: Sequence[Column]) -> list[KnownFaultCases]:
     """Return the known faults that failing cases of a subject show, for all subjects in the order of the columns."""

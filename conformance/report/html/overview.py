@@ -192,7 +192,7 @@ def _not_examined_sentences(runs: Sequence[Results]) -> Iterator[str]:
 
 def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[ShownFault]:
     """Return the known faults of the subject of a group that its cases show, each with the number of these cases."""
-    own = ((fault, fault.count_among(group.cases)) for fault in faults if fault.column == group.column)
+    own = ((fault, len(set(fault.cases) & set(group.cases))) for fault in faults if fault.column == group.column)
     return [ShownFault(fault, count, len(group.cases)) for fault, count in own if count]
 
 
