@@ -133,12 +133,7 @@ class FormulaArithmetic(NativeSystem):
     rounding: Callable[[Array], Array] | None = None
 
     def apply_optimizer(
-        self,
-        optimizer: OptimizerFormula,
-        R: Value,
-        T: Value,
-        tensors: Sequence[Value],
-        attributes: Mapping[str, Any],
+        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         own = tensors[0].dtype
         dtype = np.dtype(self.computing or own)
@@ -159,12 +154,7 @@ class PromotingArithmetic(FormulaArithmetic):
     """Evaluates a formula with NumPy's type promotion: the types of R, T and the attributes can widen the results."""
 
     def apply_optimizer(
-        self,
-        optimizer: OptimizerFormula,
-        R: Value,
-        T: Value,
-        tensors: Sequence[Value],
-        attributes: Mapping[str, Any],
+        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         operands = [operand.elements[()] for operand in (R, T, *tensors)]
         results = [

@@ -68,12 +68,7 @@ class IeeeSystem(IntervalSystem):
     rounds: bool = True
 
     def apply_optimizer(
-        self,
-        optimizer: OptimizerFormula,
-        R: Value,
-        T: Value,
-        tensors: Sequence[Value],
-        attributes: Mapping[str, Any],
+        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         values = super().apply_optimizer(optimizer, R, T, tensors, attributes)
         if not self.rounds:

@@ -91,12 +91,7 @@ class IntervalSystem:
         return Value(object_array([Decimal(number)], ()), dtype)
 
     def apply_optimizer(
-        self,
-        optimizer: OptimizerFormula,
-        R: Value,
-        T: Value,
-        tensors: Sequence[Value],
-        attributes: Mapping[str, Any],
+        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         dtype = tensors[0].dtype
         narrowest_scalar = dtype if self.strict else _narrower_dtype(R.dtype, dtype)

@@ -29,12 +29,7 @@ class NativeSystem:
         return Value(np.asarray(number).astype(dtype), dtype)
 
     def apply_optimizer(
-        self,
-        optimizer: OptimizerFormula,
-        R: Value,
-        T: Value,
-        tensors: Sequence[Value],
-        attributes: Mapping[str, Any],
+        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         dtype = tensors[0].dtype
         numbers = {name: dtype.type(value) if isinstance(value, float) else value for name, value in attributes.items()}

@@ -118,12 +118,7 @@ class NumberSystem(Protocol):
         """Return a number of an attribute or a schema as a scalar that can be combined with tensors of type `dtype`."""
 
     def apply_optimizer(
-        self,
-        optimizer: OptimizerFormula,
-        R: Value,
-        T: Value,
-        tensors: Sequence[Value],
-        attributes: Mapping[str, Any],
+        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         """Return the results of a training optimizer's formula for the operands of one tensor.
 
