@@ -68,6 +68,9 @@ _NAME_OF_PLACE = re.compile(r"^(?:(index)|([A-Z])\d*(_new))(?:\d|_)\w*$")
 _COLLECTION = re.compile(r"\[\]|\{\}|\[[^][{}]*[,:<'][^][{}]*\]|\{[^][{}]*[,:<'][^][{}]*\}")
 """A list or dictionary in an error message, such as the attributes of the case's node."""
 
+_ATTRIBUTE = re.compile(r"\b(attribute )'\w+'")
+"""The name of an attribute. A runtime that looks attributes up in the order of a set names the first one it misses."""
+
 _TENSOR_NUMBER = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
 
@@ -253,7 +256,8 @@ def find_cause(kind: str, result: Result) -> Cause:
     if result.verdict is Verdict.PASS and result.expected is not None:
         file = location_file(result.expected.location)
         return Cause(CauseKind.UNEXPECTED_PASS, (result.expected.verdict, f" ({file})" if file else ""))
-    message = normalize_message(_COLLECTION.sub("[…]", result.message.replace(result.case, "CASE")))
+    message = _COLLECTION.sub("[…]", result.message.replace(result.case, "CASE"))
+    message = normalize_message(_ATTRIBUTE.sub(r"\1'…'", message))
     if result.verdict is not Verdict.FAIL:
         return Cause(CauseKind.FAILED_START if result.phase == "start" else CauseKind.MESSAGE, (message,))
     if (check := first_violation(result)) is not None:

@@ -153,8 +153,8 @@ class TestGroups:
         (group,) = found(*accepted, cases=cases)
         assert (group.clause, len(group.cases)) == (None, 3)
 
-    def test_collections_in_a_message_do_not_divide_a_group(self):
-        messages = ("no value of 'beta' in {'alpha': 1} and ['axis']", "no value of 'beta' in {'mode': 'a'} and []")
+    def test_collections_and_attributes_in_a_message_do_not_divide_a_group(self):
+        messages = ("no attribute 'beta' in {'alpha': 1} and ['axis']", "no attribute 'alpha' in {'mode': 'a'} and []")
         raised = [failure(f"test_{n}", verdict="error", message=text, outputs=[]) for n, text in enumerate(messages)]
         assert len(found(*raised)) == 1
 
