@@ -286,6 +286,14 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda row: f"does not change operands that are outputs or that a later branch captures, in {row['types']}",
         lambda operator, row: ("pure", _step(operator, row)),
     ),
+    "control_flow": FamilyText(
+        ("types",),
+        lambda row: (
+            f"takes the constants of its own branch, and runs as often as the trip count and the condition of a Loop"
+            f" require, in {row['types']}"
+        ),
+        lambda operator, row: ("pure", _step(operator, row), "operands"),
+    ),
     "views": FamilyText(
         ("types",),
         lambda row: f"takes operands that are reversed, spaced, expanded or transposed, in {row['types']}",

@@ -27,6 +27,7 @@ from conformance.mutants.optimizer_wrappers import (
 )
 from conformance.mutants.wrappers import STORED, change_each_input, replace_outputs, set_attributes
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -256,6 +257,73 @@ def _push_through_transposes(model: onnx.ModelProto, _: str) -> None:
                     held.i = turned if turned != held.i else permutation[held.i]
 
 
+def _share_branch_constants(kind: str, chosen: int, model: onnx.ModelProto, _: str) -> None:
+    """Give the initializers, or the Constants, of one name in all branches and bodies the value of one of them."""
+    values: dict[str, list[onnx.TensorProto]] = {}
+    for graph in [held.g for node in all_nodes(model) for held in node.attribute if held.type == held.GRAPH]:
+        constants = [(node.output[0], node.attribute[0].t) for node in graph.node if is_operator(node, "Constant")]
+        own = constants if kind == "constants" else [(tensor.name, tensor) for tensor in graph.initializer]
+        for name, tensor in own:
+            values.setdefault(name, []).append(tensor)
+    for tensors in values.values():
+        content = tensors[chosen].SerializeToString()
+        for tensor in tensors:
+            tensor.ParseFromString(content)
+
+
+def _overwrite_captured(place: int, model: onnx.ModelProto, op_type: str) -> None:
+    """Let captures read a result in place of an operand of its type, if no later node of the main graph reads that.
+
+    Args:
+        place: the number of the operand among the operands of the node's only tensor.
+    """
+    graph, kinds = model.graph, TRAINING_OPTIMIZERS[op_type].operands
+    made = {name for node in graph.node for name in node.output} - {value.name for value in graph.output}
+    for number, node in enumerate(graph.node):
+        if onnx_op_type(node) == op_type and len(node.input) == 2 + len(kinds):
+            later, operand = list(graph.node)[number + 1 :], node.input[2 + place]
+            if operand in made and not any(operand in other.input for other in later):
+                inner = (one for other in later for held in other.attribute for one in iter_nodes(held.g))
+                for one in inner:
+                    one.input[:] = [node.output[min(place, 1)] if name == operand else name for name in one.input]
+
+
+def _set_trip_counts(count: int, model: onnx.ModelProto, op_type: str) -> None:
+    """Run each Loop with the operator at least `count` times, whatever its first condition is."""
+    for node in [node for node in model.graph.node if is_operator(node, "Loop")]:
+        if node.input[0] and any(onnx_op_type(one) == op_type for one in iter_nodes(node.attribute[0].g)):
+            least = helper.make_node("Constant", [], [f"{node.input[0]}_least"], value_int=count)
+            trips = helper.make_node("Max", [node.input[0], least.output[0]], [f"{node.output[0]}_trips"])
+            node.input[:2] = [trips.output[0], ""]
+            place = list(model.graph.node).index(node)
+            model.graph.node.insert(place, trips)
+            model.graph.node.insert(place, least)
+
+
+def _ignore_loop_conditions(model: onnx.ModelProto, op_type: str) -> None:
+    """Run each Loop with the operator as often as its trip count, whatever its conditions are."""
+    for node in (node for node in model.graph.node if is_operator(node, "Loop")):
+        body = node.attribute[0].g
+        if node.input[0] and any(onnx_op_type(one) == op_type for one in iter_nodes(body)):
+            node.input[1] = ""
+            always = helper.make_node("Constant", [], [f"{body.output[0].name}_always"])
+            always.attribute.append(
+                helper.make_attribute("value", helper.make_tensor("true", TensorProto.BOOL, (), [True]))
+            )
+            body.node.append(always)
+            body.output[0].name = always.output[0]
+
+
+def _drop_roots_of_nonnegatives(model: onnx.ModelProto, _: str) -> None:
+    """Let ArgMax read the input of a Sqrt whose input is the result of Abs or Relu."""
+    made_by = {name: node for node in model.graph.node for name in node.output}
+    for node in (node for node in model.graph.node if is_operator(node, "ArgMax")):
+        root = made_by.get(node.input[0])
+        before = None if root is None or not is_operator(root, "Sqrt") else made_by.get(root.input[0])
+        if before is not None and is_operator(before, "Abs", "Relu"):
+            node.input[0] = before.output[0]
+
+
 # The mutants
 
 
@@ -341,6 +409,18 @@ def _optimizer_mutants(op_type: str) -> Iterator[Mutant]:
     )
     for id, text, clause, rewrite in rows:
         yield mutant(id, text, clause, rewrite=rewrite)
+    for kind in ("initializers", "constants"):
+        for word, chosen in (("first", 0), ("last", -1)):
+            rewrite = partial(_share_branch_constants, kind, chosen)
+            text = f"keeps one table of the {kind} of all branches, in which the {word} of a name counts"
+            yield mutant(f"{word}_of_branch_{kind}", text, "operands", rewrite=rewrite)
+    for place, name in enumerate(optimizer.operands):
+        text = f"overwrites {name} although a later branch captures it"
+        yield mutant(f"captured_{name}_overwritten".lower(), text, "pure", rewrite=partial(_overwrite_captured, place))
+    text = "runs the body of a Loop at least once"
+    yield mutant("loop_runs_once", text, "pure", rewrite=partial(_set_trip_counts, 1))
+    text = "ignores the conditions of a Loop that has a trip count"
+    yield mutant("loop_conditions_ignored", text, "pure", rewrite=_ignore_loop_conditions)
     text = "writes the new X and state into initializers"
     yield mutant("initializers_updated", text, "pure", _update_stored, rewrite=_copy_initializers)
     if op_type == "Adam":
@@ -382,6 +462,14 @@ def _argmax_mutants() -> Iterator[Mutant]:
             wrap = set_attributes_where(partial(_has_columns, count), select_last_index=last)
             yield mutant(f"last_{last}_of_{count}_columns", f"ignores select_last_index beyond {count} columns", wrap)
     yield mutant("first_length", "searches as many elements as the first run has", _keep_first_length)
+    yield Mutant(
+        "argmax.root_of_nonnegative_dropped",
+        "drops Sqrt between Abs or Relu and ArgMax",
+        "monotone.unfused",
+        level=Level.SHOULD,
+        operator="ArgMax",
+        rewrite=_drop_roots_of_nonnegatives,
+    )
     yield mutant("pushed_through_transpose", "takes the axis of another permutation", rewrite=_push_through_transposes)
     for kinds, bytes, narrow in (("iu", 8, np.float64), ("iu", 4, np.float32), ("f", 8, np.float32)):
         text = f"compares types of {bytes} bytes and kind {kinds} as {narrow.__name__} beyond 256 elements"

@@ -53,6 +53,7 @@ from generators.declarations.operands import (
     build_after_empty,
     build_alike,
     build_broadcast,
+    build_control_flow,
     build_hundreds_of_tensors,
     build_iterations,
     build_later_uses,
@@ -61,6 +62,7 @@ from generators.declarations.operands import (
     build_stored_state,
     build_uses,
     build_views,
+    control_flow_declaration,
     hundreds_of_tensors_declaration,
     iterations_declaration,
     later_uses_declaration,
@@ -253,6 +255,7 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "alike": Family(alike_declaration, build_alike),
     "views": Family(views_declaration, build_views),
     "later_uses": Family(later_uses_declaration, build_later_uses),
+    "control_flow": Family(control_flow_declaration, build_control_flow),
     "close_attributes": Family(close_attributes_declaration, build_close_attributes),
     "stored_state": Family(stored_state_declaration, build_stored_state),
 }

@@ -18,6 +18,7 @@ from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
 from conformance.factors.training import TYPES, USUAL_ATTRIBUTES
 from conformance.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
+from conformance.models.arrays import tensor_of
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
 from generators.declarations.training import (
@@ -93,6 +94,9 @@ VIEW_NUMBERS: Mapping[str, Sequence[int]] = {
     "shape": (2, 3),
 }
 """Constants of the Slices and Expands that return views of a 4 x 6 tensor, by name."""
+
+LOOP_ENDS: Mapping[str, tuple[int, bool]] = {"no_trip": (0, True), "not_started": (4, False), "early": (10, True)}
+"""The trip count and the first condition of each Loop, by name. The condition ends the last one after 3 iterations."""
 
 TRAILING_OMISSION = Omission(
     "an empty name after the operands of the tested node",
@@ -179,6 +183,12 @@ def views_declaration(op_type: str) -> Declaration:
 
 def later_uses_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `later_uses`: operands that are outputs too, or that a later branch captures."""
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float",)})
+
+
+def control_flow_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `control_flow`: both branches of Ifs, and the ends of Loops."""
     del op_type
     return Declaration({"order": ("listed",), "types": ("float",)})
 
@@ -394,17 +404,22 @@ def build_views(op_type: str, name: str, row: Row) -> BuiltModel:
 def build_later_uses(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `later_uses_declaration`.
 
-    The operands of the first node are outputs of the graph. A branch of a later If captures those of the second node.
+    The operands of the first node are outputs of the graph. A branch of a later If captures those of the other nodes:
+    graph inputs of the second node, and results of Neg of the third node.
     """
     own, _ = TYPES[row["types"]]
     optimizer = TRAINING_OPTIMIZERS[op_type]
     tensors = tensor_operands(op_type, name, own, [(2, 2)])
-    held = {
-        f"{letter}_held": array for letter, array in tensor_operands(op_type, f"{name}/held", own, [(2, 2)]).items()
-    }
+    held, made = (
+        {
+            f"{operand}_{label}": array
+            for operand, array in tensor_operands(op_type, f"{name}/{label}", own, [(2, 2)]).items()
+        }
+        for label in ("held", "made")
+    )
     results: dict[str, Array] = dict(tensors)
-    nodes: list[onnx.NodeProto] = []
-    for label, operands in (("first", tensors), ("second", held)):
+    nodes = [helper.make_node("Neg", [f"{operand}_negative"], [operand]) for operand in made]
+    for label, operands in (("first", tensors), ("second", held), ("third", made)):
         given = {f"{result}_{label}": tensors["X"] for result in optimizer.results}
         nodes.append(
             helper.make_node(
@@ -412,9 +427,10 @@ def build_later_uses(op_type: str, name: str, row: Row) -> BuiltModel:
             )
         )
         results |= given
-    inner = {f"{operand}_inner": array for operand, array in held.items()}
-    copies = [helper.make_node("Identity", [operand], [f"{operand}_inner"]) for operand in held]
-    later = {f"{operand}_later": array for operand, array in held.items()}
+    captured = {**held, **made}
+    inner = {f"{operand}_inner": array for operand, array in captured.items()}
+    copies = [helper.make_node("Identity", [operand], [f"{operand}_inner"]) for operand in captured]
+    later = {f"{operand}_later": array for operand, array in captured.items()}
     around = helper.make_node(
         "If",
         [CONDITION_INPUT],
@@ -423,11 +439,61 @@ def build_later_uses(op_type: str, name: str, row: Row) -> BuiltModel:
         else_branch=zeros_part(later).graph("else"),
     )
     scalars = scalar_operands(RATE, usual_count(op_type, own), own)
+    negative = {f"{operand}_negative": -array for operand, array in made.items()}
     fragment = Fragment(
         (*nodes, around),
-        {**scalars, **tensors, **held},
+        {**scalars, **tensors, **held, **negative},
         {**results, **later},
         {"": OPSET, optimizer.domain: optimizer.version},
+    )
+    return build_in_context(name, fragment, Context())
+
+
+def build_control_flow(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `control_flow_declaration`.
+
+    The first of two Ifs takes the first branch, and the second If the other one. An initializer or Constant of a branch
+    has another value than the one of its name in the other branch. `LOOP_ENDS` has the Loops.
+    """
+    own, _ = TYPES[row["types"]]
+    optimizer, usual = TRAINING_OPTIMIZERS[op_type], USUAL_ATTRIBUTES[op_type]
+    tensors = tensor_operands(op_type, name, own, [(2, 2)])
+    scalars = scalar_operands(RATE, usual_count(op_type, own), own)
+    carried = {operand: array for operand, array in tensors.items() if operand != "G"}
+    inside = {f"{operand}_inside": array for operand, array in carried.items()}
+
+    def step(R: str, T: str, names: Mapping[str, str]) -> onnx.NodeProto:
+        operands = [names.get(operand, operand) for operand in tensors]
+        return helper.make_node(op_type, [R, T, *operands], list(inside), domain=optimizer.domain, **usual)
+
+    branches = {}
+    for label, R, T, G in (
+        ("then", scalars["R"], scalars["T"], tensors["G"]),
+        ("else", np.array(OTHER_RATE, own), np.array(0), -tensors["G"]),
+    ):
+        nodes = [constant_node("T_own", T), step("R_own", "T_own", {"G": "G_own"})]
+        part = GraphPart(nodes, [tensor_of(R, "R_own"), tensor_of(G, "G_own")], given=inside)
+        branches[f"{label}_branch"] = part.graph(label)
+    around = [helper.make_node("Not", [CONDITION_INPUT], ["no"])]
+    results = {f"{operand}_{label}": array for label in ("first", "second") for operand, array in carried.items()}
+    for label, condition in (("first", CONDITION_INPUT), ("second", "no")):
+        around.append(helper.make_node("If", [condition], [f"{operand}_{label}" for operand in carried], **branches))
+    now = {f"{operand}_now": array for operand, array in carried.items()}
+    start = {"iteration": np.array(0, dtype=np.int64), "goes_on": np.array(True)}
+    looped = [
+        helper.make_node("Less", ["iteration", "last"], ["again"]),
+        step("R", "T", dict(zip(carried, now, strict=True))),
+    ]
+    body = GraphPart(looped, given={"again": np.array(True), **inside}).graph("body", start | now)
+    limits: dict[str, Array] = {"last": np.array(2, dtype=np.int64)}
+    for label, (trips, starts) in LOOP_ENDS.items():
+        limits |= {f"trips_{label}": np.array(trips, dtype=np.int64), f"starts_{label}": np.array(starts)}
+        given = {f"{operand}_{label}": array for operand, array in carried.items()}
+        results |= given
+        inputs = [f"trips_{label}", f"starts_{label}", *carried]
+        around.append(helper.make_node("Loop", inputs, list(given), body=body))
+    fragment = Fragment(
+        tuple(around), {**scalars, **tensors, **limits}, results, {"": OPSET, optimizer.domain: optimizer.version}
     )
     return build_in_context(name, fragment, Context())
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ml_dtypes import bfloat16
+from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.generation.models import (
@@ -32,7 +33,9 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     OPTIONAL,
     PASS_OPERATORS,
     ScenarioGraph,
+    argmax,
     pair,
+    producer,
     scenario,
 )
 
@@ -122,6 +125,7 @@ def cases() -> Iterator[Case]:
             yield _backend_case(hazard)
         if hazard.has_nan:
             yield _range_case(hazard)
+    yield _nonnegative_case()
 
 
 def all_hazards() -> Iterator[HazardScenario]:
@@ -254,4 +258,35 @@ def _range_case(hazard: HazardScenario) -> Case:
         level=Level.MUST,
         clauses=("argmax.range", f"monotone.{word}"),
         tags=tuple(tag for tag in named.tags if tag != "hazard"),
+    )
+
+
+def _nonnegative_case() -> Case:
+    """Define a case in which square roots of numbers that cannot be negative round to the same number."""
+    id, X = "test_sqrt_argmax_hazard_rounding_tie_of_nonnegative", np.array([1, 1 + 2.0**-23], np.float32)
+    nodes = []
+    for op_type in ("Abs", "Relu"):
+        word = op_type.lower()
+        nodes += [
+            helper.make_node(op_type, ["X"], [f"X_{word}"]),
+            producer("Sqrt", f"X_{word}", f"Y_{word}"),
+            argmax(f"Y_{word}", f"index_{word}", axis=0),
+        ]
+    return Case(
+        id=id,
+        title=(
+            "ArgMax of the square roots of Abs and of Relu gives the index of the graph as written if they round to the"
+            " same number"
+        ),
+        level=Level.SHOULD,
+        clauses=("monotone.unfused", "monotone.sqrt"),
+        tags=("argmax", "hazard", "rounding_tie", "float", "opset_13"),
+        model=build_model(
+            id,
+            nodes,
+            [array_value_info("X", X)],
+            [make_value_info(f"index_{word}", "int64", ()) for word in ("abs", "relu")],
+            {"": 13},
+        ),
+        data_sets=((X,),),
     )

@@ -43,6 +43,7 @@ def cases() -> Iterator[Case]:
         yield _lookalike(op_type, word)
         yield _next_to_operator(op_type, word)
         yield _before_a_lookalike(op_type, word)
+    yield _only_lookalikes()
     yield from _arities()
     yield from _inside_functions()
     yield from _unrelated()
@@ -88,6 +89,22 @@ def _before_a_lookalike(op_type: str, word: str) -> Case:
         [body],
         word,
     )
+
+
+def _only_lookalikes() -> Case:
+    """Define a case in which both nodes of each pair are functions of one domain."""
+    body = helper.make_node("ArgMin", ["A"], ["B"], axis=1, keepdims=0)
+    functions, nodes = [make_function("ArgMax", [body], attributes=["axis"])], []
+    for op_type, word in PASS_OPERATORS.items():
+        along = op_type in ALONG_AXIS
+        functions.append(make_function(op_type, [NEG], attributes=["axis"] if along else []))
+        nodes += [
+            _call(op_type, ["X"], [f"Y_{word}"], 1 if along else None),
+            _call("ArgMax", [f"Y_{word}"], [f"index_{word}"], 1),
+        ]
+    outputs = [index_info(SHAPE, name=f"index_{word}") for word in PASS_OPERATORS.values()]
+    title = "Functions named like the operators stay before functions named ArgMax of the same domain"
+    return _case("function_before_function_argmax", title, DOES_NOT_APPLY, nodes, functions, outputs=outputs)
 
 
 def _arities() -> Iterator[Case]:

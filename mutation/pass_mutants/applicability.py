@@ -328,6 +328,15 @@ def _no_functions_at_all(scope: Scope, node: onnx.NodeProto) -> bool:
     return is_standard(scope, node) and all(function.name != node.op_type for function in scope.model.functions)
 
 
+def _standard_or_of_others(scope: Scope, node: onnx.NodeProto) -> bool:
+    return node.domain not in MAIN_DOMAINS or is_standard(scope, node)
+
+
+def _is_of_argmax_domain(site: Site) -> bool:
+    of_main = [node.domain in MAIN_DOMAINS for node in (site.producer, site.argmax)]
+    return is_monotone(site) and (all(of_main) or site.producer.domain == site.argmax.domain)
+
+
 def _one_input(scope: Scope, name: str) -> onnx.NodeProto | None:
     """Return the node that produces the value `name`.
 
@@ -345,6 +354,12 @@ DOMAINS = (
     replace_steps("ignores_domains", "does not look at domains", is_standard=_any),
     replace_steps("ignores_producer_domain", "does not look at the operator's domain", is_standard=_producer_of_any),
     replace_steps("ignores_argmax_domain", "does not look at ArgMax's domain", is_standard=_argmax_of_any),
+    replace_steps(
+        "compares_domains",
+        "compares the domains of the two nodes with each other only",
+        is_standard=_standard_or_of_others,
+        is_monotone=_is_of_argmax_domain,
+    ),
     replace_steps(
         "any_function",
         "does not apply where a function of any domain has the operator's name",

@@ -1,1 +1,1 @@
-	ByesJ
+BX_made_negativeJžxš>QÍ¿˜ý¿c¬Ü¿

@@ -1,1 +1,1 @@
-BX_held_laterJJ’ê¿o¸Ä?9r—?¨+½
+BX_new_thirdJ.®Š¾?qÌ?«ˆþ?¨i×?

@@ -1,1 +1,1 @@
-BG_held_laterJы╣О?зГ╥╜[ ┐яз><
+BH_new_thirdJSnу?_RЁ?я╨╗?г▌Ы@

@@ -1,1 +1,1 @@
-BH_held_laterJ|Ñ%@°ÿ}@sB@OK@
+BX_held_laterJJ’ê¿o¸Ä?9r—?¨+½

@@ -1,1 +1,1 @@
-	ByesJ
+BX_made_negativeJ7î¿#h*?$`4¿Zžm?

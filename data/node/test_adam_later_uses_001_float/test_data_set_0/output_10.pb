@@ -1,1 +1,1 @@
-BX_held_laterJтМЎїuRю?вЮЬѕf-уї
+BX_new_thirdJKН?Бiї>›ъ>љдYї

@@ -1,1 +1,1 @@
-BG_held_laterJäžü¿#r?…Z$¿ê•|?
+BV_new_thirdJBo$>Þ"À=ÞBâ>êü >

@@ -1,1 +1,1 @@
-BV_held_laterJúí„>>B>oè\=¾„¿½
+BH_new_thirdJúg’?ä¶?òD•>Uä?

@@ -1,1 +1,1 @@
-BH_held_laterJiİ>@ƒ<@Á¶Î?>ƒ@
+BX_held_laterJòÌ¡¿uRş?âŞÜ¾f-ó¿

@@ -1,1 +1,1 @@
-	ByesJ
+BX_made_negativeJónu¿Xlç?w@¿\}F¾

@@ -1,1 +1,1 @@
-BX_held_laterJàÊ¿G%?Ğ#÷¿Š%a¿
+BX_new_thirdJÛÜ”?Æ”Ö¿»¶=?tZ™=

@@ -1,1 +1,1 @@
-BV_held_laterJBo9?fDะบบrด=Z%บ>
+BX_held_laterJเสฟG%?ะ#๗ฟ%aฟ

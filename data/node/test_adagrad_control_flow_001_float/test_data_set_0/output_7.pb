@@ -1,0 +1,1 @@
+BH_not_startedJ[c@'V!@H@_@

@@ -1,0 +1,1 @@
+BG_made_negativeJÙI? Œ> fH?¾œ·¿

@@ -1,0 +1,1 @@
+BH_held_laterJ|Ñ%@°ÿ}@sB@OK@

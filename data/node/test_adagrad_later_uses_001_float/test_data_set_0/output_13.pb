@@ -1,0 +1,1 @@
+BG_made_laterJÙI¿ Œ¾ fH¿¾œ·?

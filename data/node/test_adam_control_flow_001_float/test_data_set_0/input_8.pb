@@ -1,0 +1,1 @@
+	Bstarts_no_tripJ

@@ -1,0 +1,1 @@
+BV_not_startedJd!¿!ny¿¹˜¾#?

@@ -1,0 +1,1 @@
+BH_not_startedJô)D@f4Ÿ?Eæ~@„@

@@ -1,0 +1,1 @@
+BG_made_negativeJß?PE?"—o¾Þq¶½

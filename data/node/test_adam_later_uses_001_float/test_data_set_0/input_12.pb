@@ -1,0 +1,1 @@
+BV_made_negativeJÚ}¾0K¿¾ò¯ç¾Êï¾

@@ -1,0 +1,1 @@
+BH_made_negativeJ’¿ÀøOÀykÔ¾vÌbÀ

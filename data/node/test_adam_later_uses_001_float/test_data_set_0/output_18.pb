@@ -1,0 +1,1 @@
+BG_made_laterJß¿PE¿"—o>Þq¶=

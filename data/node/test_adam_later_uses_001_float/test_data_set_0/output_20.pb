@@ -1,0 +1,1 @@
+BH_made_laterJ’¿@øO@ykÔ>vÌb@

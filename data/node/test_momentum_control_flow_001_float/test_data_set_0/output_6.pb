@@ -1,0 +1,1 @@
+BX_not_startedJÍ$ð¿„Cl¿ŒþÝ¿K?

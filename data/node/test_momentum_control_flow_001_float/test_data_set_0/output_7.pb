@@ -1,0 +1,1 @@
+BV_not_startedJ±T¢>€M.¼Å ?X+m=

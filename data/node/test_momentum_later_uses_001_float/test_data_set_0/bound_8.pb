@@ -1,0 +1,1 @@
+BV_new_thirdJ ©ÐcSç6Š>æ–«Ñx>‚’îÐâe„> lC´¯Iz>

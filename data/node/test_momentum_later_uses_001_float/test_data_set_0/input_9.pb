@@ -1,0 +1,1 @@
+BG_made_negativeJ(â?\˜;?’B®?è®q¿

@@ -1,0 +1,1 @@
+BV_held_laterJBo9?fDÐººr´=Z%º>

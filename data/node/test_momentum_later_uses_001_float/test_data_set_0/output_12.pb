@@ -1,0 +1,1 @@
+BX_made_laterJónu?Xlç¿w@?\}F>
