@@ -250,7 +250,7 @@ def exact_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> Any:
     return None if element is None else mpmath.mpf(element)
 
 
-MAX_EVALUATED = 20_000
+MAX_EVALUATED = 30_000
 """Maximum number of elements of the operands of a node that `truth.exact` evaluates."""
 
 OWN_ERROR, SMALLEST = 2.0**-52, 2.0**-1074

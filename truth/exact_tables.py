@@ -389,6 +389,14 @@ NARROW = (17, 18, 19, 20, 23)
 """The types with less than 16 bits, for which `saturate` chooses the result of a number out of range."""
 
 
+def _power_of_two(number: Any) -> Any:
+    """Return the number of FLOAT8E8M0 that is not less; None if the page has no result."""
+    if not number > 0:
+        return None
+    fraction, exponent = (ONE, 127) if number == mpmath.inf else mpmath.frexp(number)
+    return mpmath.mpf(2) ** min(max(exponent - (fraction == 0.5), -127), 127)
+
+
 def _cast(node: Node) -> Any:
     """Cast to another type. A number that the page gives no result for is None.
 
@@ -396,6 +404,8 @@ def _cast(node: Node) -> Any:
     """
     to, x = node.get("to", 1), node.inputs[0]
     dtype = helper.tensor_dtype_to_np_dtype(to)
+    if to == 24 and node.get("saturate", 1) and node.get("round_mode", "up") == "up":
+        return mapped(_power_of_two, x)
     if x.dtype.kind not in "Oiub" or to in (8, 9, 14, 15, 21, 22, 24, 25, 26):
         raise NoFormula("Cast of other types than floats and integers")
     if dtype.kind in "iu":

@@ -55,9 +55,11 @@ def multiply_all(dtype: np.dtype[Any], products: Products, count: int) -> Enclos
         relative = np.expm1(roundings * np.log1p(u)) / u
         result = Enclosure(value, error, dtype).with_roundings(np.full(value.shape, relative), is_exact)
         limit = float(limits.largest) * (1 - roundings * u)
-        overflows = (largest > limit) & (roundings > 0) & ((np.abs(value) <= float(limits.largest)) | may_underflow)
-        overflows |= np.isinf(value) & may_underflow
+        is_in_range = (np.abs(value) <= float(limits.largest)) | np.isnan(value)
+        overflows = (largest > limit) & (roundings > 0) & (is_in_range | may_underflow)
+        overflows |= ~np.isfinite(value) & may_underflow
         is_nan = products(lambda x, error: np.where(np.isnan(x) & (error == 0), 0.0, 1.0)) == 0
+        is_nan |= has_zero & (products(lambda x, _: np.where(np.isinf(x), 0.0, 1.0)) == 0)
     total = np.where(has_zero & is_exact & np.isfinite(value), 0.0, result.error)
     return replace(result, error=np.where(is_nan, 0.0, np.where(overflows, np.inf, total)))
 

@@ -174,6 +174,8 @@ def test_product_whose_order_decides_an_overflow_is_undetermined() -> None:
     (tensor,) = enclose("ReduceProd", X, np.array([1]), keepdims=0)
     assert tensor.error.tolist() == [np.inf, 0, 0, 0]
     assert tensor.value[1:].tolist() == [np.inf, 0, np.inf]
+    X = np.array([[0, 1e200, 1e200], [np.inf, 1e-200, 1e-200], [np.inf, 0, 1e200]])
+    assert enclose("ReduceProd", X, np.array([1]), keepdims=0)[0].error.tolist() == [np.inf, np.inf, 0]
 
 
 @pytest.mark.parametrize(
