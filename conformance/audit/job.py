@@ -192,7 +192,7 @@ class JudgementJob:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """See `conformance.jobs.job.Job`."""
+        """See `conformance.jobs.job.SavedJob`."""
         return {**asdict(self.key), "values": self.digest, "all elements": self.all_elements}
 
     def chunk_numbers(self) -> range:

@@ -67,7 +67,7 @@ class CensusJob:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """See `conformance.jobs.job.Job`."""
+        """See `conformance.jobs.job.SavedJob`."""
         cells = [[cell.subject, cell.operator, cell.type, cell.sampled] for cell in self.cells]
         return {"cells": cells, "versions": dict(self.versions), "cpu features": self.cpu}
 

@@ -55,16 +55,6 @@ class DiagnosisJob:
     corpus: Corpus
     questions: tuple[DiagnosisTask, ...]
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """See `conformance.jobs.job.Job`."""
-        return {
-            "corpus": self.corpus.digest,
-            "questions": [
-                [one.subject, one.family, sorted(one.findings), sorted(one.further)] for one in self.questions
-            ],
-        }
-
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""
         return range(len(self.questions))

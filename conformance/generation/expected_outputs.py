@@ -39,7 +39,7 @@ from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from conformance.corpus.case import Case
     from conformance.jobs.job import ChunkResult
@@ -246,11 +246,6 @@ class CaseFilesJob:
     result_type: ClassVar[Any] = dict[str, bytes]
 
     cases: Sequence[tuple[str, Case]]
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The ids of the cases, which identify the job."""
-        return {"cases": [case.id for _, case in self.cases]}
 
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks: the index of each case."""

@@ -40,7 +40,7 @@ from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Executor, Future
 
     from conformance.corpus.corpus import Corpus
@@ -109,12 +109,6 @@ class ReleaseJob:
     settings: RunSettings
     digest: str
     local: tuple[HistoryStore, Corpus] | None = None
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """See `conformance.jobs.job.Job`."""
-        tasks = [[str(task.target.kind), task.subject, task.shard, *task.cases] for task in self.tasks]
-        return {"history": tasks, "corpus": self.digest}
 
     def chunk_numbers(self) -> Iterable[int]:
         """See `conformance.jobs.job.Job`."""

@@ -47,10 +47,6 @@ class Job(Protocol):
     result_type: ClassVar[Any]
     """Type of the result of a chunk."""
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """All data on which the results depend, as JSON. Jobs with equal identities have equal chunks and results."""
-
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks; there can be infinitely many."""
 
@@ -69,6 +65,14 @@ class Job(Protocol):
         Raises:
             ConformanceError: this machine lacks something that the job needs.
         """
+
+
+class SavedJob(Job, Protocol):
+    """A job whose results can be saved to a state file."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All data on which the results depend, as JSON. Jobs with equal identities have equal chunks and results."""
 
 
 class Workers(Protocol):
@@ -151,7 +155,7 @@ class JobState:
         JobError: the file belongs to another job or version, is not a state file, cannot be written, or is in use.
     """
 
-    def __init__(self, path: Path, job: Job) -> None:
+    def __init__(self, path: Path, job: SavedJob) -> None:
         self._path, self._job = path, job
         self._decode_result = result_decoder(job)
         self._lines: dict[int, int] = {}

@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -114,12 +114,6 @@ class RunJob:
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes that workers receive."""
         return {**self.__dict__, "local": None}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """See `conformance.jobs.job.Job`."""
-        options = replace(self.settings, results=None).as_options()
-        return {"job": "run", "corpus": self.digest, "environment": dict(self.environment), "options": options}
 
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""
