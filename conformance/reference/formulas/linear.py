@@ -387,10 +387,10 @@ def reduced_axes(node: Node, inputs: Sequence[Any], rank: int) -> list[int] | No
 def _reduce(node: Node, inputs: Sequence[T | Array | None], function: Callable[[T, list[int], bool], T]) -> list[T]:
     X = tensor(inputs[0])
     axes = reduced_axes(node, inputs, len(X.shape))
-    if axes is None:
-        if node.op_type not in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"):
-            raise Unsupported(f"{node.op_type} of no axes")
-        return [X]
+    if axes is None:  # the steps beside the reduction are those of sums of one element
+        if node.op_type in ("ReduceSum", "ReduceMean"):
+            return [X]
+        return [function(X.moved(lambda x: x[..., np.newaxis]), [len(X.shape)], False)]
     return [function(X, axes, bool(node.attributes.get("keepdims", 1)))]
 
 

@@ -227,6 +227,10 @@ CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
     ("Pad", 19, [np.array(["a"], object), scalar([1, 0])], {}, np.array(["", "a"], object)),
     ("ReduceLogSumExp", 18, [INTEGERS, scalar([1])], {}, np.int32([[3], [7]])),
     ("ReduceLogSum", 18, [INTEGERS, scalar([1])], {}, np.int32([[1], [2]])),  # of 1.79 both integers are admissible
+    *(
+        (name, 18, [f32(-2, 3)], {"noop_with_empty_axes": 1}, f32(*wanted))
+        for name, wanted in (("ReduceL1", (2, 3)), ("ReduceSumSquare", (4, 9)), ("ReduceLogSumExp", (-2, 3)))
+    ),
     ("Erf", 9, [np.int8([0, 1, -1])], {}, np.int8([0, 1, -1])),
     ("Resize", 19, [np.uint8([0, 10]), None, f32(2)], {"mode": "linear"}, np.uint8([0, 2, 8, 10])),
     ("GridSample", 22, [np.int8([[[[1, 4]]]]), np.float32([[[[0.5, 0]]]])], {"align_corners": 1}, np.int8([[[[3]]]])),
