@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from onnx.reference import ReferenceEvaluator
+from computing_backend import Computes, evaluate
 from refusals import assert_raises
 
 from conformance.graphs.inputs import InputSet, choose_inputs
@@ -21,28 +21,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class EvaluatorBackend:
-    """onnx's evaluator.
+class LoadsFewOutputs(Computes):
+    """onnx's evaluator, which loads only models with so many outputs."""
 
-    Args:
-        max_outputs: the largest number of outputs of a model that it loads.
-    """
-
-    def __init__(self, max_outputs: int = 100) -> None:
+    def __init__(self, max_outputs: int) -> None:
+        super().__init__()
         self.max_outputs = max_outputs
 
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
         if len(model.graph.output) > self.max_outputs:
             raise ValueError("too many outputs")
-        evaluator = ReferenceEvaluator(model)
-
-        class Prepared:
-            def run(self, inputs: list[Any]) -> list[Any]:
-                names = [value.name for value in model.graph.input]
-                with np.errstate(all="ignore"):
-                    return list(evaluator.run(None, dict(zip(names, inputs, strict=True))))
-
-        return Prepared()
+        return super().prepare(model, device)
 
 
 def model_of(body: str, *, opset: int = 13, shape: str = "N, 3", index: str = "N, 1") -> onnx.ModelProto:
@@ -53,7 +42,7 @@ def model_of(body: str, *, opset: int = 13, shape: str = "N, 3", index: str = "N
 
 def count(model: onnx.ModelProto, rows: Any, backend: Any = None) -> HazardCounts:
     given = InputSet("given", (np.array(rows, np.float32),))
-    return count_hazards(model, Subject("fake", "1", backend or EvaluatorBackend()), [given])
+    return count_hazards(model, Subject("fake", "1", backend or Computes()), [given])
 
 
 @pytest.mark.parametrize(
@@ -87,23 +76,15 @@ def test_coercion_is_found_below_opset_13() -> None:
     body = "Y = Softmax<axis = 0>(X) I = ArgMax<axis = 0>(Y)"
     model = model_of(body, opset=11, shape="2, 2", index="1, 2")
 
-    class Coerces(EvaluatorBackend):
-        """The evaluator, which ignores the coercion, with Softmax over all dimensions."""
+    def coerce(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+        """Compute Softmax over all dimensions; the evaluator ignores the coercion."""
+        X = inputs[0]
+        has_softmax = any(node.op_type == "Softmax" for node in model.graph.node)
+        Y = np.exp(X - X.max()) / np.exp(X - X.max()).sum() if has_softmax else X
+        values = {"X": X, "Y": Y, "I": Y.argmax(0, keepdims=True)}
+        return [values[value.name] for value in model.graph.output]
 
-        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
-            outer = [value.name for value in model.graph.output]
-            has_softmax = any(node.op_type == "Softmax" for node in model.graph.node)
-
-            class Prepared:
-                def run(self, inputs: list[Any]) -> list[Any]:
-                    X = inputs[0]
-                    Y = np.exp(X - X.max()) / np.exp(X - X.max()).sum() if has_softmax else X
-                    values = {"X": X, "Y": Y, "I": Y.argmax(0, keepdims=True)}
-                    return [values[name] for name in outer]
-
-            return Prepared()
-
-    (changes,) = count(model, [[0, 1000], [5, 1000]], Coerces()).argmaxes
+    (changes,) = count(model, [[0, 1000], [5, 1000]], Computes(coerce)).argmaxes
     assert changes.changed == {"coercion": 1}
 
 
@@ -122,53 +103,43 @@ def test_last_index_of_a_tie_is_selected_if_the_model_says_so() -> None:
 
 
 def test_changes_without_hazard_are_counted_apart() -> None:
-    class LosesTheIndex(EvaluatorBackend):
-        """The evaluator, with an index of 0 if the model has no Exp."""
+    def lose_index(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+        """Return an index of 0 if the model has no Exp."""
+        outputs = evaluate(model, inputs)
+        has_exp = any(node.op_type == "Exp" for node in model.graph.node)
+        return outputs if has_exp else [np.zeros_like(array) for array in outputs]
 
-        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
-            prepared = super().prepare(model)
-            if any(node.op_type == "Exp" for node in model.graph.node):
-                return prepared
-
-            class Prepared:
-                def run(self, inputs: list[Any]) -> list[Any]:
-                    return [np.zeros_like(array) for array in prepared.run(inputs)]
-
-            return Prepared()
-
-    (changes,) = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[0, 1, 2]], LosesTheIndex()).argmaxes
+    (changes,) = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[0, 1, 2]], Computes(lose_index)).argmaxes
     assert changes.changed == {NO_HAZARD: 1}
 
 
 def test_order_that_the_runtime_reverses_is_not_monotone() -> None:
-    class Falls(EvaluatorBackend):
-        """The evaluator, with an Exp that falls."""
+    def fall(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+        """Compute Neg in place of Exp."""
+        falling = onnx.ModelProto.FromString(model.SerializeToString())
+        for node in falling.graph.node:
+            node.op_type = "Neg" if node.op_type == "Exp" else node.op_type
+        return evaluate(falling, inputs)
 
-        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
-            falling = onnx.ModelProto.FromString(model.SerializeToString())
-            for node in falling.graph.node:
-                node.op_type = "Neg" if node.op_type == "Exp" else node.op_type
-            return super().prepare(falling)
-
-    (changes,) = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[0, 1, 2]], Falls()).argmaxes
+    (changes,) = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[0, 1, 2]], Computes(fall)).argmaxes
     assert changes.changed == {"not_monotone": 1}
 
 
 def test_operands_that_the_subject_does_not_return_leave_the_class_open() -> None:
-    found = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[89, 100, 0]], EvaluatorBackend(max_outputs=1))
+    found = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[89, 100, 0]], LoadsFewOutputs(1))
     assert found.argmaxes[0].changed == {NO_OPERAND: 1}
     assert found.remarks
 
 
 def test_subject_that_fails_is_reported() -> None:
-    found = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[89, 100, 0]], EvaluatorBackend(max_outputs=0))
+    found = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[89, 100, 0]], LoadsFewOutputs(0))
     assert found.failure
     assert as_json(found)["failure"] == found.failure
     assert any(found.failure in line for line in text_lines(found))
 
 
 def test_model_that_the_pass_does_not_change_is_not_run() -> None:
-    found = count(model_of("I = ArgMax<axis = 1>(X)"), [[89, 100, 0]], EvaluatorBackend(max_outputs=0))
+    found = count(model_of("I = ArgMax<axis = 1>(X)"), [[89, 100, 0]], LoadsFewOutputs(0))
     assert (found.argmaxes, found.failure) == ([], "")
 
 

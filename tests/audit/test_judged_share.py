@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
+from computing_backend import Computes, evaluate
 from onnx import TensorProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
@@ -28,24 +28,9 @@ if TYPE_CHECKING:
 NAN = np.float32("nan")
 
 
-class Changed:
-    """onnx's evaluator, with the outputs of a run changed by a function."""
-
-    def __init__(self, change: Callable[[list[Any]], list[Any]] = lambda outputs: outputs) -> None:
-        self.change = change
-
-    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
-        evaluator, names = ReferenceEvaluator(model), [value.name for value in model.graph.input]
-        change = self.change
-
-        class Prepared:
-            def run(self, inputs: list[Any]) -> list[Any]:
-                with np.errstate(all="ignore"):
-                    return change(
-                        [np.asarray(each) for each in evaluator.run(None, dict(zip(names, inputs, strict=True)))]
-                    )
-
-        return Prepared()
+def changed(change: Callable[[list[Any]], list[Any]]) -> Computes:
+    """Return onnx's evaluator, with the outputs of a run changed by a function."""
+    return Computes(lambda model, inputs: change(evaluate(model, inputs)))
 
 
 def write(
@@ -76,7 +61,7 @@ def without_reference(name: str) -> onnx.NodeProto:
 
 
 def audit(model: LoadedModel, inputs: Mapping[str, Any], backend: Any = None) -> SubjectAudit:
-    subject = Subject("changed", "1", backend or Changed())
+    subject = Subject("changed", "1", backend or Computes())
     return audit_subject(model, subject, InputSet("given", tuple(inputs.values())))
 
 
@@ -130,7 +115,7 @@ def test_topk_with_nan_keeps_the_order_of_the_numbers(
     nodes = [helper.make_node("TopK", ["X", "K"], ["V", "I"], axis=0)]
     outputs = {"V": TensorProto.FLOAT, "I": TensorProto.INT64}
     model = write(tmp_path / "m.onnx", nodes, inputs, outputs, {"K": np.array([3])})
-    backend = Changed(lambda found: [np.array(selected, np.float32), found[1]])
+    backend = changed(lambda found: [np.array(selected, np.float32), found[1]])
     assert [node.verdict for node in audit(model, inputs, backend).nodes] == [verdict]
 
 
@@ -159,7 +144,7 @@ def test_zeros_of_a_long_float16_product_are_judged_at_should_only(tmp_path: Pat
     weights = {"W": random.standard_normal((4096, 4)).astype(np.float16)}
     nodes = [helper.make_node("MatMul", ["X", "W"], ["Y"])]
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT16}, weights)
-    result = audit(model, inputs, Changed(zeros))
+    result = audit(model, inputs, changed(zeros))
     (node,) = result.nodes
     assert (node.verdict, node.level, node.level_share) == (NodeVerdict.CORRECT, Level.SHOULD, node.should_share)
     assert [node.judged_elements(level) for level in (Level.MUST, Level.SHOULD)] == [0, 8]
@@ -179,7 +164,7 @@ def test_masked_softmax_is_judged_although_half_of_its_elements_are_zero(tmp_pat
 def test_sign_of_zero_is_a_requirement_of_level_should(tmp_path: Path) -> None:
     inputs = {"X": np.array([0, -0.0, 1], np.float32)}
     model = write(tmp_path / "m.onnx", [helper.make_node("Neg", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
-    correct, wrong = audit(model, inputs), audit(model, inputs, Changed(lambda outputs: [np.abs(outputs[0]) * -1 + 0]))
+    correct, wrong = audit(model, inputs), audit(model, inputs, changed(lambda outputs: [np.abs(outputs[0]) * -1 + 0]))
     assert not correct.has_faults_at(Level.SHOULD)
     assert [node.verdict for node in wrong.nodes] == [NodeVerdict.CORRECT]
     (node,) = wrong.nodes_below_should
@@ -196,13 +181,13 @@ def test_index_of_a_row_with_nan_is_unspecified(tmp_path: Path, op_type: str, in
     inputs = {"X": NAN_LOGITS if op_type == "ArgMax" else -NAN_LOGITS}
     nodes = [helper.make_node(op_type, ["X"], ["Y"], axis=1, keepdims=0)]
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.INT64})
-    result = audit(model, inputs, Changed(lambda _: [np.array(indices)]))
+    result = audit(model, inputs, changed(lambda _: [np.array(indices)]))
     (node,) = result.nodes
     assert (node.verdict, node.unspecified, node.judged_elements(Level.MUST)) == (NodeVerdict.UNSPECIFIED, 2, 1)
     assert node.open_element is not None
     assert (node.open_element.index, node.open_element.value) == ((0,), indices[0])
     assert not result.has_faults
-    wrong = audit(model, inputs, Changed(lambda _: [np.array([0, 2, 0])]))
+    wrong = audit(model, inputs, changed(lambda _: [np.array([0, 2, 0])]))
     assert [each.verdict for each in wrong.nodes] == [NodeVerdict.WRONG]
 
 
@@ -222,14 +207,14 @@ def test_selection_among_numbers_and_nan_is_unspecified(tmp_path: Path) -> None:
     nodes = [helper.make_node("TopK", ["X", "K"], ["V", "I"], axis=0)]
     outputs = {"V": TensorProto.FLOAT, "I": TensorProto.INT64}
     model = write(tmp_path / "m.onnx", nodes, inputs, outputs, {"K": np.array([3], np.int64)})
-    smallest_nan = Changed(lambda _: [np.array([5, 4, 3], np.float32), np.array([1, 3, 4])])
+    smallest_nan = changed(lambda _: [np.array([5, 4, 3], np.float32), np.array([1, 3, 4])])
     assert [node.verdict for node in audit(model, inputs, smallest_nan).nodes] == [NodeVerdict.UNSPECIFIED]
 
 
 def test_overflow_of_integers_is_unspecified(tmp_path: Path) -> None:
     inputs = {"X": np.array([2**31 - 1, 5], np.int32)}
     model = write(tmp_path / "m.onnx", [helper.make_node("Add", ["X", "X"], ["Y"])], inputs, {"Y": TensorProto.INT32})
-    saturates = Changed(lambda _: [np.array([2**31 - 1, 10], np.int32)])
+    saturates = changed(lambda _: [np.array([2**31 - 1, 10], np.int32)])
     (node,) = audit(model, inputs, saturates).nodes
     assert (node.verdict, node.unspecified) == (NodeVerdict.UNSPECIFIED, 1)
 
@@ -237,7 +222,7 @@ def test_overflow_of_integers_is_unspecified(tmp_path: Path) -> None:
 def test_json_has_the_judged_share_and_both_levels(tmp_path: Path) -> None:
     inputs = {"X": np.array([0, -0.0, 1], np.float32)}
     model = write(tmp_path / "m.onnx", [helper.make_node("Neg", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
-    result = audit(model, inputs, Changed(lambda outputs: [np.abs(outputs[0]) * -1 + 0]))
+    result = audit(model, inputs, changed(lambda outputs: [np.abs(outputs[0]) * -1 + 0]))
     (document,) = json.loads(json.dumps(as_json(model, [result], ["X"], None)))["audits"]
     assert (document["judged"]["nodes"], document["judged"]["elements"], document["judged"]["share"]) == (1, 3, 1)
     assert document["nodes"][0]["worst"] is None
@@ -285,7 +270,7 @@ def test_result_that_no_page_states_is_unspecified(
         lambda outputs: outputs,
         lambda outputs: [np.where(outputs[0] == 3, outputs[0], 1).astype(outputs[0].dtype)],
     ):
-        (judged,) = audit(model, inputs, Changed(change)).nodes
+        (judged,) = audit(model, inputs, changed(change)).nodes
         assert (judged.verdict, judged.unspecified) == (NodeVerdict.UNSPECIFIED, unspecified)
 
 
@@ -326,7 +311,7 @@ def test_loop_while_a_sum_is_below_a_limit_is_judged_unless_rounding_decides(
     def once_more(outputs: list[Any]) -> list[Any]:
         return [outputs[0] + np.float32(1), np.asarray(outputs[1] + 1), *outputs[2:]]
 
-    wrong = [node.op_type for node in audit(model, inputs, Changed(once_more)).wrong_nodes]
+    wrong = [node.op_type for node in audit(model, inputs, changed(once_more)).wrong_nodes]
     assert wrong == (["Loop"] if verdict is NodeVerdict.CORRECT else [])
 
 
@@ -352,7 +337,7 @@ def test_scale_that_is_wider_than_its_tensor_is_an_invalid_model(tmp_path: Path)
     nodes = [helper.make_node("LayerNormalization", ["X", "S"], ["Y"], axis=1)]
     weights = {"S": np.ones((3, 1, 3), np.float32)}
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}, weights)
-    wide = Changed(lambda _: [np.broadcast_to(inputs["X"], (1, 3, 1, 3)).copy()])
+    wide = changed(lambda _: [np.broadcast_to(inputs["X"], (1, 3, 1, 3)).copy()])
     (node,) = audit(model, inputs, wide).nodes
     assert (node.verdict, node.reason.endswith("the model is invalid")) == (NodeVerdict.NOT_JUDGED, True)
 
@@ -373,7 +358,7 @@ def test_output_of_another_type_has_the_reason_in_json(tmp_path: Path) -> None:
     inputs = {"X": np.ones((2, 3), np.float32)}
     nodes = [helper.make_node("Neg", ["X"], ["A"]), helper.make_node("Abs", ["A"], ["Y"])]
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
-    result = audit(model, inputs, Changed(lambda outputs: [each.astype(np.float64) for each in outputs]))
+    result = audit(model, inputs, changed(lambda outputs: [each.astype(np.float64) for each in outputs]))
     wrong = [node for node in as_json(model, [result], [], 0)["audits"][0]["nodes"] if node["verdict"] == "wrong"]
     assert wrong
     assert all("float64" in (node["reason"] or "") for node in wrong)
@@ -385,5 +370,5 @@ def test_topk_with_nan_may_return_either_of_two_subnormal_neighbours(tmp_path: P
     outputs = {"V": TensorProto.DOUBLE, "I": TensorProto.INT64}
     model = write(tmp_path / "m.onnx", nodes, inputs, outputs, {"K": np.array([3])})
     for selected in ([np.nan, 1, 0], [1, 0, -5e-324]):
-        backend = Changed(lambda found, values=selected: [np.array(values), found[1]])
+        backend = changed(lambda found, values=selected: [np.array(values), found[1]])
         assert [node.verdict for node in audit(model, inputs, backend).nodes] == [NodeVerdict.UNSPECIFIED]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
+from computing_backend import Computes, evaluate
 from onnx import TensorProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.aionnx_preview_training.op_adagrad import Adagrad
 from onnx.reference.ops.aionnx_preview_training.op_adam import Adam
 from onnx.reference.ops.aionnx_preview_training.op_momentum import Momentum
@@ -39,26 +39,17 @@ def in_float(operator: Any) -> Any:
 OPTIMIZERS = [in_float(operator) for operator in (Adam, Momentum, Adagrad)]
 
 
-class Evaluator:
-    """onnx's evaluator, which adds a number to one element of some values."""
+def with_faults(faults: Mapping[str, float] | None = None) -> Computes:
+    """Return onnx's evaluator, which adds a number to one element of some values."""
 
-    def __init__(self, faults: Mapping[str, float] | None = None) -> None:
-        self.faults = faults or {}
+    def compute(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+        values = [np.array(value) for value in evaluate(model, inputs, new_ops=OPTIMIZERS)]
+        for output, value in zip(model.graph.output, values, strict=True):
+            if output.name in (faults or {}):
+                value.reshape(-1)[-1] += value.dtype.type((faults or {})[output.name])
+        return values
 
-    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
-        backend, evaluator = self, ReferenceEvaluator(model, new_ops=OPTIMIZERS)
-        names = [value.name for value in model.graph.output]
-
-        class Prepared:
-            def run(self, inputs: list[Any]) -> list[Any]:
-                given = dict(zip([value.name for value in model.graph.input], inputs, strict=True))
-                values = [np.array(value) for value in evaluator.run(None, given)]
-                for name, value in zip(names, values, strict=True):
-                    if name in backend.faults:
-                        value.reshape(-1)[-1] += value.dtype.type(backend.faults[name])
-                return values
-
-        return Prepared()
+    return Computes(compute)
 
 
 class ModelMaker:
@@ -96,7 +87,7 @@ class ModelMaker:
 
 def audit(model: LoadedModel, faults: Mapping[str, float] | None = None, *shapes: str) -> SubjectAudit:
     data_set = make_inputs(model.original.graph, parse_shapes(shapes), 3)
-    return audit_subject(model, Subject("evaluator", "1", Evaluator(faults)), data_set)
+    return audit_subject(model, Subject("evaluator", "1", with_faults(faults)), data_set)
 
 
 def test_training_over_20_steps_is_judged(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
+from computing_backend import Computes
 from onnx import TensorProto, helper
 
 from conformance.audit.page import render_page
@@ -21,6 +22,7 @@ from conformance.graphs.reading import LoadedModel
 from conformance.subjects.loading import Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 KERNELS: dict[str, Any] = {"Tanh": np.tanh, "Neg": np.negative, "Exp": np.exp, "Floor": np.floor}
@@ -43,23 +45,17 @@ def prepare(model, device="CPU"):
 """
 
 
-class Kernels:
-    """A backend with one kernel for each operator."""
+def with_kernels(**others: Any) -> Computes:
+    """Return a backend with one kernel for each operator."""
+    kernels = KERNELS | others
 
-    def __init__(self, **kernels: Any) -> None:
-        self.kernels = KERNELS | kernels
+    def compute(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+        values = {model.graph.input[0].name: inputs[0]}
+        for node in model.graph.node:
+            values[node.output[0]] = kernels[node.op_type](values[node.input[0]]).astype(np.float32)
+        return [values[value.name] for value in model.graph.output]
 
-    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
-        backend = self
-
-        class Prepared:
-            def run(self, inputs: list[Any]) -> list[Any]:
-                values = {model.graph.input[0].name: inputs[0]}
-                for node in model.graph.node:
-                    values[node.output[0]] = backend.kernels[node.op_type](values[node.input[0]]).astype(np.float32)
-                return [values[value.name] for value in model.graph.output]
-
-        return Prepared()
+    return Computes(compute)
 
 
 def write_chain(path: Path, *op_types: str) -> LoadedModel:
@@ -75,7 +71,7 @@ X = InputSet("given", (np.linspace(-2, 2, 16, dtype=np.float32).reshape(2, 8),))
 
 
 def audit(model: LoadedModel, **kernels: Any) -> SubjectAudit:
-    return audit_subject(model, Subject("kernels", "1", Kernels(**kernels)), X)
+    return audit_subject(model, Subject("kernels", "1", with_kernels(**kernels)), X)
 
 
 def test_error_of_a_wrong_node_is_propagated_to_the_nodes_after_it(tmp_path: Path) -> None:
@@ -88,7 +84,7 @@ def test_error_of_a_wrong_node_is_propagated_to_the_nodes_after_it(tmp_path: Pat
 
 def test_decision_between_nodes_makes_the_error_since_the_inputs_large(tmp_path: Path) -> None:
     model = write_chain(tmp_path / "m.onnx", "Exp", "Floor")
-    subject = Subject("kernels", "1", Kernels(Exp=lambda x: np.exp(x) * (1 - 2e-7)))
+    subject = Subject("kernels", "1", with_kernels(Exp=lambda x: np.exp(x) * (1 - 2e-7)))
     exp, floor = audit_subject(model, subject, InputSet("zeros", (np.zeros((2, 8), np.float32),))).nodes
     assert exp.accumulated is not None
     assert exp.accumulated < 1e-6
@@ -97,7 +93,7 @@ def test_decision_between_nodes_makes_the_error_since_the_inputs_large(tmp_path:
 
 def test_nodes_that_are_cut_out_have_the_operands_of_the_whole_model(tmp_path: Path) -> None:
     model = write_chain(tmp_path / "m.onnx", "Neg", "Exp", "Tanh")
-    subject = Subject("kernels", "1", Kernels(Exp=lambda x: np.exp(x) * 1.01))
+    subject = Subject("kernels", "1", with_kernels(Exp=lambda x: np.exp(x) * 1.01))
     alone = audit_nodes_alone(model, subject, X, [1])
     assert [(node.op_type, node.number, node.origin) for node in alone.wrong_nodes] == [("Exp", 1, 1)]
     assert alone.wrong_nodes[0].worst == audit(model, Exp=lambda x: np.exp(x) * 1.01).wrong_nodes[0].worst
@@ -134,7 +130,7 @@ def test_command_of_a_wrong_node_is_in_all_reports_and_runs_it_alone(
 def test_node_below_should_on_hard_data_is_named_in_text_and_page(tmp_path: Path) -> None:
     """A kernel that subtracts from 0 loses the sign of zero, which the given values do not show."""
     model = write_chain(tmp_path / "m.onnx", "Neg")
-    subject = Subject("kernels", "1", Kernels(Neg=lambda x: np.float32(0) - x))
+    subject = Subject("kernels", "1", with_kernels(Neg=lambda x: np.float32(0) - x))
     result = audit_subject(model, subject, X, options=AuditOptions(probes=8, command="audit m.onnx"))
     assert (result.nodes_below_should, len(result.probes_below_should)) == ([], 1)
     (line,) = [place for place, text in enumerate(text_lines(result)) if "SHOULD ON HARD DATA node 0 Neg" in text]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
+from computing_backend import Computes, evaluate
 from onnx import TensorProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.report import JudgedShare
@@ -26,29 +26,20 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 H = np.float16
 
 
-class Replaces:
-    """onnx's evaluator, with the value of some names replaced."""
+def replacing(values: Mapping[str, Any]) -> Computes:
+    """Return onnx's evaluator, with the value of some names replaced."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.values = values
+    def compute(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+        outputs = zip(model.graph.output, evaluate(model, inputs), strict=True)
+        return [np.asarray(values.get(value.name, array)) for value, array in outputs]
 
-    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
-        values, evaluator = self.values, ReferenceEvaluator(model)
-        given, made = ([value.name for value in part] for part in (model.graph.input, model.graph.output))
-
-        class Prepared:
-            def run(self, inputs: list[Any]) -> list[Any]:
-                with np.errstate(all="ignore"):
-                    outputs: Any = evaluator.run(None, dict(zip(given, inputs, strict=True)))
-                return [np.asarray(values.get(name, array)) for name, array in zip(made, outputs, strict=True)]
-
-        return Prepared()
+    return Computes(compute)
 
 
 def make(
@@ -71,7 +62,7 @@ def make(
 
 def audit(model: onnx.ModelProto, inputs: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> SubjectAudit:
     onnx.save(model, folder / "m.onnx")
-    subject = Subject("replaces", "1", Replaces(values))
+    subject = Subject("replaces", "1", replacing(values))
     return audit_subject(LoadedModel.read(folder / "m.onnx"), subject, InputSet("given", tuple(inputs.values())))
 
 
@@ -183,7 +174,7 @@ def test_sum_that_overflows_only_in_float16_blames_nobody() -> None:
     x, w, res = inputs["x"].astype("f4"), numpy_helper.to_array(model.graph.initializer[0]), inputs["res"].astype("f4")
     t = x @ w.astype("f4") + 2 * res
     kept = (t - t.mean(-1, keepdims=True)) / np.sqrt(t.var(-1, keepdims=True) + np.float32(1e-5))
-    (rounded,) = Replaces({}).prepare(model).run(list(inputs.values()))
+    (rounded,) = evaluate(model, list(inputs.values()))
     answers = Computation([rounded]), Computation([kept.astype(H)])
     comparison = Comparison(Subject("a", "1", None), Subject("b", "1", None))
     verdict = judge(comparison, FedModel(model, inputs), find_difference(["y"], *answers), answers)
