@@ -17,9 +17,9 @@ from onnx import TensorProto, helper
 
 from conformance.models.arrays import type_name
 from conformance.reference.numbers.number_system import Value
-from conformance.reference.numbers.precision import MUST_ACCURACY
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
+from conformance.reference.tolerances import MUST_ACCURACY
 from conformance.verdicts import Level
 from mutation.variants import VARIANTS
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from conformance.models.arrays import Array
-    from conformance.reference.numbers.precision import Accuracy
+    from conformance.reference.tolerances import Accuracy
     from mutation.variants import Variant
 
 

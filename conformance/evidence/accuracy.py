@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from conformance.evidence.tables import table_of
 from conformance.models.arrays import array_of
 from conformance.models.summaries import hex_bits, shortest_decimal
-from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY
+from conformance.reference.tolerances import accuracy_at
 from conformance.serialization.decoding import read_own_toml
 from conformance.verdicts import Level
 
@@ -73,8 +73,7 @@ def _bounds() -> Mapping[str, Mapping[str, str]]:
 
 def _limit(operator: str, type: str, level: Level) -> float | None:
     name = _bounds()[operator]["limit"]
-    accuracy = MUST_ACCURACY[type] if level is Level.MUST else SHOULD_ACCURACY
-    return float(getattr(accuracy, name)) if name else None
+    return float(getattr(accuracy_at(level, type), name)) if name else None
 
 
 def census_table(cells: Mapping[str, Iterable[CellResult]]) -> Table:

@@ -16,8 +16,8 @@ import numpy as np
 
 from conformance.judging.compare import acceptable_elements, is_acceptable, ulp_of
 from conformance.models.arrays import type_name
-from conformance.reference.numbers.precision import ACCURACY_GRADES
 from conformance.reference.oracle import bounds_for_accuracy
+from conformance.reference.tolerances import ACCURACY_GRADES
 from conformance.results.records import Within
 from conformance.verdicts import Unsupported
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array, FloatFormat
     from conformance.reference.nodes import Node
     from conformance.reference.numbers.number_system import Value
-    from conformance.reference.numbers.precision import Accuracy
+    from conformance.reference.tolerances import Accuracy
 
 MIN_VECTORIZED_ELEMENTS = 64
 """The fewest elements for which vectorised evaluation is used. It takes about as long as this many decimals."""

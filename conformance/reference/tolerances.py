@@ -1,18 +1,123 @@
 """Accuracies of functions, admissible forms, and open elements: the tolerances of all enclosures, as tables.
 
 The tables are to be held against the operators' pages and the sources that each row names. The code of `enclosures`
-reads them and has no tolerances of its own. Quotients and roots have their limits in `numbers.precision`.
+reads them and has no tolerances of its own.
+
+Sums and products are correctly rounded everywhere. The tables bound the errors of all other operations in units in the
+last place (ULP), as their sources do. Relative to a result, one ULP is at most two units of roundoff.
+
+Sources: the OpenCL C specification, section "Relative Error as ULPs", tables "ULP Values for Single-Precision Built-in
+Math Functions" (full profile), "… for Double-Precision Built-in Math Functions" and "… for Half-Precision
+Floating-Point Arithmetic Operations" (Khronos, OpenCL-Docs, OpenCL_C.txt); IEEE 754-2019, clause 5.4.1; WGSL (W3C),
+section "Floating Point Accuracy".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+LN_2 = Decimal("0.6932")
+"""The natural logarithm of 2, rounded up."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The largest admissible errors of operations in one format, in ULP of the exact result.
+
+    Attributes:
+        quotient: error of a division.
+        root: error of a square root.
+        power: error of a power that one function call computes; a loop, or an exponential of a logarithm, may have a
+            larger error.
+        function: error of an exponential or a logarithm.
+        logarithm: absolute error, near 1, of the base-2 logarithm that a power is computed with; 0 if powers are not
+            computed with a base-2 logarithm.
+    """
+
+    quotient: Decimal
+    root: Decimal
+    power: Decimal
+    function: Decimal
+    logarithm: Decimal = Decimal(0)
+
+    def power_error(self, exponent: Decimal, logarithm: Decimal, unit_roundoff: Decimal) -> Decimal:
+        """Return the largest absolute error of the natural logarithm of a power.
+
+        Args:
+            exponent: the exponent of the power.
+            logarithm: the natural logarithm of the base's magnitude.
+            unit_roundoff: the unit roundoff of the format.
+        """
+        log_of_power = exponent * abs(logarithm)
+        error = max(2 * self.power, exponent, 3 * log_of_power) * unit_roundoff
+        if not self.logarithm:
+            return error
+        # log2 within its absolute error or 3 ULP, the product rounded, exp2 of z within 3 + 2 |z| ULP.
+        return max(error, exponent * self.logarithm * LN_2 + (13 * log_of_power + 6) * unit_roundoff)
+
+    @property
+    def is_exact_for_powers_of_two(self) -> bool:
+        """Whether a division by a power of two, and the square root of a power of four, are exact.
+
+        Both are exact if a quotient is correctly rounded, or is a correctly rounded product with a correctly rounded
+        reciprocal. They are inexact if a quotient is an approximation refined by a Newton step, as `-ffast-math`
+        compiles a float division.
+        """
+        return self.quotient <= 1 and self.root <= 1
+
+
+IEEE_754 = Accuracy(Decimal("0.5"), Decimal("0.5"), Decimal("0.5"), Decimal("0.5"))
+"""Correct rounding: required by IEEE 754 for quotients and roots, recommended for functions. It grades the accuracy of
+a backend and never decides a verdict."""
+
+OPENCL: Mapping[str, Accuracy] = {
+    "float": Accuracy(Decimal("2.5"), Decimal(3), Decimal(16), Decimal(3)),
+    "double": Accuracy(Decimal("0.5"), Decimal("0.5"), Decimal(16), Decimal(3)),
+    "float16": Accuracy(Decimal(1), Decimal(1), Decimal(4), Decimal(2)),
+}
+"""The accuracy that the full profile of OpenCL requires, by the name of the format."""
+
+WGSL: Mapping[str, Accuracy] = {
+    "float": Accuracy(Decimal("2.5"), Decimal("4.51"), Decimal(16), Decimal(4), Decimal(2) ** -21),
+}
+"""The accuracy that WGSL requires, by the name of the format. A root is 1 / inverseSqrt(x): 2 ULP, then 2.5 ULP. A
+power
+is exp2(y * log2(x))."""
+
+ACCURACY_GRADES: Mapping[str, Mapping[str, Accuracy]] = {
+    "IEEE 754": {"float": IEEE_754, "double": IEEE_754},
+    "OpenCL, full profile": OPENCL,
+    "WGSL": WGSL,
+}
+"""The grades of an output's accuracy, the strictest first: name of the grade → name of the format → accuracy. A grade
+does not apply to formats that it does not list."""
+
+MUST_ACCURACY: Mapping[str, Accuracy] = {
+    # OpenCL's full profile throughout; one ULP more for functions, which only decide indices here.
+    "float": Accuracy(Decimal("2.5"), Decimal(3), Decimal(16), Decimal(4)),
+    # A correctly rounded reciprocal, then a correctly rounded product: wider than OpenCL, since compilers emit this.
+    "double": Accuracy(Decimal(1), Decimal(1), Decimal(16), Decimal(4)),
+    "float16": Accuracy(Decimal(1), Decimal(1), Decimal(16), Decimal(4)),
+    "bfloat16": Accuracy(Decimal(1), Decimal(1), Decimal(16), Decimal(4)),
+}
+"""The errors that level `must` admits, by the name of the format. They are nowhere below those of OpenCL's full
+profile."""
+
+SHOULD_ACCURACY = Accuracy(Decimal(1), Decimal(1), Decimal(8), Decimal(4))
+"""The errors that the levels `should` and `silent` admit, in every format."""
+
+
+def accuracy_at(level: Level, format_name: str) -> Accuracy:
+    """Return the errors that a level admits in a format; a format without a row has those of `should`."""
+    return MUST_ACCURACY.get(format_name, SHOULD_ACCURACY) if level is Level.MUST else SHOULD_ACCURACY
 
 
 @dataclass(frozen=True)

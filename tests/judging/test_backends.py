@@ -20,8 +20,8 @@ from conformance.judging.compare import NO_INTERPRETATION_VIOLATION
 from conformance.models.arrays import FLOAT
 from conformance.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
 from conformance.mutants.tables import pseudocode_edits
-from conformance.reference.numbers.precision import MUST_ACCURACY, WGSL
 from conformance.reference.oracle import bounds_for_accuracy
+from conformance.reference.tolerances import MUST_ACCURACY, WGSL
 from conformance.subjects.harness import MESSAGE_LIMIT
 from conformance.verdicts import Verdict
 

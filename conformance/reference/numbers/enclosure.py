@@ -33,8 +33,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY, Accuracy, format_of, is_computed
-from conformance.reference.tolerances import DEVIATIONS, FORMS, FUNCTIONS, NARROW, SUBNORMAL_STEPS, forms_of
+from conformance.reference.numbers.precision import format_of, is_computed
+from conformance.reference.tolerances import (
+    DEVIATIONS,
+    FORMS,
+    FUNCTIONS,
+    NARROW,
+    SUBNORMAL_STEPS,
+    accuracy_at,
+    forms_of,
+)
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array, FloatFormat
     from conformance.reference.numbers.formula_tensor import T
+    from conformance.reference.tolerances import Accuracy
 
 OWN_ROUNDOFF = 2.0**-50
 """Relative error of one function of NumPy in double: eight units of roundoff. No NumPy function has more."""
@@ -74,7 +83,7 @@ def is_strict() -> bool:
 
 def accuracy_of(dtype: np.dtype[Any]) -> Accuracy:
     """Return the admissible errors of quotients and roots in a type."""
-    return SHOULD_ACCURACY if is_strict() else MUST_ACCURACY[format_of(dtype).name]
+    return accuracy_at(current_level(), format_of(dtype).name)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 from conformance.models.arrays import Array, object_array
 from conformance.reference.numbers.affine import error_hull
 from conformance.reference.numbers.bounded import INFINITY, ZERO, BoundedNumber, first_order_form
-from conformance.reference.numbers.precision import IEEE_754
+from conformance.reference.tolerances import IEEE_754
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import FloatFormat
     from conformance.reference.numbers.number_system import Forms, Formula, OptimizerFormula
-    from conformance.reference.numbers.precision import Accuracy, Adversary
+    from conformance.reference.numbers.precision import Adversary
+    from conformance.reference.tolerances import Accuracy
 
 
 ARITHMETIC_OPERATORS = frozenset({operator.add, operator.sub, operator.mul, operator.truediv})

@@ -23,7 +23,8 @@ from conformance.reference.numbers.affine import (
 from conformance.reference.numbers.bounded import BoundedNumber
 from conformance.reference.numbers.decimals import exact_context
 from conformance.reference.numbers.formula_evaluation import as_independent_number
-from conformance.reference.numbers.precision import IEEE_754, MUST_ACCURACY, OPENCL, SHOULD_ACCURACY, Precision, Role
+from conformance.reference.numbers.precision import Precision, Role
+from conformance.reference.tolerances import IEEE_754, MUST_ACCURACY, OPENCL, SHOULD_ACCURACY
 
 # Affine forms contain every error that their noise symbols can make. Equal symbols cancel in a difference.
 

@@ -11,7 +11,7 @@ from one_node_models import one_node_model
 from conformance.models.arrays import BFLOAT16_DTYPE, FLOAT_FORMATS, type_name
 from conformance.reference import oracle
 from conformance.reference.numbers import vectorized
-from conformance.reference.numbers.precision import ACCURACY_GRADES
+from conformance.reference.tolerances import ACCURACY_GRADES
 from conformance.verdicts import Level, Unsupported
 
 BINARY = ("Add", "Sub", "Mul", "Div")
