@@ -262,7 +262,7 @@ def is_judged_alone(node: Mapping[str, Any]) -> bool:
 
 def is_judged_at_should_only(node: Mapping[str, Any]) -> bool:
     """Return whether a node was judged, but not at level `must`."""
-    return node["verdict"] != "not judged" and node["level"] == "should"
+    return node["verdict"] != "not judged" and node.get("level") == "should"
 
 
 def failure_text(failure: str) -> str:
