@@ -86,11 +86,13 @@ class _Trial:
         node: the judgement; None if the subject does not return the values.
         values: the values on which it was judged, by name.
         model_runs: the number of models that were run for it.
+        needs_bounds: whether it explains nothing if its bounds are useless, because all values are of one run.
     """
 
     node: JudgedNode | None
     values: Mapping[str, Array]
     model_runs: int = 0
+    needs_bounds: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,8 +180,10 @@ class Confirmation:
             is_fused: whether all exposed operands make the region wider.
         """
         is_wrong = suspect.verdict is NodeVerdict.WRONG
+        has_groups = False
         for region in self._regions(suspect.number, is_wrong=is_wrong, is_fused=is_fused):
             is_widened = region.unused != self._hidden
+            has_groups = has_groups or bool(region.grouped)
             if region.rounded and not is_widened:
                 yield self._judge(region)
             together: Mapping[str, Array] | None = {}
@@ -189,7 +193,8 @@ class Confirmation:
             elif is_fused and is_widened:
                 yield self._judge(region)
             if together is not None and self._has_narrow_results(region):
-                yield self._judge(region, together, keeps_float=True)
+                needs_bounds = is_widened and not has_groups and not is_fused
+                yield replace(self._judge(region, together, keeps_float=True), needs_bounds=needs_bounds)
                 if folded := self._folded_constants(region.numbers, is_wrong=is_wrong):
                     yield self._judge(region, together, keeps_float=True, folded=folded)
 
@@ -328,7 +333,7 @@ def _decide(trials: Iterable[_Trial]) -> tuple[ConfirmedNode | None, int]:
 
     It is the mildest judgement, and of these that of the smallest region. Regions before one whose values the subject
     does not return in one run do not count. The result is None if that is the last region. A region that the reference
-    cannot compute explains nothing, and is skipped.
+    cannot compute explains nothing, and is skipped. So does one with useless bounds if its values are of one run.
     """
     mildest: ConfirmedNode | None = None
     runs = 0
@@ -336,7 +341,7 @@ def _decide(trials: Iterable[_Trial]) -> tuple[ConfirmedNode | None, int]:
         runs += trial.model_runs
         if trial.node is None:
             mildest = None
-        elif trial.node.elements or trial.node.verdict is not NodeVerdict.NOT_JUDGED:
+        elif trial.node.verdict is not NodeVerdict.NOT_JUDGED or (trial.node.elements and not trial.needs_bounds):
             if mildest is None or trial.node.fault_rank < mildest.node.fault_rank:
                 mildest = ConfirmedNode(trial.node, trial.values)
             if not mildest.node.fault_rank:

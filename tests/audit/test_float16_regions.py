@@ -45,6 +45,7 @@ KERNELS: dict[str, Any] = {
     "Mul": np.multiply,
     "Relu": lambda x: np.maximum(x, 0),
     "Tanh": np.tanh,
+    "Sin": np.sin,
     "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "Gelu": lambda x: x * (1 + erf(x / np.sqrt(F(2)))) / 2,
     "Softmax": softmax,
@@ -383,3 +384,16 @@ def test_branch_whose_values_onnxruntime_rounds_at_its_border_is_moved_into_the_
         audit = audit_subject(LoadedModel.read(tmp_path / "m.onnx"), started[0], inputs)
     assert [node.op_type for node in audit.nodes] == ["Cast", "If", "Mul", "Sqrt", "If", "Cast"]
     assert not any(node.verdict is NodeVerdict.NOT_JUDGED for node in audit.nodes)
+
+
+def test_zeros_are_wrong_although_the_bounds_of_a_wide_region_are_useless(tmp_path: Path) -> None:
+    model = parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]>
+        g (float16[4,64] x) => (float16[4,8] y) { s = Mul(x, c) h = Sin(s) y = MatMul(h, w) }""")
+    for node in model.graph.node:
+        node.name = node.output[0]
+    for name, weights in (("w", np.random.default_rng(0).standard_normal((64, 8))), ("c", np.array(9999))):
+        model.graph.initializer.append(numpy_helper.from_array(weights.astype(H), name))
+    onnx.save(model, tmp_path / "m.onnx")
+    for faults, wrong in (({}, []), ({"y": lambda x, w: 0 * (x @ w)}, ["y"])):
+        result = audit(LoadedModel.read(tmp_path / "m.onnx"), KeepsFloat(faults))
+        assert [node.name for node in result.wrong_nodes] == wrong
