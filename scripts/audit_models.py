@@ -352,9 +352,8 @@ def page(
         "",
         "All models together that the subject runs, without the tree ensemble.",
         "A node is judged alone if its own operands and result are known. Other nodes are judged with their neighbours,",  # noqa: E501
-        "with composed bounds, which are wide after many nodes.",
-        "",
-        "A node is judged at level `should` only if the bounds of level `must` are useless for most of its elements.",
+        "with composed bounds, which are wide after many nodes. A node is judged at level `should` only if the bounds",
+        "of level `must` are useless for most of its elements.",
         "",
         "| subject | models | floating-point nodes | judged | share | at should only | judged alone | share |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
