@@ -6,6 +6,7 @@ import dataclasses
 import re
 from fnmatch import fnmatch
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -185,11 +186,8 @@ class TestRejectedCases:
             write_corpus(tmp_path / "new", [ambiguous])
 
     def test_duplicate_id_is_rejected(self, monkeypatch):
-        class TwiceTheSame:
-            def load(self):
-                return lambda: [argmax_case(), argmax_case()]
-
-        monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"twice": TwiceTheSame()})
+        twice = SimpleNamespace(load=lambda: lambda: [argmax_case(), argmax_case()])
+        monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"twice": twice})
         with assert_raises("case.id-duplicate", "test_small"):
             define_cases(["twice"])
 
@@ -200,11 +198,8 @@ class TestRejectedCases:
             define_cases(["broken"])
 
     def test_generator_without_cases_is_rejected(self, monkeypatch):
-        class Nothing:
-            def load(self):
-                return list
-
-        monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"nothing": Nothing()})
+        nothing = SimpleNamespace(load=lambda: list)
+        monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"nothing": nothing})
         with assert_raises("case.none-defined"):
             define_cases(["nothing"])
 

@@ -49,21 +49,14 @@ from conformance.verdicts import Level, Unsupported
 # Bounds contain every admissible evaluation, and they are narrow for ordinary settings.
 
 
+@pytest.mark.parametrize(
+    ("level", "evaluations"), [(Level.MUST, {**IN_ANY_PRECISION, **AT_MUST_ONLY}), (Level.SHOULD, IN_ANY_PRECISION)]
+)
 @pytest.mark.parametrize("kind", ["ordinary", "any magnitude", "dyadic"])
 @both_types
 @every_optimizer
-def test_admissible_evaluations_are_within_must_bounds(op_type, dtype, kind):
-    settings = random_settings(op_type, kind, dtype)
-    worst, where = largest_excess(settings, Level.MUST, {**IN_ANY_PRECISION, **AT_MUST_ONLY})
-    assert worst <= 1, where
-
-
-@pytest.mark.parametrize("kind", ["ordinary", "any magnitude", "dyadic"])
-@both_types
-@every_optimizer
-def test_evaluations_in_tensor_precision_are_within_should_bounds(op_type, dtype, kind):
-    settings = random_settings(op_type, kind, dtype)
-    worst, where = largest_excess(settings, Level.SHOULD, IN_ANY_PRECISION)
+def test_admissible_evaluations_are_within_bounds(op_type, dtype, kind, level, evaluations):
+    worst, where = largest_excess(random_settings(op_type, kind, dtype), level, evaluations)
     assert worst <= 1, where
 
 
@@ -177,22 +170,23 @@ def test_given_input_overrides_initializer():
     assert outputs_of(given_and_default(), [f32([1, 2]), f32([1, 1])]) == [[0, 1]]
 
 
-@pytest.mark.parametrize(("indices", "shape"), [([1, 5], [2, 3]), ([[0, 1], [1, 2]], [2, 3])])
-def test_sparse_initializer_becomes_dense(indices, shape):
-    values = numpy_helper.from_array(f32([7, 8]), "W")
-    sparse = helper.make_sparse_tensor(values, numpy_helper.from_array(i64(indices)), shape)
+def sum_with_sparse(numbers, indices):
+    """Return the outputs of a sum of 0 and a sparse initializer of shape (2, 3)."""
+    values = numpy_helper.from_array(f32(numbers), "W")
+    sparse = helper.make_sparse_tensor(values, numpy_helper.from_array(i64(indices)), [2, 3])
     model = onnx.load_model_from_string(build_model([node("Add", ["X", "W"], ["Y"])], {"X": f32(0)}, {"Y": FLOAT}))
     model.graph.sparse_initializer.append(sparse)
-    assert outputs_of(model.SerializeToString(), [f32(0)]) == [[[0, 7, 0], [0, 0, 8]]]
+    return outputs_of(model.SerializeToString(), [f32(0)])
+
+
+@pytest.mark.parametrize("indices", [[1, 5], [[0, 1], [1, 2]]])
+def test_sparse_initializer_becomes_dense(indices):
+    assert sum_with_sparse([7, 8], indices) == [[[0, 7, 0], [0, 0, 8]]]
 
 
 def test_sparse_tensor_with_invalid_index_is_unsupported():
-    values = numpy_helper.from_array(f32([7]), "W")
-    sparse = helper.make_sparse_tensor(values, numpy_helper.from_array(i64([6])), [2, 3])
-    model = onnx.load_model_from_string(build_model([node("Add", ["X", "W"], ["Y"])], {"X": f32(0)}, {"Y": FLOAT}))
-    model.graph.sparse_initializer.append(sparse)
     with pytest.raises(Unsupported, match="sparse"):
-        outputs_of(model.SerializeToString(), [f32(0)])
+        sum_with_sparse([7], [6])
 
 
 SPARSE = helper.make_sparse_tensor(numpy_helper.from_array(f32([5]), "values"), numpy_helper.from_array(i64([1])), [3])
