@@ -258,6 +258,14 @@ def _resize(node: Node) -> Any:
         coordinates = "asymmetric" if is_old else node.get("coordinate_transformation_mode", "half_pixel")
         if coordinates == "align_corners" and not is_old and new != old * scale:
             raise NoFormula("Resize to a length with a fraction")
+        if coordinates == "tf_crop_and_resize":
+            start, end = (mpmath.mpf(node.inputs[1][number + part * len(axes)]) for part in (0, 1))
+            steps = [each / mpmath.mpf(new - 1) for each in range(new)] if new > 1 else [mpmath.mpf(1) / 2]
+            at = [(start + each * (end - start)) * (old - 1) for each in steps]
+            if min(at) < 0 or max(at) > old - 1:
+                raise NoFormula("Resize of places outside of the tensor")
+            places.append([_resized_taps(node, each, old, mode, nearest) for each in at])
+            continue
         found = (_coordinate(coordinates, each, scale, old, new) for each in range(new))
         places.append([_resized_taps(node, at, old, mode, nearest) for at in found])
     y = np.empty([len(places[axes.index(axis)]) if axis in axes else x.shape[axis] for axis in range(x.ndim)], object)
