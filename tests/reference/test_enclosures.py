@@ -277,3 +277,8 @@ def test_enclosure_contains_the_result_with_any_operands_flushed(op_type: str, f
     (enclosure,) = enclose_node(make_node(op_type, 2), given)
     assert is_within(result, enclosure)
     assert not is_within(result + (3 * tiny * large if op_type != "Add" else 1), enclosure)
+
+
+def test_enclose_node_with_a_subnormal_scalar_returns_a_truth_value() -> None:
+    (result,) = enclose_node(make_node("IsNaN", 1), [np.array(1e-40, np.float32)])
+    assert not result

@@ -187,9 +187,9 @@ def _flush(tensor: Tensor) -> Tensor:
 
 
 def _hull_if_different(result: Tensor, other: Tensor) -> Tensor:
-    first, second = (Enclosure.exact(each) if isinstance(each, np.ndarray) else each for each in (result, other))
-    if first is None or second is None or first.shape != second.shape:
+    if result is None or other is None or result.shape != other.shape:
         return result
+    first, second = (each if isinstance(each, Enclosure) else Enclosure.exact(each) for each in (result, other))
     same = (np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True) for name in ("value", "error"))
     marked = [each.unspecified for each in (first, second) if each.unspecified is not None]
     return result if all(same) else first.hull([lambda: second]).leave_open(np.any(marked, axis=0))
