@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
+from repository import ROOT
 
 from truth import run
 from truth.evaluate import FLOATS, RECURRENT, evaluate
@@ -120,3 +122,18 @@ def test_describe_shape_settles_an_accusation_by_the_exact_shape(tmp_path: Path,
     feeds = {"x": np.array([0.5], np.float32)}
     case = case_of(tmp_path, "Exp", feeds["x"])
     assert describe_shape(onnx.load(case / "model.onnx"), feeds, reason).startswith(truth)
+
+
+AUDITED = re.split(r"^## ", (ROOT / "reports/findings/by-audit.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+
+
+@pytest.mark.parametrize("section", AUDITED, ids=[section.partition("\n")[0] for section in AUDITED])
+def test_finding_by_audit_states_the_exact_values(section: str) -> None:
+    model = onnx.parser.parse_model(section.split("```")[1].removeprefix("text"))
+    onnx.checker.check_model(model, full_check=True)
+    type = model.graph.input[0].type.tensor_type
+    stated = (re.findall(rf"- {name}: \w+ = ([-+e., \d]+)", section)[0] for name in ("Input", "Expected"))
+    inputs, expected = ([float(each.strip(" .")) for each in text.split(", ") if each] for text in stated)
+    X = np.array(inputs).astype(helper.tensor_dtype_to_np_dtype(type.elem_type))
+    exact = evaluate_exactly(model, {"X": X.reshape([dim.dim_value for dim in type.shape.dim])})[0]
+    np.testing.assert_allclose(exact.astype(float).reshape(-1), expected, rtol=1e-6)
