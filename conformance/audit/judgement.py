@@ -159,6 +159,12 @@ class JudgedNode:
         """The largest difference as a share of the bound of the level at which the node is judged."""
         return self.share if self.level is Level.MUST else self.should_share
 
+    @property
+    def verdict_text(self) -> str:
+        """The verdict, with the level if the node is judged at level `should` only."""
+        at_should = f"{'within' if self.should_worst is None else 'outside of'} its bounds of level should"
+        return str(self.verdict) if self.level is Level.MUST else at_should
+
     def is_judged_at(self, level: Level) -> bool:
         """Return whether at least half of its elements have a useful bound of a level."""
         return self.verdict is not NodeVerdict.NOT_JUDGED and self.level.is_within(level)

@@ -22,6 +22,7 @@ from conformance.graphs.intermediate_values import Exposure, SubjectRefused, run
 from conformance.models.arrays import dtype_of
 from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.models.inputs import required_input_names
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -228,8 +229,11 @@ def _unjudged(number: int, node: onnx.NodeProto, reason: str) -> JudgedNode:
     return JudgedNode(number, name, node.op_type, node.domain, NodeVerdict.NOT_JUDGED, reason)
 
 
-def _rank(node: JudgedNode) -> tuple[int, float]:
-    """Return a sort key: a wrong node is worst, then one below level `should`, then one with unspecified elements."""
+def _rank(node: JudgedNode) -> tuple[int, bool, float]:
+    """Return a sort key: a wrong node is worst, then one below level `should`, then one with unspecified elements.
+
+    Of equal verdicts, that of level `must` comes first.
+    """
     order = (NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT, NodeVerdict.UNSPECIFIED, NodeVerdict.WRONG)
     share = node.share if np.isfinite(node.share) else 1e300
-    return order.index(node.verdict) * 2 + (node.should_worst is not None), share
+    return order.index(node.verdict) * 2 + (node.should_worst is not None), node.level is Level.MUST, share

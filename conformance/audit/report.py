@@ -44,10 +44,7 @@ def operator_rows(nodes: Sequence[JudgedNode]) -> list[dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for node in nodes:
         name = operator_name(node)
-        row = rows.setdefault(
-            name,
-            {"operator": name, **dict.fromkeys(_COUNTS, 0), "share": 0.0},
-        )
+        row = rows.setdefault(name, {"operator": name, **dict.fromkeys(_COUNTS, 0), "share": 0.0})
         row["nodes"] += 1
         if node.verdict is NodeVerdict.NOT_JUDGED:
             row["not judged"] += 1
@@ -123,8 +120,9 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
 def probes_text(probes: Sequence[ProbedNode]) -> str:
     """Return how many distinct nodes were judged on hard data, and how many are wrong."""
     verdicts = Counter(each.node.verdict for each in probes)
-    judged = len(probes) - verdicts[NodeVerdict.NOT_JUDGED]
-    text = f"{judged} of {len(probes)} distinct nodes judged, {verdicts[NodeVerdict.WRONG]} wrong"
+    judged, at_should = (sum(each.node.is_judged_at(level) for each in probes) for level in (Level.MUST, Level.SHOULD))
+    text = f"{judged} of {len(probes)} distinct nodes judged{_more_at_should(at_should - judged)}"
+    text += f", {verdicts[NodeVerdict.WRONG]} wrong"
     unspecified = verdicts[NodeVerdict.UNSPECIFIED]
     return f"{text}, {unspecified} unspecified" if unspecified else text
 
@@ -263,17 +261,18 @@ class JudgedShare:
             if count
         ]
         arithmetic = self.operations / self.all_operations if self.all_operations else 0.0
-        at_should = f", {self.should_nodes} more at level should" if self.should_nodes else ""
-        text = (
-            f"{self.nodes} of {self.all_nodes} nodes judged{at_should} ({', '.join(elements)}; "
-            f"{_percent(arithmetic)} of the arithmetic), {self.wrong} wrong"
-        )
+        text = f"{self.nodes} of {self.all_nodes} nodes judged{_more_at_should(self.should_nodes)} "
+        text += f"({', '.join(elements)}; {_percent(arithmetic)} of the arithmetic), {self.wrong} wrong"
         if self.unspecified:
             text += f", {self.unspecified} unspecified"
         listed = [f"{count} {operator}" for operator, count in self.unjudged.items()]
         if len(listed) > MAX_LISTED_OPERATORS:
             listed[MAX_LISTED_OPERATORS:] = ["…"]
         return f"{text}; not judged: {', '.join(listed)}" if listed else text
+
+
+def _more_at_should(count: int) -> str:
+    return f", {count} more at level should" if count else ""
 
 
 def _percent(share: float) -> str:

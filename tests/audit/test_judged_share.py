@@ -147,6 +147,7 @@ def test_zeros_of_a_long_float16_product_are_judged_at_should_only(tmp_path: Pat
     result = audit(model, inputs, changed(zeros))
     (node,) = result.nodes
     assert (node.verdict, node.level, node.level_share) == (NodeVerdict.CORRECT, Level.SHOULD, node.should_share)
+    assert node.verdict_text in render_page(model, [result], [])
     assert [node.judged_elements(level) for level in (Level.MUST, Level.SHOULD)] == [0, 8]
     assert [JudgedShare.of([result], level).is_enough(0.0) for level in (Level.MUST, Level.SHOULD)] == [False, True]
     assert "0 of 1 nodes judged, 1 more at level should" in JudgedShare.of([result]).text
