@@ -207,8 +207,9 @@ def inline_taken_branches(
         for attribute in ("then_branch", "else_branch"):
             passed = fresh.take_numbered(target)
             nodes = [helper.make_node("Identity", [source], [passed])]
-            outputs = [helper.make_tensor_value_info(passed, kind, None)]
-            branches[attribute] = helper.make_graph(nodes, name, [], outputs)
+            branches[attribute] = helper.make_graph(
+                nodes, name, [], [helper.make_tensor_value_info(passed, kind, None)]
+            )
         inlined.graph.node.append(helper.make_node("If", [node.input[0]], [target], name=name, **branches))
 
     del inlined.graph.node[:]

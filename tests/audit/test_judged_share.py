@@ -151,7 +151,6 @@ def test_zeros_of_a_long_float16_product_are_judged_at_should_only(tmp_path: Pat
     assert [node.judged_elements(level) for level in (Level.MUST, Level.SHOULD)] == [0, 8]
     assert [JudgedShare.of([result], level).is_enough(0.0) for level in (Level.MUST, Level.SHOULD)] == [False, True]
     assert "0 of 1 nodes judged, 1 more at level should" in JudgedShare.of([result]).text
-    assert node.should_share > 1
     assert (result.has_faults_at(Level.MUST), result.has_faults_at(Level.SHOULD)) == (False, True)
 
 
