@@ -203,13 +203,9 @@ def inline_taken_branches(
         if not kind or not is_floating(dtype_of(kind)):
             inlined.graph.node.append(helper.make_node("Identity", [source], [target], name=name))
             return
-        branches = {}
-        for attribute in ("then_branch", "else_branch"):
-            passed = fresh.take_numbered(target)
-            nodes = [helper.make_node("Identity", [source], [passed])]
-            branches[attribute] = helper.make_graph(
-                nodes, name, [], [helper.make_tensor_value_info(passed, kind, None)]
-            )
+        passed = helper.make_tensor_value_info(fresh.take_numbered(target), kind, None)
+        body = helper.make_graph([helper.make_node("Identity", [source], [passed.name])], name, [], [passed])
+        branches = dict.fromkeys(("then_branch", "else_branch"), body)
         inlined.graph.node.append(helper.make_node("If", [node.input[0]], [target], name=name, **branches))
 
     del inlined.graph.node[:]
