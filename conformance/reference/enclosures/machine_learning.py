@@ -413,7 +413,7 @@ class _Trees:
         splits: the number that it is compared with.
         modes: the comparison, a position in `_MODES`; -1 for a leaf.
         children: the next node if the comparison is false, and if it is true.
-        follows_nan: whether NaN counts as true.
+        follows_nan: whether NaN takes the true branch, whatever the mode; `nodes_missing_value_tracks_true` decides.
         members: the set of each node with `BRANCH_MEMBER`.
         weights: the votes of each leaf for each target; NaN for no vote.
     """
