@@ -138,16 +138,6 @@ class LoadCommand(Message, kw_only=True):
         | UnsetType
     ) = UNSET
     slot: Slot | UnsetType = UNSET
-    next: (
-        Annotated[
-            RunCommand,
-            Meta(
-                description="Only if `started.next` is true: the command to execute at once if this command succeeds. "
-                "It has its own number and its own answer."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
 
 
 class OptimizeCommand(Message, kw_only=True):
@@ -199,9 +189,6 @@ class StartedMessage(Message, kw_only=True):
         | UnsetType
     ) = UNSET
     packed: Annotated[bool | UnsetType, Meta(description="Backends: whether several tensors can share a file.")] = UNSET
-    next: Annotated[bool, Meta(description="Backends: whether `load` can carry the following `run`.")] | UnsetType = (
-        UNSET
-    )
     provider: (
         Annotated[
             ShortText,
@@ -228,16 +215,7 @@ class LoadedMessage(Message, kw_only=True):
     seq: Seq
     loaded: Success
     placement: Placement | UnsetType = UNSET
-    seconds: (
-        Annotated[
-            RuntimeSeconds,
-            Meta(
-                description="Time that the runtime took to load the model. If it is present, the suite may send the "
-                "next `load` while it compares the outputs of the previous model."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    seconds: RuntimeSeconds | UnsetType = UNSET
 
 
 class RanMessage(Message, kw_only=True):
@@ -268,16 +246,7 @@ class RanMessage(Message, kw_only=True):
         | UnsetType
     ) = UNSET
     placement: Placement | UnsetType = UNSET
-    seconds: (
-        Annotated[
-            RuntimeSeconds,
-            Meta(
-                description="Time that the runtime took for the run. Required from a harness whose `load` carries "
-                "`run`, because the suite may not have waited for the whole run."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    seconds: RuntimeSeconds | UnsetType = UNSET
 
 
 class OptimizedMessage(Message, kw_only=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from conformance.models.arrays import Array, array_of, dtype_of
 from conformance.verdicts import CheckKind, Level, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus, CorpusCase
 
@@ -68,30 +68,11 @@ class LoadedCase:
     Attributes:
         entry: the case in the manifest.
         model: the model that a subject prepares.
-        prefetched_inputs: inputs of the first data set if they were read in advance; else None.
     """
 
     corpus: Corpus
     entry: CorpusCase
     model: onnx.ModelProto
-    prefetched_inputs: tuple[Array, ...] | None = field(default=None, kw_only=True)
-
-    def with_prefetched_inputs(self) -> LoadedCase:
-        """Return the case with the inputs of its first data set in memory; `data_sets` returns these arrays.
-
-        Return the case unchanged if it has no data sets.
-
-        Raises:
-            CorpusError: a file is altered or malformed.
-        """
-        first = next(iter(_files_by_data_set(tuple(self.entry.files))), None)
-        if first is None:
-            return self
-        with _corpus_errors(self.corpus, self.entry):
-            tensors = [
-                _decode_tensor(self.corpus.read(self.entry, first["input", i])) for i in range(_count_inputs(first))
-            ]
-        return replace(self, prefetched_inputs=tuple(tensors))
 
     @property
     def id(self) -> str:
@@ -118,9 +99,9 @@ class LoadedCase:
         data_sets = _files_by_data_set(tuple(self.entry.files))
         if not data_sets and not self.is_structural:
             raise CorpusError("malformed", f"Case {self.entry.path} in {self.corpus.path} has no data set.", _HINT)
-        for number, files in enumerate(data_sets):
+        for files in data_sets:
             with _corpus_errors(self.corpus, self.entry):
-                yield _read_data_set(self.corpus, self.entry, files, names, None if number else self.prefetched_inputs)
+                yield _read_data_set(self.corpus, self.entry, files, names)
 
 
 def load_case(corpus: Corpus, case: CorpusCase) -> LoadedCase:
@@ -156,25 +137,12 @@ def _files_by_data_set(files: tuple[str, ...]) -> list[Mapping[tuple[str, int], 
     return [found[number] for number in sorted(found)]
 
 
-def _count_inputs(files: Iterable[tuple[str, int]]) -> int:
-    """Return the number of inputs of a data set, given the (content, number) pairs of its files."""
-    return sum(what == "input" for what, _ in files)
-
-
 def _read_data_set(
-    corpus: Corpus,
-    case: CorpusCase,
-    files: Mapping[tuple[str, int], str],
-    names: Sequence[str],
-    prefetched: tuple[Array, ...] | None,
+    corpus: Corpus, case: CorpusCase, files: Mapping[tuple[str, int], str], names: Sequence[str]
 ) -> DataSet:
-    tensors = {
-        key: _decode_tensor(corpus.read(case, file))
-        for key, file in files.items()
-        if prefetched is None or key[0] != "input"
-    }
+    tensors = {key: _decode_tensor(corpus.read(case, file)) for key, file in files.items()}
     return DataSet(
-        tuple(tensors["input", i] for i in range(_count_inputs(files))) if prefetched is None else prefetched,
+        tuple(tensors["input", i] for i in range(sum(what == "input" for what, _ in files))),
         tuple(
             _expected_tensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
             for i, name in enumerate(names)

@@ -303,22 +303,6 @@ def _check_tensor_files(session: HarnessSession) -> None:
     check_outputs(probe, outputs, prefix)
 
 
-def _check_carried_run(session: HarnessSession) -> None:
-    probe = first_supported_probe(session)(SMALL_SHAPE, 1)
-    loaded, ran = session.load_and_run(probe.model, probe.inputs)
-    session.expect("loaded", loaded)
-    check_outputs(probe, session.expect("outputs", ran or {}))
-
-
-def _check_carried_run_after_failed_load(session: HarnessSession) -> None:
-    stray = session.irregular.stray
-    before = len(stray)
-    session.expect_error(session.load_and_run(INVALID_MODEL, {"X": np.zeros(1, np.float32)})[0])
-    session.expect_error(session.load(INVALID_MODEL))
-    if len(stray) > before:
-        raise RuleViolation(f"the `run` is answered although its `load` fails: {stray[-1]}")
-
-
 CAPABILITY_RULES = {
     "files": (
         ProtocolRule(
@@ -326,20 +310,6 @@ CAPABILITY_RULES = {
             "inputs are read from files, and outputs are written to the requested files",
             "Read the bytes of `file` like those of `data`; write output N to the path `files` followed by N.",
             _check_tensor_files,
-        ),
-    ),
-    "next": (
-        ProtocolRule(
-            "carried-run",
-            "a `run` that a `load` carries is executed at once, and answered after the `load`",
-            "Answer `load` first; if it succeeds, execute the command in its `next` like one in a line of its own.",
-            _check_carried_run,
-        ),
-        ProtocolRule(
-            "carried-run-after-failed-load",
-            "a `run` that a failing `load` carries is not answered",
-            "If `load` fails, answer only `load`, and read the next line.",
-            _check_carried_run_after_failed_load,
         ),
     ),
 }

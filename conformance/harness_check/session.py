@@ -335,24 +335,6 @@ class HarnessSession:
         """Send `run`, and return the answer."""
         return self.ask("run", inputs=[encode_tensor(name, array) for name, array in inputs.items()])
 
-    def load_and_run(
-        self, model: onnx.ModelProto | bytes, inputs: Mapping[str, Array]
-    ) -> tuple[AnswerMessage, AnswerMessage | None]:
-        """Send a `load` command with a `run` command in its field `next`, and return both answers.
-
-        The second answer is None if the load fails.
-        """
-        self._running_process()
-        self._seq += SEQ_STEP
-        self._used_seqs.add(seq := self._seq)
-        run = {"cmd": "run", "seq": seq, "inputs": [encode_tensor(name, array) for name, array in inputs.items()]}
-        loaded = self.ask("load", model=str(self.write_model(model)), next=run)
-        if "loaded" not in loaded:
-            return loaded, None
-        ran = self._receive(seq)
-        self._record_irregular("run", seq, ran)
-        return loaded, ran
-
     def load_and_run_probe(self, probe: Probe) -> list[AnswerMessage]:
         """Load and run a probe, and return the messages of its outputs.
 

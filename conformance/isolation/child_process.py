@@ -20,7 +20,7 @@ from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolati
 from conformance.processes.start import end_supervisor, start_supervised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.failures import SubjectFailure
@@ -33,7 +33,6 @@ GRACE_SECONDS = 2.0
 """Time for a process to exit after it closed a stream or received `stop`."""
 
 _READ_BYTES = 2**16
-_NO_IDLE_WORK = object()
 
 
 class SubjectProcess:
@@ -50,7 +49,6 @@ class SubjectProcess:
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
         self._limits = limits
         self._stderr = bytearray()
-        self._next_answer = bytearray()
         self.line_limit = max_line_bytes(limits, 0)
         open_standard_streams()  # a pipe must not get the number of a standard stream that is closed
         with deferred_signals():  # from its start on, the supervisor removes the folders
@@ -113,32 +111,26 @@ class SubjectProcess:
             self.end()
             raise
 
-    def receive(
-        self, unsent: memoryview, command: str, seconds: float, idle_work: Iterator[None], *, is_followed: bool = False
-    ) -> bytearray:
+    def receive(self, unsent: memoryview, command: str, seconds: float) -> bytearray:
         """Write the rest of a command, wait for the answer, and return its line. Any failure ends the process.
 
         Args:
             unsent: part of the command that is not written yet.
             command: name of the command, for messages.
             seconds: time limit.
-            idle_work: work of the suite, one step per item, that is done until the answer arrives. The time of a step
-                does not count towards the time limit.
-            is_followed: whether the answer to a further command may follow immediately.
 
         Raises:
             SubjectFailure: the process ended, exceeded the time limit, or wrote something other than one line.
         """
         try:
-            deadline = time.monotonic() + seconds
-            return self._receive(unsent, command, deadline, idle_work, is_followed=is_followed)
+            return self._receive(unsent, command, time.monotonic() + seconds)
         except BaseException:
             self.end()
             raise
 
     def is_idle(self) -> bool:
         """Return whether the process runs, has written nothing since its last answer, and still reads its input."""
-        return self._control >= 0 and not self._next_answer and not self._activity.poll(0)
+        return self._control >= 0 and not self._activity.poll(0)
 
     def clear_stderr(self) -> None:
         """Discard what the process has written to standard error so far."""
@@ -177,18 +169,12 @@ class SubjectProcess:
         os.close(self._status)
         self._err = -1
 
-    def _receive(
-        self, unsent: memoryview, command: str, deadline: float, idle_work: Iterator[None], *, is_followed: bool
-    ) -> bytearray:
-        answer, self._next_answer = self._next_answer, bytearray()
+    def _receive(self, unsent: memoryview, command: str, deadline: float) -> bytearray:
+        answer, is_complete = bytearray(), False
         if unsent:
             self._poll.register(self._in, select.POLLOUT)
-        is_complete = b"\n" in answer
         while not is_complete:
-            ready = {descriptor for descriptor, _ in self._poll.poll(0)}
-            if not ready and next(idle_work, _NO_IDLE_WORK) is None:
-                continue
-            ready = ready or {descriptor for descriptor, _ in self._poll.poll(_milliseconds_until(deadline))}
+            ready = {descriptor for descriptor, _ in self._poll.poll(_milliseconds_until(deadline))}
             if self._err in ready:
                 self._read_stderr()
             if self._in in ready:
@@ -204,7 +190,7 @@ class SubjectProcess:
             if time.monotonic() >= deadline:
                 limit = f"{self._limits.timeout:g} s"
                 raise TimedOut(f"did not answer `{command}` within {limit}{self._last_stderr_line()}")
-        return self._take_first_line(answer, unsent, is_followed=is_followed)
+        return _only_line(answer, unsent)
 
     def _write_some(self, line: memoryview, command: str) -> memoryview:
         """Write a line until the pipe is full, and return the rest."""
@@ -239,18 +225,6 @@ class SubjectProcess:
                 return True, True
             if len(answer) > self.line_limit:
                 raise ProtocolViolation(f"wrote more than {self.line_limit} bytes in one line: {quote_line(answer)}")
-
-    def _take_first_line(self, answer: bytearray, unsent: memoryview, *, is_followed: bool) -> bytearray:
-        end = answer.index(b"\n")
-        rest = answer[end + 1 :]
-        del answer[end:]  # without a copy of the line, which may be long
-        if rest and is_followed:
-            self._next_answer = rest
-        elif rest:
-            raise ProtocolViolation(f"wrote more than one answer: {quote_line(answer)} and then {quote_line(rest)}")
-        if unsent:
-            raise ProtocolViolation(f"answered before it had read the command: {quote_line(answer)}")
-        return answer
 
     def _read_stderr(self) -> None:
         """Read the available text from standard error, and store its last part."""
@@ -290,6 +264,18 @@ class SubjectProcess:
     def _last_stderr_line(self) -> str:
         lines = [line for line in self.stderr_tail().splitlines() if line.strip()]
         return f"; last line of standard error: {lines[-1].strip()[:QUOTE_LIMIT]}" if lines else ""
+
+
+def _only_line(answer: bytearray, unsent: memoryview) -> bytearray:
+    """Return the line of an answer; raise ProtocolViolation if more follows, or the command was not read."""
+    end = answer.index(b"\n")
+    rest = answer[end + 1 :]
+    del answer[end:]  # without a copy of the line, which may be long
+    if rest:
+        raise ProtocolViolation(f"wrote more than one answer: {quote_line(answer)} and then {quote_line(rest)}")
+    if unsent:
+        raise ProtocolViolation(f"answered before it had read the command: {quote_line(answer)}")
+    return answer
 
 
 def _milliseconds_until(moment: float) -> float:

@@ -86,7 +86,6 @@ class SubjectInfo:
         models: number of models that a backend can keep loaded at a time.
         files: whether a backend's harness reads inputs from files and writes outputs to files.
         packs: whether a backend's harness reads and writes files that several tensors share.
-        pipelines: whether a backend's harness accepts a `run` command inside a `load` command (field `next`).
         provider: execution provider or device on which the backend must run every node; None for no requirement.
         python: version of the Python that runs the subject; empty if the answer does not name it.
         packages: installed packages that the subject can use, as `name==version`.
@@ -100,7 +99,6 @@ class SubjectInfo:
     models: int = 1
     files: bool = False
     packs: bool = False
-    pipelines: bool = False
     provider: str | None = None
     python: str = ""
     packages: tuple[str, ...] = ()
@@ -117,7 +115,6 @@ class SubjectInfo:
             started.get("models", 1),
             started.get("files", False),
             started.get("packed", False),
-            started.get("next", False),
             started.get("provider"),
             started.get("python", ""),
             tuple(started.get("packages", ())),
@@ -138,27 +135,6 @@ def quote_line(line: bytes | bytearray) -> str:
     """Return the first `QUOTE_LIMIT` characters of a line, quoted."""
     text = line[:QUOTE_LIMIT].decode(errors="backslashreplace")
     return repr(text) + ("…" if len(line) > QUOTE_LIMIT else "")
-
-
-@dataclass(frozen=True)
-class SentCommand:
-    """A command that was sent and not yet answered.
-
-    Attributes:
-        name: name of the command.
-        fields: its fields besides name and number.
-        seq: its number.
-        unsent: part of its line that is not yet written.
-        sent_at: time of sending, by the monotonic clock.
-        next: the command in the field `next`, if any; the harness executes it if this command succeeds.
-    """
-
-    name: str
-    fields: Mapping[str, Any]
-    seq: int
-    unsent: memoryview
-    sent_at: float
-    next: SentCommand | None = None
 
 
 def encode_command(message: Mapping[str, Any]) -> bytes:

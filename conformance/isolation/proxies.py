@@ -8,9 +8,7 @@ proxy modifies the array in this process.
 from __future__ import annotations
 
 import os
-import time
 from inspect import Parameter, Signature
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,64 +44,23 @@ class BackendProxy:
     """A backend in a child process, with ONNX's backend interface.
 
     Attributes:
-        reports_seconds: whether the last `loaded` message had `seconds`; prefetching requires it.
         data_folder: the folder of the external data of the models; empty for models without external data.
     """
 
     def __init__(self, client: SubjectClient) -> None:
         self.client = client
-        self.reports_seconds = False
         self.data_folder = ""
         self._loaded: dict[int, PreparedProxy] = {}
         self._returned: list[Sequence[Any]] = []
-        self._prefetched: tuple[onnx.ModelProto, PreparedProxy] | None = None
-        self._ready: tuple[onnx.ModelProto, PreparedProxy] | None = None
-        self._file_names = cycle(("next.onnx", "next_but_one.onnx"))
 
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
-        """Load the model and drop all others; if the model is prefetched already, wait for the end of the prefetch.
+        """Load the model and drop all others.
 
         Raises:
             SubjectFailure: the subject does not load it; see `conformance.isolation.protocol`.
         """
-        prefetched, self._prefetched = self._prefetched, None
-        if prefetched is not None and prefetched[0] is model and self.client.is_prefetching:
-            prefetched[1].finish_prefetch()
-            return prefetched[1]
         self.client.begin_case()
         return self._load(model, 0)
-
-    def prepare_prefetch(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
-        """Encode the commands of a later `prefetch`; the subject may still be busy with another model.
-
-        Args:
-            model: model of the next case.
-            inputs: inputs of its first run, if they are known. A harness with the capability `next` then also runs the
-                model.
-        """
-        if self.client.has_process:
-            self._ready = model, PreparedProxy(self, model.SerializeToString(), _input_names(model.graph), 0)
-            try:
-                self._ready[1].prepare_prefetch(next(self._file_names), inputs)
-            except OSError:  # the subject removed the folder; loading the model of the next case fails again
-                self._ready = None
-
-    def prefetch(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
-        """Let the subject load the model of the next case while the suite compares the outputs of this case.
-
-        `prepare` later waits for the answer. The subject must report the time of the load, because the suite cannot
-        measure it.
-
-        Args:
-            model: model of the next case.
-            inputs: as for `prepare_prefetch`. A call of `prepare_prefetch` before is optional.
-        """
-        if self.client.can_prefetch:
-            if self._ready is None or self._ready[0] is not model or not self.client.is_running(self._ready[1].process):
-                self.prepare_prefetch(model, inputs)
-            self._prefetched, self._ready = self._ready, None
-            if self._prefetched is not None:
-                self._prefetched[1].start_prefetch()
 
     def prepare_companion(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Load a second model (companion). If the harness keeps only one model, each run reloads its model.
@@ -160,7 +117,6 @@ class PreparedProxy:
 
     Attributes:
         placement: number of nodes by provider and operator, as last reported; None if not reported.
-        prefetched_seconds: time that the subject needed for the last command while the suite did other work.
     """
 
     def __init__(self, backend: BackendProxy, model: bytes, names: Mapping[int, Sequence[str]], slot: int) -> None:
@@ -170,9 +126,7 @@ class PreparedProxy:
         self.slot = slot
         self.process: SubjectProcess | None = None
         self.placement: dict[str, dict[str, int]] | None = None
-        self.prefetched_seconds = 0.0
         self._given_bytes = len(model)
-        self._commands: tuple[dict[str, Any], tuple[str, dict[str, Any]] | None] | None = None
 
     def load(self) -> None:
         """Send the command `load`, and wait for the answer."""
@@ -183,39 +137,7 @@ class PreparedProxy:
             raise self._backend.client.protocol_violation(problem) from None
         self._backend.client.process.line_limit = max_line_bytes(self._backend.client.limits, len(self._model))
         self._backend.record_load(self)
-        self._record_loaded(self._backend.client.ask("load", **fields))
-
-    def prepare_prefetch(self, file: str, inputs: Sequence[Array] | None) -> None:
-        """Write the model to a file, and encode the command `load`; if `inputs` are small, also the command `run`."""
-        load = self._load_fields(file)
-        can_run = self._backend.client.info().pipelines
-        if inputs is not None and can_run and not self._needs_files(inputs):
-            self._commands = load, ("run", self._run_fields(inputs))
-        else:
-            self._commands = load, None
-
-    def start_prefetch(self) -> None:
-        """Send the commands of `prepare_prefetch` without waiting for the answer."""
-        assert self._commands is not None
-        self._backend.client.process.line_limit = max_line_bytes(self._backend.client.limits, self._given_bytes)
-        self._backend.record_load(self)
-        self._backend.client.send_ahead("load", *self._commands)
-        self._commands = None
-
-    def finish_prefetch(self) -> None:
-        """Wait for the answer to the `load` command of `start_prefetch`."""
-        began = time.perf_counter()
-        answer = self._backend.client.receive_ahead()
-        self._record_seconds(answer, began)
-        self._record_loaded(answer)
-
-    def _record_seconds(self, answer: Mapping[str, Any], began: float) -> None:
-        """Set `prefetched_seconds`: the seconds in the answer minus the time that the suite waited since `began`."""
-        self.prefetched_seconds = max(0.0, answer.get("seconds", 0.0) - (time.perf_counter() - began))
-
-    def _record_loaded(self, answer: Mapping[str, Any]) -> None:
-        self.placement = answer.get("placement")
-        self._backend.reports_seconds = "seconds" in answer
+        self.placement = self._backend.client.ask("load", **fields).get("placement")
 
     def _load_fields(self, file: str) -> dict[str, Any]:
         """Write the model to a file, and return the fields of the command that loads it."""
@@ -234,11 +156,9 @@ class PreparedProxy:
         if not self._backend.is_loaded(self):
             client.begin_case()
             self.load()
-        began = time.perf_counter()
         fields = self._run_fields(inputs)
         client.process.line_limit = max_line_bytes(client.limits, self._given_bytes)
         answer = client.ask("run", **fields)
-        self._record_seconds(answer, began)
         if "invalid_return" in answer:
             return placeholder_for_type(answer["invalid_return"])
         self.placement = answer.get("placement", self.placement)
@@ -288,10 +208,6 @@ class PreparedProxy:
     def _packs(self, small: Sequence[Array]) -> bool:
         """Return whether these inputs, each below the size for a file of its own, go to one file."""
         return self._backend.client.info().packs and sum(array.nbytes for array in small) >= PACKED_BYTES
-
-    def _needs_files(self, inputs: Sequence[Array]) -> bool:
-        """Return whether a command that runs the model on these inputs has files, which another run may still use."""
-        return any(array.nbytes >= FILE_THRESHOLD_BYTES for array in inputs) or self._packs(inputs)
 
     def _packed_outputs(
         self, client: SubjectClient, messages: Sequence[Mapping[str, Any]], limit: int

@@ -1,8 +1,6 @@
 """Client of one subject: sends commands to its process, and starts a new process when the old one has ended.
 
-A case begins with `begin_case`, which restarts the time limit, or with `receive_ahead`. The second method is part of
-prefetching: while the suite compares the outputs of a case, the subject already executes the first command of the next
-case (`send_ahead`). If the harness supports it, the first command contains the second command in its field `next`.
+A case begins with `begin_case`, which restarts the time limit.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from conformance.isolation.protocol import (
     Panicked,
     ProtocolViolation,
     Raised,
-    SentCommand,
     SubjectInfo,
     UnsupportedAnswer,
     encode_command,
@@ -31,7 +28,7 @@ from conformance.subjects.failures import SubjectFailure
 from conformance.subjects.request import hint_for_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.naming import Interpreter, SubjectName
@@ -50,22 +47,16 @@ class SubjectClient:
         limits: limits of its process.
         known_info: properties of the subject, if it was started before in this run; None otherwise.
         interpreter: the Python for a subject written in Python; None for the Python of this process.
-
-    Attributes:
-        idle_work: work of the suite, one step per item, to do while it waits for an answer.
     """
 
     named: SubjectName
     limits: Limits
     known_info: SubjectInfo | None = None
     interpreter: Interpreter | None = None
-    idle_work: Iterator[None] = field(default_factory=lambda: iter(()), init=False)
     _process: SubjectProcess | None = field(default=None, init=False)
     _seq: int = field(default=0, init=False)
     _seconds_left: float = field(default=0.0, init=False)
     _stderr: str = field(default="", init=False)
-    _ahead: SentCommand | None = field(default=None, init=False)
-    _carried: SentCommand | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._command = subject_command(self.named, self.interpreter)
@@ -88,7 +79,6 @@ class SubjectClient:
         Raises:
             NotStarted: the subject does not start.
         """
-        self._discard_ahead()
         self._stderr = ""
         if self._process is not None and not self._process.is_idle():
             self.end()
@@ -114,7 +104,7 @@ class SubjectClient:
         return self._process
 
     def ask(self, command: str, **fields: Any) -> dict[str, Any]:
-        """Send a command and return its successful answer. If the previous command contained the command, only wait.
+        """Send a command and return its successful answer.
 
         Args:
             command: name of the command.
@@ -126,59 +116,10 @@ class SubjectClient:
         assert self._process is not None
         started = time.monotonic()
         try:
-            if self._is_carried(command, fields):
-                answer = self._receive_carried(self._seconds_left)
-            else:
-                if self._carried is not None:  # if the previous command fails, so does this
-                    self._receive_carried(self._seconds_left)
-                answer = self._receive(self._process, self._send(self._process, command, fields), self._seconds_left)
+            answer = self._exchange(self._process, command, fields, self._seconds_left)
         finally:
             self._seconds_left -= time.monotonic() - started
         return _require_success(answer)
-
-    @property
-    def can_prefetch(self) -> bool:
-        """Whether an idle process could execute a command now."""
-        return self._process is not None and self._carried is None and self._process.is_idle()
-
-    def send_ahead(
-        self, command: str, fields: Mapping[str, Any], carried: tuple[str, Mapping[str, Any]] | None
-    ) -> None:
-        """Send the first command of the next case; the current case must not need further commands.
-
-        `stderr_tail` still returns the text of the current case.
-
-        Args:
-            command: name of the command.
-            fields: its fields besides name and number.
-            carried: name and fields of a command to execute if this command succeeds. Only for a harness with
-                `SubjectInfo.pipelines`.
-        """
-        self._stderr = self.process.stderr_tail()
-        self.process.clear_stderr()
-        with suppress(SubjectFailure):  # the process has ended; the next case notices it
-            self._ahead = self._send(self.process, command, fields, carried)
-
-    @property
-    def is_prefetching(self) -> bool:
-        """Whether the first command of the next case was sent ahead."""
-        return self._ahead is not None
-
-    def receive_ahead(self) -> dict[str, Any]:
-        """Begin the case whose first command was sent ahead, and return the successful answer to that command.
-
-        Raises:
-            SubjectFailure: the subject failed, or reports that the model is unsupported.
-        """
-        ahead, self._ahead = self._ahead, None
-        assert self._process is not None
-        assert ahead is not None
-        seconds = max(0.0, ahead.sent_at + self.limits.timeout - time.monotonic())
-        answer = self._receive(self._process, ahead, seconds)
-        self._seconds_left = self.limits.timeout - answer.get("seconds", 0.0)
-        _require_success(answer)
-        self._carried = ahead.next
-        return answer
 
     def protocol_violation(self, message: str) -> ProtocolViolation:
         """End the process, and return the exception for an answer that is valid JSON but violates the protocol."""
@@ -187,7 +128,7 @@ class SubjectClient:
 
     def stderr_tail(self) -> str:
         """Return the last part of the text that the subject wrote to standard error in the current case."""
-        return self._stderr if self._process is None or self._ahead is not None else self._process.stderr_tail()
+        return self._stderr if self._process is None else self._process.stderr_tail()
 
     def stop(self) -> None:
         """Send `stop` to the process, if there is one, and kill the processes that do not end."""
@@ -203,59 +144,21 @@ class SubjectClient:
             process.end()
             self._stderr = process.stderr_tail()
             self._process = None
-        self._ahead = self._carried = None
 
-    def _send(
-        self,
-        process: SubjectProcess,
-        command: str,
-        fields: Mapping[str, Any],
-        carried: tuple[str, Mapping[str, Any]] | None = None,
-    ) -> SentCommand:
+    def _exchange(
+        self, process: SubjectProcess, command: str, fields: Mapping[str, Any], seconds: float
+    ) -> dict[str, Any]:
+        """Send a command to a process, and return its answer, which may be an error."""
         self._seq += 1
-        seq, following = self._seq, None
-        message = {"cmd": command, "seq": seq, **fields}
-        if carried is not None:
-            self._seq += 1
-            message["next"] = {"cmd": carried[0], "seq": self._seq, **carried[1]}
-            following = SentCommand(*carried, self._seq, memoryview(b""), time.monotonic())
         try:
-            unsent = process.send(encode_command(message), command)
-        except BaseException:
-            self.end()
-            raise
-        return SentCommand(command, fields, seq, unsent, time.monotonic(), following)
-
-    def _receive(self, process: SubjectProcess, sent: SentCommand, seconds: float) -> dict[str, Any]:
-        is_followed = sent.next is not None
-        try:
-            line = process.receive(sent.unsent, sent.name, seconds, self.idle_work, is_followed=is_followed)
-            answer = parse_answer(line, sent.name, sent.seq)
+            unsent = process.send(encode_command({"cmd": command, "seq": self._seq, **fields}), command)
+            answer = parse_answer(process.receive(unsent, command, seconds), command, self._seq)
         except BaseException:
             self.end()
             raise
         if answer.get("fatal"):
             self.end()
         return answer
-
-    def _is_carried(self, command: str, fields: Mapping[str, Any]) -> bool:
-        """Return whether the previous command contained this command in its field `next`."""
-        return self._carried is not None and (self._carried.name, self._carried.fields) == (command, fields)
-
-    def _receive_carried(self, seconds: float) -> dict[str, Any]:
-        carried, self._carried = self._carried, None
-        assert self._process is not None
-        assert carried is not None
-        return self._receive(self._process, carried, seconds)
-
-    def _discard_ahead(self) -> None:
-        """Wait for the answers to commands that were sent ahead, and ignore them: another case comes first."""
-        if self._ahead is not None:
-            with suppress(SubjectFailure):
-                self.receive_ahead()
-        if self._carried is not None:
-            with suppress(SubjectFailure):
-                self._receive_carried(self._seconds_left)
 
     def _start(self) -> None:
         """Start a process; after `START_ATTEMPTS` failures in a row, no further process is started.
@@ -283,8 +186,7 @@ class SubjectClient:
 
     def _start_once(self) -> None:
         self._process, self._seq = SubjectProcess(self._command, self.limits), 0
-        command = self._send(self._process, "start", {"version": PROTOCOL_VERSION})
-        answer = self._receive(self._process, command, self.limits.timeout)
+        answer = self._exchange(self._process, "start", {"version": PROTOCOL_VERSION}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:
             self.known_info = SubjectInfo.from_answer(answer)

@@ -32,7 +32,7 @@ from conformance.subjects.failures import CaseEnded, SubjectFailure, call_subjec
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from conformance.corpus.loading import DataSet, LoadedCase
     from conformance.judging.accuracy import AccuracyCounter, GradeCount
@@ -134,7 +134,6 @@ def judge_backend(
     profile: RequirementProfile | None = None,
     provider: str | None = None,
     accuracy_counter: AccuracyCounter | None = None,
-    once_answered: Callable[[], None] | None = None,
     *,
     stop_at_first: bool = False,
     record: bool = False,
@@ -147,7 +146,6 @@ def judge_backend(
         provider: execution provider on which every node must run, or None. If a node runs elsewhere, the verdict is
             `unsupported`.
         accuracy_counter: counter of elements by accuracy grade, or None; it does not affect the verdict.
-        once_answered: function to call when the backend has answered the last request, before its outputs are compared.
         stop_at_first: whether to stop at the first output that is not acceptable, and without evidence: for a caller
             that needs the verdict alone.
         record: whether to record the outputs, see `conformance.judging.returned`.
@@ -161,7 +159,7 @@ def judge_backend(
     if case.is_invalid:
         return structs.replace(_judge_rejection(model, case), placement=model.placement or None)
     return structs.replace(
-        _judge_outputs(model, case, profile, once_answered or _do_nothing),
+        _judge_outputs(model, case, profile),
         placement=model.placement or None,
         accuracy=model.accuracy,
     )
@@ -198,13 +196,11 @@ class _TimedModel:
     def load(self) -> None:
         with self.watch:
             self._prepared = call_subject("load", lambda: self.backend.prepare(self._case.model, "CPU"))
-        self.watch.seconds += _prefetched_seconds(self._prepared)
         self._place("load")
 
     def run(self, data_set: DataSet) -> Any:
         with self.watch:
             outputs = call_subject("run", lambda: self._prepared.run(list(data_set.inputs)))
-        self.watch.seconds += _prefetched_seconds(self._prepared)
         self._place("run")
         return outputs
 
@@ -240,9 +236,7 @@ class _TimedModel:
             raise CaseEnded(Verdict.UNSUPPORTED, phase, violation)
 
 
-def _judge_outputs(
-    model: _TimedModel, case: LoadedCase, profile: RequirementProfile | None, once_answered: Callable[[], None]
-) -> Result:
+def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementProfile | None) -> Result:
     """Run a valid model on every data set and return the result."""
     evidence: list[OutputEvidence] = []
     retained = RetainedOutputs([value.name for value in case.model.graph.output])
@@ -250,15 +244,11 @@ def _judge_outputs(
     try:
         model.load()
         companion = prepare_companion(model.backend, case)
-        for number, (data_set, is_last) in enumerate(
-            _mark_last(data_sets_with_profile(profile, case) if profile else case.data_sets())
-        ):
-            then = once_answered if is_last and companion is None else _do_nothing
-            evidence += _run_data_set(model, case, data_set, number, retained, then)
+        for number, data_set in enumerate(data_sets_with_profile(profile, case) if profile else case.data_sets()):
+            evidence += _run_data_set(model, case, data_set, number, retained)
             if companion is not None:
                 companion.run()
     except CaseEnded as stop:
-        once_answered()
         return new_result(stop.verdict, stop.phase, stop.message, watch.seconds, outputs=evidence)
     violations = [_violation_sentence(output) for output in evidence if output.violation is not None]
     if violations:
@@ -309,12 +299,7 @@ def _describe_return(outputs: object) -> str:
 
 
 def _run_data_set(
-    model: _TimedModel,
-    case: LoadedCase,
-    data_set: DataSet,
-    number: int,
-    retained: RetainedOutputs,
-    once_answered: Callable[[], None],
+    model: _TimedModel, case: LoadedCase, data_set: DataSet, number: int, retained: RetainedOutputs
 ) -> list[OutputEvidence]:
     """Run one data set and return the comparison of its outputs.
 
@@ -323,7 +308,6 @@ def _run_data_set(
     """
     before = [array.tobytes() for array in data_set.inputs]
     outputs = model.run(data_set)
-    once_answered()
     if not isinstance(outputs, list | tuple):
         raise CaseEnded(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
     if len(outputs) != len(data_set.outputs):
@@ -351,24 +335,6 @@ def _run_data_set(
         if index is not None:
             evidence[index] = structs.replace(evidence[index], violation=NO_INTERPRETATION_VIOLATION)
     return evidence
-
-
-def _mark_last(data_sets: Iterator[DataSet]) -> Iterator[tuple[DataSet, bool]]:
-    """Yield pairs of a data set and whether it is the last data set."""
-    following = next(data_sets, None)
-    while (data_set := following) is not None:
-        following = next(data_sets, None)
-        yield data_set, following is None
-
-
-def _prefetched_seconds(prepared: Any) -> float:
-    """Return the seconds that a subject in its own process worked on a request before it was sent (prefetching)."""
-    seconds = getattr(prepared, "prefetched_seconds", 0.0)
-    return seconds if isinstance(seconds, float) else 0.0
-
-
-def _do_nothing() -> None:
-    """Do nothing."""
 
 
 def _more_outputs(count: int) -> str:

@@ -55,7 +55,6 @@ def judge_case(
     subject: Subject,
     case: LoadedCase,
     options: ExecutionOptions = _DEFAULT_OPTIONS,
-    once_answered: Callable[[], None] | None = None,
     task: OptimizerTask | None = None,
 ) -> Result:
     """Run a case once on a backend or a graph optimizer, and judge what the subject returns.
@@ -66,7 +65,6 @@ def judge_case(
         subject: the subject; its target can be any object with the interface of a backend or a graph optimizer.
         case: the case.
         options: options on which the result depends.
-        once_answered: function to call when a backend has answered the last request, before its outputs are compared.
         task: what the pass does with the model; None if the case states it.
 
     Raises:
@@ -80,7 +78,6 @@ def judge_case(
             options.profile,
             subject.provider,
             options.accuracy_counter,
-            once_answered,
             stop_at_first=options.stop_at_first,
             record=options.is_recording,
         )
@@ -92,17 +89,12 @@ def judge_case(
     return replace(result, subject=subject.id, case=case.id, level=level)
 
 
-def execute(
-    subject: Subject,
-    case: LoadedCase,
-    options: ExecutionOptions = _DEFAULT_OPTIONS,
-    once_answered: Callable[[], None] | None = None,
-) -> Result:
+def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = _DEFAULT_OPTIONS) -> Result:
     """Run a case on a subject as often as the options say, and return the result for the results file.
 
     Arguments and errors are those of `judge_case`.
     """
-    result = _run_repeatedly(subject, case, options, once_answered)
+    result = _run_repeatedly(subject, case, options)
     client = client_of(subject)
     return replace(
         result,
@@ -112,18 +104,16 @@ def execute(
     )
 
 
-def _run_repeatedly(
-    subject: Subject, case: LoadedCase, options: ExecutionOptions, once_answered: Callable[[], None] | None
-) -> Result:
+def _run_repeatedly(subject: Subject, case: LoadedCase, options: ExecutionOptions) -> Result:
     """Run a case `options.repeat` times; the model is read again for each run.
 
     Returns:
         The result with the worst verdict, and with the number of each verdict if there are several runs.
     """
-    worst = judge_case(subject, case, options, once_answered)
+    worst = judge_case(subject, case, options)
     counts = Counter([worst.verdict])
     for _ in range(options.repeat - 1):
-        result = judge_case(subject, load_case(case.corpus, case.entry), options, once_answered)
+        result = judge_case(subject, load_case(case.corpus, case.entry), options)
         counts[result.verdict] += 1
         if result.verdict.is_worse_than(worst.verdict):
             worst = result

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus, read_manifest
+from conformance.corpus.loading import load_case
 from conformance.errors import JobError
 from conformance.files.atomic_write import real_path
 from conformance.isolation.start_subjects import client_of
@@ -24,10 +25,8 @@ from conformance.processes.helper import adopt_orphans
 from conformance.results.environment import LIBRARY_VARIABLES
 from conformance.results.records import Result  # noqa: TC001 - msgspec reads the annotation
 from conformance.run.environment_versions import run_environment
-from conformance.run.prefetch import Prefetcher
 from conformance.serialization.decoding import MalformedError
 from conformance.serialization.text import one_line
-from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -186,16 +185,7 @@ class RunJob:
 
     def _run_chunk(self, executor: Executor, number: int) -> CaseResults:
         chunk = self.chunks[number]
-        following = [*chunk.cases[1:], self._next_case(number)]
-        results = [executor.run(chunk.subject, *pair) for pair in zip(chunk.cases, following, strict=True)]
-        return CaseResults(socket.gethostname(), results)
-
-    def _next_case(self, number: int) -> str | None:
-        """Return the case that runs after a chunk, if the same subject runs it in this process; None otherwise."""
-        if self.local is None or number + 1 == len(self.chunks):
-            return None
-        following = self.chunks[number + 1]
-        return following.cases[0] if following.subject == self.chunks[number].subject else None
+        return CaseResults(socket.gethostname(), [executor.run(chunk.subject, case) for case in chunk.cases])
 
 
 class Executor:
@@ -204,7 +194,6 @@ class Executor:
     def __init__(self, corpus: Corpus, subjects: Sequence[Subject], settings: Settings) -> None:
         self._corpus = corpus
         self._subjects = {subject.id: subject for subject in subjects}
-        self._prefetcher = Prefetcher(corpus, settings.repeat)
         self._options = execution_options(settings)
         self._clients = {subject.id: client for subject in subjects if (client := client_of(subject)) is not None}
         self._current: Subject | None = None
@@ -219,26 +208,12 @@ class Executor:
         for client in self._clients.values():
             client.end()
 
-    def run(self, id: str, case: str, following: str | None) -> Result:
-        """Run a case on a subject and return the result.
-
-        Args:
-            following: the case that runs next on the subject, or None.
-        """
+    def run(self, id: str, case: str) -> Result:
+        """Run a case on a subject and return the result."""
         subject = self._subjects[id]
         self._switch_to(subject)
-        after = None if following is None else self._corpus.cases[following]
         with discarded_output(is_needed=id not in self._clients):
-            return self._execute(subject, self._corpus.cases[case], after)
-
-    def _execute(self, subject: Subject, case: CorpusCase, after: CorpusCase | None) -> Result:
-        once_answered = None
-        if after is not None:
-            self._prefetcher.set_idle_work(subject, after)
-            once_answered = partial(self._prefetcher.send_ahead, subject, after)
-        result = execute(subject, self._prefetcher.load(case), self._options, once_answered)
-        self._prefetcher.was_unsupported = result.verdict is Verdict.UNSUPPORTED
-        return result
+            return execute(subject, load_case(self._corpus, self._corpus.cases[case]), self._options)
 
     def _switch_to(self, subject: Subject) -> None:
         """Make `subject` the current subject, and stop the process of a different previous subject."""

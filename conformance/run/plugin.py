@@ -161,15 +161,14 @@ class _CasePlugin:
         self._collected -= _keys(items)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """Run an item of this suite and log its report; return None for other items, which pytest then runs."""
         if not isinstance(item, CaseItem):
             return None
-        following = nextitem.key[1] if isinstance(nextitem, CaseItem) and nextitem.key[0] == item.key[0] else None
         item.config.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         answer: Result | Abandoned
         try:
-            answer = self._executor.run(*item.key, following)
+            answer = self._executor.run(*item.key)
         except (CorpusError, StorageError) as error:
             answer = Abandoned(error.area, *error.args)
         report = CaseReport(item.nodeid, item.location, answer)

@@ -519,7 +519,7 @@ class Harness:
         }
         if kind == "backend":
             provider = required_provider(self._target, options)
-            started |= {"models": 2, "files": True, "packed": True, "next": True}
+            started |= {"models": 2, "files": True, "packed": True}
             return started | ({"provider": provider} if provider else {})
         passes = getattr(self._target, "passes", None)
         self._target = partial(self._target, **options) if options else self._target
@@ -811,19 +811,14 @@ def _type_name(value: object) -> str:
 
 
 def serve(harness: Harness, commands: BinaryIO, answers: BinaryIO) -> None:
-    """Read commands and write answers, one per line.
-
-    If a `load` command succeeds, the command in its field `next` is executed too.
-    """
+    """Read commands and write answers, one per line."""
     for line in iter(commands.readline, b""):
         command = json.loads(line)
         if command["cmd"] == "stop":
             break
-        while command is not None:
-            answer = {"seq": command["seq"], **harness.answer(command)}
-            sys.stdout.flush()
-            answers.write(_ENCODER.encode(answer).encode() + b"\n")
-            command = command.get("next") if "loaded" in answer else None
+        answer = {"seq": command["seq"], **harness.answer(command)}
+        sys.stdout.flush()
+        answers.write(_ENCODER.encode(answer).encode() + b"\n")
 
 
 def _protocol_streams() -> tuple[BinaryIO, BinaryIO]:

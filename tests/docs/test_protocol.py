@@ -103,8 +103,7 @@ def test_text_describes_the_tensors_of_the_example():
 def test_example_messages_match_the_schema(block):
     commands = [message for message in messages(block, "→") if message["cmd"] != "dance"]
     assert [schema_violation("protocol", message, message["cmd"]) for message in commands] == [None] * len(commands)
-    carried = [message["next"] for message in commands if "next" in message]
-    names = {message["seq"]: message["cmd"] for message in (*commands, *carried)}
+    names = {message["seq"]: message["cmd"] for message in commands}
     answers = messages(block, "←")
     violations = [schema_violation("protocol", each, f"{names.get(each['seq'], 'load')}_answer") for each in answers]
     assert violations == [None] * len(answers)

@@ -26,8 +26,8 @@ FAKES = {name for name, thing in CLASSES.items() if issubclass(thing, fake_harne
 }
 """Names of the harnesses that have one fault of the protocol, and of the correct ones."""
 
-CORRECT = ("WellBehaved", "TakesFiles", "RunsWithTheLoad", "Copies")
-HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop", "OutlivesItsInput", "ForgetsTheRun"}
+CORRECT = ("WellBehaved", "TakesFiles", "Copies")
+HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop", "OutlivesItsInput"}
 SHORT_TIMEOUT, LONG_TIMEOUT = 10.0, 300.0
 """Time limits in seconds for harnesses that hang, and for others."""
 
@@ -66,8 +66,6 @@ VIOLATIONS = {
     "ReadsShortLines": ("long-lines", "SIGABRT"),
     "PutsFilesElsewhere": ("tensor-files", "output 0 is in a file that was not requested"),
     "ReadsFilesInPart": ("tensor-files", "799996 bytes"),
-    "ForgetsTheRun": ("carried-run", "within 10 s"),
-    "RunsAfterALoadThatFailed": ("carried-run-after-failed-load", "`run` is answered"),
     "PrintsAsItWorks": ("stray-output", "loading the model ..."),
     "AnswersTwice": ("stray-output", '"seq"'),
     "NumbersItsAnswersItself": ("sequence-numbers", "wrong number"),

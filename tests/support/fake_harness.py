@@ -49,17 +49,12 @@ class WellBehaved:
             command = json.loads(line)
             if command["cmd"] == "stop":
                 return self.stop()
-            while command is not None:
-                try:
-                    answer = self.answer(command)
-                except Exception as error:  # noqa: BLE001
-                    answer = {"error": f"{type(error).__name__}: {error}"}
-                self.write({"seq": command["seq"], **answer})
-                command = self.following(command, answer)
+            try:
+                answer = self.answer(command)
+            except Exception as error:  # noqa: BLE001
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            self.write({"seq": command["seq"], **answer})
         return self.end()
-
-    def following(self, command, answer):
-        """Return the command to execute before the next line is read: none."""
 
     def answer(self, command):
         if command["cmd"] not in {"start", "load", "run", "optimize"}:
@@ -376,29 +371,6 @@ class PutsFilesElsewhere(TakesFiles):
 class ReadsFilesInPart(TakesFiles):
     def read(self, tensor):
         return base64.b64encode(Path(tensor["file"]).read_bytes()[:-4]).decode()
-
-
-class RunsWithTheLoad(WellBehaved):
-    """Accepts a run together with the load before it."""
-
-    def start(self, command):
-        return {**super().start(command), "next": True}
-
-    def following(self, command, answer):
-        return command.get("next") if "loaded" in answer else None
-
-
-class ForgetsTheRun(RunsWithTheLoad):
-    def following(self, command, answer):
-        return None
-
-
-class RunsAfterALoadThatFailed(RunsWithTheLoad):
-    def following(self, command, answer):
-        return command.get("next")
-
-
-# Graph optimizers.
 
 
 class Copies(WellBehaved):

@@ -573,31 +573,6 @@ class looks_around(always_right):
         raise ValueError(repr(found))
 
 
-class by_graph_name(always_right):
-    """The reference, except for models with some graph names."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        name = model.graph.name
-        if name.startswith("says"):
-            print(name, file=sys.stderr)  # noqa: T201
-        if name == "sleeps":
-            time.sleep(0.1)
-        if name == "hangs":
-            time.sleep(600)
-        if name == "is_killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if name == "raises":
-            raise ValueError(name)
-        super().__init__(model)
-
-    def run(self, inputs: Any) -> Any:
-        if self.model.graph.name == "dies_as_it_runs":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self.model.graph.name == "sleeps_as_it_runs":
-            time.sleep(0.1)
-        return self.right.run(inputs)
-
-
 # Backends with the provider Acme that report where their nodes ran.
 
 
