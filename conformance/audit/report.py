@@ -122,7 +122,7 @@ def probes_text(probes: Sequence[ProbedNode]) -> str:
     verdicts = Counter(each.node.verdict for each in probes)
     judged, at_should = (sum(each.node.is_judged_at(level) for each in probes) for level in (Level.MUST, Level.SHOULD))
     text = f"{judged} of {len(probes)} distinct nodes judged{_more_at_should(at_should - judged)}"
-    text += f", {verdicts[NodeVerdict.WRONG]} wrong"
+    text += f", {_wrong_text(verdicts[NodeVerdict.WRONG], sum(each.node.should_worst is not None for each in probes))}"
     unspecified = verdicts[NodeVerdict.UNSPECIFIED]
     return f"{text}, {unspecified} unspecified" if unspecified else text
 
@@ -173,6 +173,7 @@ class JudgedShare:
         should_nodes: the number of nodes that are judged at level `should` only.
         all_nodes: the number of nodes.
         wrong: the number of wrong nodes.
+        wrong_at_should: the number of nodes that are outside of their bounds of level `should` only.
         unspecified: the number of nodes with elements for which the page states no result, and without a wrong element.
         elements: the number of judged elements.
         all_elements: the number of elements of all nodes.
@@ -190,6 +191,7 @@ class JudgedShare:
     should_nodes: int = 0
     all_nodes: int = 0
     wrong: int = 0
+    wrong_at_should: int = 0
     unspecified: int = 0
     elements: int = 0
     all_elements: int = 0
@@ -214,6 +216,7 @@ class JudgedShare:
             should_nodes=sum(node.is_judged_at(Level.SHOULD) and node.level is Level.SHOULD for node in nodes),
             all_nodes=len(nodes),
             wrong=verdicts[NodeVerdict.WRONG],
+            wrong_at_should=sum(node.should_worst is not None for node in nodes),
             unspecified=verdicts[NodeVerdict.UNSPECIFIED],
             elements=sum(node.judged_elements(level) for node in judged),
             all_elements=sum(node.all_elements for node in nodes),
@@ -262,7 +265,8 @@ class JudgedShare:
         ]
         arithmetic = self.operations / self.all_operations if self.all_operations else 0.0
         text = f"{self.nodes} of {self.all_nodes} nodes judged{_more_at_should(self.should_nodes)} "
-        text += f"({', '.join(elements)}; {_percent(arithmetic)} of the arithmetic), {self.wrong} wrong"
+        text += f"({', '.join(elements)}; {_percent(arithmetic)} of the arithmetic), "
+        text += _wrong_text(self.wrong, self.wrong_at_should)
         if self.unspecified:
             text += f", {self.unspecified} unspecified"
         listed = [f"{count} {operator}" for operator, count in self.unjudged.items()]
@@ -273,6 +277,10 @@ class JudgedShare:
 
 def _more_at_should(count: int) -> str:
     return f", {count} more at level should" if count else ""
+
+
+def _wrong_text(wrong: int, at_should: int) -> str:
+    return f"{wrong} wrong{_more_at_should(at_should)}"
 
 
 def _percent(share: float) -> str:

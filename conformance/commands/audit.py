@@ -172,12 +172,12 @@ def audit(
             given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
             command = "" if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
-    passes = _passes(audits, Level(fail_level), require_judged)
+    passes, outcome = _outcome(audits, Level(fail_level), require_judged)
     _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
     echo_written_reports(reports)
     if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
         show(f"Wrote {output}.")
-    show(_outcome_line(audits, passes=passes))
+    show(outcome)
     if not passes:
         raise typer.Exit(ExitStatus.FAILS)
 
@@ -202,12 +202,6 @@ def _audit_one(
     for line in text_lines(audit):
         show(line)
     return audit
-
-
-def _outcome_line(audits: Sequence[SubjectAudit], *, passes: bool) -> str:
-    from conformance.audit.report import summary_text
-
-    return f"{'PASSED' if passes else 'FAILED'}: {summary_text(audits)}"
 
 
 def _shape_options(shapes: Sequence[str] | None) -> Iterator[str]:
@@ -241,11 +235,14 @@ def _command(model: Path, subject: str, given: Sequence[str], probes: int | None
     return shlex.join(["onnx-conformance", "audit", str(model), "-b", subject, *given, *chosen])
 
 
-def _passes(audits: Sequence[SubjectAudit], level: Level, required: float) -> bool:
-    """Return whether no audit has faults at a level, and whether enough of each was judged at this level."""
-    from conformance.audit.report import JudgedShare
+def _outcome(audits: Sequence[SubjectAudit], level: Level, required: float) -> tuple[bool, str]:
+    """Return whether the audits pass at a level with the required judged share, and the outcome in one line."""
+    from conformance.audit.report import JudgedShare, summary_text
 
-    return all(not each.has_faults_at(level) and JudgedShare.of([each], level).is_enough(required) for each in audits)
+    is_enough = all(JudgedShare.of([each], level).is_enough(required) for each in audits)
+    passes = is_enough and not any(each.has_faults_at(level) for each in audits)
+    missing = "" if is_enough else "; too little was judged"
+    return passes, f"{'PASSED' if passes else 'FAILED'}: {summary_text(audits)}{missing}"
 
 
 @contextmanager

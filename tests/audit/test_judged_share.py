@@ -150,6 +150,7 @@ def test_zeros_of_a_long_float16_product_are_judged_at_should_only(tmp_path: Pat
     assert node.verdict_text in render_page(model, [result], [])
     assert [node.judged_elements(level) for level in (Level.MUST, Level.SHOULD)] == [0, 8]
     assert [JudgedShare.of([result], level).is_enough(0.0) for level in (Level.MUST, Level.SHOULD)] == [False, True]
+    assert (JudgedShare.of([result]).wrong, JudgedShare.of([result]).wrong_at_should) == (0, 1)
     assert "0 of 1 nodes judged, 1 more at level should" in JudgedShare.of([result]).text
     assert (result.has_faults_at(Level.MUST), result.has_faults_at(Level.SHOULD)) == (False, True)
 
