@@ -157,13 +157,14 @@ class TestHazards:
         assert all(case.hazards[0] is None for case in HAZARD_CASES)
 
     def test_backends_have_cases_for_unambiguous_hazards(self):
-        assert len(BACKEND_CASES) == sum(hazard.shows_on_backends for hazard in all_hazards())
+        drawn = [case for case in BACKEND_CASES if not case.id.endswith("_of_nonnegative")]
+        assert len(drawn) == sum(hazard.shows_on_backends for hazard in all_hazards()) == len(BACKEND_CASES) - 1
 
     def test_should_case_accepts_a_single_index(self):
         for case in (case for case in BACKEND_CASES if case.level is Level.SHOULD):
             for inputs in case.data_sets:
-                (answer,) = answers(case.model, inputs, case.level)
-                assert answer.choices is None, case.id
+                given = answers(case.model, inputs, case.level)
+                assert all(answer.choices is None for answer in given), case.id
 
     def test_must_level_accepts_indices_before_and_after_the_rewrite(self):
         for case in HAZARD_CASES:

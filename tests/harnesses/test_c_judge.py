@@ -283,7 +283,7 @@ def test_c_judge_notes_candidates_that_are_not_cases(program, pair):
 
 def test_judges_agree_on_part_of_corpus(program, tmp_path):
     part = write_part(
-        tmp_path / "part", lambda place, name: place % 150 == 0 or name == "test_adam_inexact_weights_double"
+        tmp_path / "part", lambda place, name: place % 150 == 0 or name == "test_adam_pairwise_010_t_2_0d_double_exact"
     )
     opened = open_corpus(part)
     corpus, cases = (
