@@ -189,3 +189,13 @@ def test_hard_case_of_level_should_determines_what_level_must_leaves_open():
     assert is_large.any()
     np.testing.assert_allclose(answer.expected[is_large], strict.data_sets[0][0][is_large])
     assert np.isfinite(answer.bound[is_large]).all()
+
+
+def test_expanded_case_admits_the_kernel_of_its_operator():
+    given = [case for case in node_cases() if case.name in ("test_mish", "test_mish_expanded")]
+    kernel, beside, alone = (
+        by_id(define_onnx_cases(cases))[id].answers[0][0].bound
+        for cases, id in ((given, "test_mish"), (given, "test_mish_expanded"), (given[1:], "test_mish_expanded"))
+    )
+    assert (beside >= kernel).all()
+    assert (alone < kernel).any()
