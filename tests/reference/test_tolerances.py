@@ -161,6 +161,12 @@ def test_layer_normalization_statistics_have_the_stash_type() -> None:
     assert not passes(exact.astype(H).astype(F), mean)
 
 
+def test_layer_normalization_mean_beside_infinity_may_be_nan() -> None:
+    _, mean = enclose("LayerNormalization", np.array([[np.inf, 1], [2, 4]], F), np.ones(2, F), outputs=2)
+    assert passes(np.array([[np.nan], [3]], F), mean)
+    assert not passes(np.array([[np.nan], [4]], F), mean)
+
+
 def test_layer_normalization_in_float16_rejects_zeros() -> None:
     X, scale = (RANDOM.normal(0, 1, shape).astype(H) for shape in ((4, 768), 768))
     (tensor,) = enclose("LayerNormalization", X, scale)

@@ -145,7 +145,10 @@ def _layer_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
     axes = list(range(node.attributes.get("axis", -1) % rank, rank))
     statistics = Statistics.of(given.as_type(_stash_type(node)), axes, _epsilon(node))
     Y = statistics.normalized().as_type(given.dtype) * scale
-    results: list[T] = [Y if bias is None else Y + bias, statistics.mean, 1.0 / statistics.root]
+    average = statistics.mean
+    if not is_strict() and np.isinf(given.value).any():  # a mean that is updated for each element subtracts infinities
+        average = average.undetermined(np.asarray(np.isinf(given.value).any(axis=tuple(axes), keepdims=True)))
+    results: list[T] = [Y if bias is None else Y + bias, average, 1.0 / statistics.root]
     return results[: max(1, len(node.outputs))]
 
 
