@@ -224,6 +224,10 @@ FORMS: Mapping[str, Mapping[str, str]] = {
         "collected": "X - (largest + Log(Sum(Exp(X - largest))))",
         "logarithm": "Log(Softmax(X)), the form of the page, which has no accurate result where Softmax underflows",
     },
+    "Normalizer by L2": {
+        "quotient": "X / Sqrt(Sum(X^2))",
+        "root": "Sqrt(X^2 / Sum(X^2)), the form of the page, which has no accurate result where X^2 underflows",
+    },
     "Range": {"written": "start + i * delta", "function": "start + delta + delta + …, the function body of the schema"},
     "Quotient by a scale": {"written": "x / y_scale", "reciprocal": "x * (1 / y_scale)"},
     "Dequantized": {"written": "(x - x_zero_point) * x_scale, exactly", "narrow": "Cast(x - x_zero_point) * x_scale"},
@@ -264,6 +268,7 @@ enclosure contains the results of all forms that its level admits. `root` is Sqr
 FORMS_AT_MUST = frozenset(
     {("Celu", "function"), ("ReduceL2", "function"), ("LogSoftmax", "logarithm"), ("QuantizeLinear", "float")}
     | {("Quotient by a scale", "reciprocal"), ("Dequantized", "narrow"), ("Mish", "quotient")}
+    | {("Normalizer by L2", "root")}
 )
 """Forms that only level `must` admits."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from conformance.reference.enclosures.decisions import find_largest
 from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh, tensor
 from conformance.reference.formulas.linear import FLOAT, integers, matmul, squared_distances
 from conformance.reference.formulas.normalization import softmax
-from conformance.reference.numbers.enclosure import Enclosure, add, divide, move
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, move
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -173,12 +173,20 @@ def _normalizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         divisor = X.sum([-1], keepdims=True) if norm == "L1" else (X * X).sum([-1], keepdims=True)
     is_zero = divisor.value == 0
     divisor = Enclosure(np.where(is_zero, 1.0, divisor.value), np.where(is_zero, 0.0, divisor.error), FLOAT)
-    Y = X / (sqrt(divisor) if norm == "L2" else divisor)
+    Y = X / divisor
+    if norm == "L2":
+        Y = admit("Normalizer by L2", quotient=lambda: X / sqrt(divisor), root=lambda: _root(X * X / divisor))
     is_open = np.broadcast_to((X.value < 0).any(axis=-1, keepdims=True), Y.shape)
     if norm == "MAX":
         is_nan = np.isnan(X.value)
         is_open = is_open | (is_nan.any(axis=-1, keepdims=True) & ~is_nan)
     return [Y.leave_open(is_open)]
+
+
+def _root(squares: Enclosure) -> Enclosure:
+    """Return the square roots of computed squares, which are not negative also where their error exceeds them."""
+    result, limit = sqrt(squares), np.sqrt(squares.value + squares.error) * (1 + np.finfo(FLOAT).eps)
+    return replace(result, error=np.where(squares.value <= squares.error, limit, result.error))
 
 
 # Scores

@@ -159,6 +159,14 @@ def test_normalizer_by_the_largest_element_is_open_beside_nan() -> None:
     assert admissible_mask(run(ML, "Normalizer", [rows], norm="MAX")[0], Y).all()
 
 
+def test_normalizer_by_squares_may_lose_what_underflows() -> None:
+    (Y,) = enclose(ML, "Normalizer", [np.float32([[1e-30, 1]])], norm="L2")
+    assert admissible_mask(np.float32([[0, 1]]), Y).all()
+    assert admissible_mask(np.float32([[1e-30, 1]]), Y.should).all()
+    assert not admissible_mask(np.float32([[0, 1]]), Y.should)[0, 0]
+    assert not admissible_mask(np.float32([[1e-15, 1]]), Y)[0, 0]
+
+
 def test_quotient_by_a_negative_number_is_open_although_it_overflows() -> None:
     (Y,) = enclose(ML, "Normalizer", [np.float32([[-1e38, -1e-38]])], norm="MAX")
     assert Y.unspecified.all()
