@@ -61,7 +61,7 @@ def fault_lines(records: Iterable[Mapping[str, Any]], *, is_verbose: bool) -> li
 
 
 def chain_lines(records: Iterable[Mapping[str, Any]]) -> tuple[list[str], int]:
-    """Return the outcomes of the random chains by subject, and the number of accusations of correct variants."""
+    """Return the outcomes of audits without a fault by subject, and the number of accusations of correct variants."""
     counts: dict[str, Counter[str]] = {}
     accused = 0
     for record in records:
@@ -73,33 +73,37 @@ def chain_lines(records: Iterable[Mapping[str, Any]]) -> tuple[list[str], int]:
         elif record["status"] not in {0, 1}:
             found[f"status {record['status']}"] += 1
         else:
+            wrong = {node["number"] for node in (*record["wrong"], *record.get("probes", []))}
             found["judged nodes"] += record["judged"]["nodes"]
             found["nodes"] += record["judged"]["all_nodes"]
-            found["accusations"] += len(record["wrong"])
-            accused += len(record["wrong"]) if subject in VARIANTS else 0
+            found["accusations"] += len(wrong)
+            accused += len(wrong) if subject in VARIANTS else 0
     return [f"{s}: " + ", ".join(f"{n} {k}" for k, n in c.items()) for s, c in sorted(counts.items())], accused
 
 
 def blame_lines(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the answers of `blame` by pair of subjects."""
+    """Return the answers of `blame` by pair of subjects; a fault is planted in the second subject of "blamed"."""
     counts: Counter[tuple[str, str]] = Counter()
     for record in records:
+        kind, _, pair = record["job"].split()[:3]
         lines = record["text"].strip().split("\n")
         verdict = next((after for line, after in pairwise(lines) if "The verdict" in line), lines[-1])
-        counts[record["job"].split()[2], verdict.strip().split(":")[0][:60]] += 1
+        counts[pair if kind == "blame" else kind, verdict.strip().split(":")[0][:60]] += 1
     return [f"{pair}: {count} {verdict}" for (pair, verdict), count in sorted(counts.items())]
 
 
 def main() -> None:
     """Print the figures."""
     records = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    by_kind: dict[str, dict[str, Any]] = {"node": {}, "planted": {}, "chain": {}, "blame": {}}
-    for record in records:
-        by_kind[record["job"].split()[0]][record["job"]] = record
-    built = [r for kind in ("node", "planted") for r in by_kind[kind].values() if "faulty" in r]
+    by_job = {record["job"]: record for record in records}
+
+    def of_kinds(*kinds: str) -> list[dict[str, Any]]:
+        return [record for job, record in by_job.items() if job.split()[0] in kinds]
+
+    built = [record for record in of_kinds("node", "planted", "changed") if "faulty" in record]
     print("\n".join(fault_lines(built, is_verbose="-v" in sys.argv)))
-    lines, accused = chain_lines(by_kind["chain"].values())
-    print("\n".join([*lines, *blame_lines(by_kind["blame"].values())]))
+    lines, accused = chain_lines(of_kinds("chain", "probes"))
+    print("\n".join([*lines, *blame_lines(of_kinds("blame", "blamed"))]))
     print(f"{accused} accusations of correct variants")
     sys.exit(1 if accused else 0)
 

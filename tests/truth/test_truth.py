@@ -12,7 +12,7 @@ import pytest
 from onnx import helper
 from repository import ROOT
 
-from truth import run
+from truth import report, run
 from truth.evaluate import FLOATS, RECURRENT, evaluate
 from truth.exact import FORMULAS, evaluate_exactly
 from truth.exact_node import NoFormula
@@ -72,6 +72,24 @@ def test_main_continues_where_it_ended(tmp_path: Path, monkeypatch: pytest.Monke
         run.main()
     records = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [record["seed"] for record in records] == [0, 1, 2]
+
+
+def test_main_of_report_counts_results_of_each_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = [{"number": 3, "operator": "Add"}]
+    records: list[dict[str, Any]] = [
+        {"job": "changed 0 zeros", "faulty": ["Add"], "wrong": wrong},
+        {"job": "probes add onnxruntime", "status": 1, "judged": {"nodes": 1, "all_nodes": 2}, "wrong": wrong},
+        {"job": "blamed 0 add realistic", "text": "5. The verdict\n  B is wrong"},
+    ]
+    results = tmp_path / "results.jsonl"
+    results.write_text("\n".join(map(json.dumps, records)))
+    monkeypatch.setattr("sys.argv", ["report", str(results)])
+    with pytest.raises(SystemExit) as end:
+        report.main()
+    assert end.value.code == 0
+    assert re.findall(r"\d+", capsys.readouterr().out) == ["1", "1", "1", "1", "2", "1", "1", "0"]
 
 
 def test_evaluate_exactly_agrees_with_a_computation_in_double() -> None:
