@@ -106,8 +106,7 @@ class ProcessWorkers:
             return
         pool = _Pool(job, iter(numbers), self.notice, self.policy)
         try:
-            for _ in range(self.count):
-                pool.start()
+            pool.start(self.count)
             while pool.workers:
                 yield from pool.wait_for_results()
         finally:
@@ -141,13 +140,19 @@ class _Pool:
         self._repeated: deque[int] = deque()
         self._deaths: Counter[int] = Counter()
 
-    def start(self) -> None:
-        """Start another worker, if there is a chunk that it can execute."""
-        number = self._next_number()
-        if number is not None:
+    def start(self, count: int) -> None:
+        """Start so many further workers, or fewer if there are fewer chunks.
+
+        They are sent the job when all of them have started, because each reads it only after it has imported modules.
+        """
+        started: dict[Connection, int] = {}
+        while len(started) < count and (number := self._next_number()) is not None:
             with deferred_signals():
-                connection, process = start_worker(serve_chunks, self._job)
-            self.workers[connection] = _Worker(process, number)
+                connection, process = start_worker(serve_chunks)
+                self.workers[connection] = _Worker(process, number)
+            started[connection] = number
+        for connection, number in started.items():
+            self._send(connection, self._job)
             self._send(connection, number)
 
     def wait_for_results(self) -> Iterator[ChunkResult]:
@@ -180,9 +185,9 @@ class _Pool:
             self.workers[connection].number = number
             self._send(connection, number)
 
-    def _send(self, connection: Connection, number: int) -> None:
+    def _send(self, connection: Connection, message: Job | int) -> None:
         try:
-            connection.send(number)
+            connection.send(message)
         except OSError:
             return  # the worker is dead; `wait_for_results` notices it
 
@@ -217,7 +222,7 @@ class _Pool:
                 f"{self._policy.attempts} workers died on chunk {number}, the last one {how}.",
                 "Check whether memory is short; with --resume FILE, FILE keeps the finished chunks.",
             )
-        self.start()
+        self.start(1)
 
     def _next_number(self) -> int | None:
         return self._repeated.popleft() if self._repeated else next(self._numbers, None)
@@ -229,15 +234,17 @@ def _describe_exit(code: int | None) -> str:
     return f"with status {code}"
 
 
-def serve_chunks(connection: Connection, job: Job) -> None:
-    """Execute the chunks whose numbers arrive on `connection`, and send the results, until the connection is closed.
+def serve_chunks(connection: Connection) -> None:
+    """Execute the chunks of a job, and send the results, until the connection is closed.
+
+    The job arrives on the connection, and then the number of each chunk.
 
     If a chunk raises an exception, the exception is sent instead of a result. The process ends without clean-up,
     because runtimes with threads may crash when the interpreter ends.
     """
     begin_worker()
     try:
-        with suppress(EOFError, BrokenPipeError), job.open() as run_chunk:
+        with suppress(EOFError, BrokenPipeError), connection.recv().open() as run_chunk:
             while True:
                 number: int = connection.recv()
                 connection.send((number, run_chunk(number)))

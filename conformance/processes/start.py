@@ -184,8 +184,8 @@ def end_sweeper(process: subprocess.Popen[bytes]) -> None:
     _sweepers.discard(process.pid)
 
 
-def start_worker(function: Callable[..., None], *arguments: object) -> tuple[Connection, SpawnProcess]:
-    """Start a process that calls `function(connection, *arguments)`, and return the other end of the connection.
+def start_worker(function: Callable[[Connection], None]) -> tuple[Connection, SpawnProcess]:
+    """Start a process that calls `function(connection)`, and return the other end of the connection.
 
     The process is spawned, not forked. `function` must call `begin_worker` first.
     """
@@ -193,7 +193,7 @@ def start_worker(function: Callable[..., None], *arguments: object) -> tuple[Con
 
     context = multiprocessing.get_context("spawn")
     own, theirs = context.Pipe()
-    process = context.Process(target=function, args=(theirs, *arguments), daemon=False)
+    process = context.Process(target=function, args=(theirs,), daemon=False)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until `begin_worker` ignores it
     safe_path = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = safe_path or _OF_WORKER  # a `struct.py` in the current directory is not the module
