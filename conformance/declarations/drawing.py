@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.declarations.tables import SIZE_SETS, SIZES, TYPE_SETS, Rule, declarations_of, has_schemas
+from conformance.declarations.tables import SIZE_SETS, TYPE_SETS, Rule, declarations_of, has_schemas
 from conformance.declarations.values import (
     INTEGER_MODES,
     MODE_WEIGHTS,
@@ -235,7 +235,7 @@ class _Draft:
         if name == "r":
             return self.rank
         sizes = self.declaration.sizes
-        given = sizes.get(name, sizes.get(name.rstrip("0123456789"), SIZES))
+        given = sizes.get(name, sizes.get(name.rstrip("0123456789"), "any"))
         if isinstance(given, Rule) and given.by:
             case = given.cases[self.expression(given.by)]
             assert isinstance(case, str)

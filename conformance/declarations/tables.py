@@ -19,14 +19,16 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import onnx
 
 from conformance.errors import UsageError, did_you_mean
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.serialization.decoding import decode_toml
+from conformance.serialization.decoding import read_own_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Scalar: TypeAlias = int | float | str
 
@@ -149,29 +151,16 @@ class DeclaredOperand:
 
 _INPUT = re.compile(r"([?*-]?)(\w+)(?:: ([\w|]+)\[(.*)\])?")
 
-_FLOATS = ("float", "double", "float16", "bfloat16")
-_INTEGERS = ("int32", "int64", "int8", "uint8", "int16", "uint16", "uint32", "uint64")
-_FLOAT8 = ("float8e4m3fn", "float8e5m2", "float8e4m3fnuz", "float8e5m2fnuz")
-_PACKED = ("int4", "uint4", "int2", "uint2", "float4e2m1")
-_CASTABLE = ("float", *_FLOATS, *_INTEGERS, "bool")
+_SETS = read_own_toml("conformance.declarations", "sets.toml")
 
-TYPE_SETS = {
-    "floats": _FLOATS,
-    "float8": _FLOAT8,
-    "integers": _INTEGERS,
-    "unsigned": ("uint8", "uint16", "uint32", "uint64"),
-    "signed": ("float", *_FLOATS, "int32", "int64", "int8", "int16"),
-    "numeric": ("float", "float", *_FLOATS, *_INTEGERS),
-    "castable": _CASTABLE,
-    "movable": (*_CASTABLE, *_CASTABLE, *_FLOAT8, *_PACKED, "float8e8m0"),
-}
+TYPE_SETS: dict[str, Sequence[str]] = _SETS["types"]
 """Element types by the name of a set; a type that occurs twice is drawn more often."""
 
-SIZE_SETS = {"short": (1, 2, 3, 5), "long": (1, 2, 3, 8, 17, 40, 300)}
-"""Sizes by the name of a set."""
+SIZE_SETS: dict[str, Sequence[int]] = _SETS["sizes"]
+"""Sizes by the name of a set; `any` has the values of a size that a declaration does not restrict."""
 
-SIZES = (1, 2, 3, 5, 8, 17)
-"""The values of a size that a declaration does not restrict."""
+UNDECLARED: dict[str, str] = {name: reason for reason, names in _SETS["undeclared"].items() for name in names}
+"""Operators that the reference judges and that have no declaration, each with the reason."""
 
 
 @cache
@@ -188,46 +177,14 @@ def operator_name(op_type: str, domain: str) -> str:
     return op_type if has_schemas(domain) else f"{domain}.{op_type}"
 
 
-_RANDOM = "its results are random"
-_TEXTS = "its operands are texts"
-_MAPS = "its operand is a map, or its result has maps"
-_SEQUENCES = "its operands or results are sequences or optionals"
-
-UNDECLARED = {
-    **dict.fromkeys(
-        ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"), _RANDOM
-    ),
-    **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), _TEXTS),
-    **dict.fromkeys(("CastMap", "DictVectorizer", "ZipMap"), _MAPS),
-    **dict.fromkeys(
-        (
-            *("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase"),
-            *("SequenceInsert", "SequenceLength", "SplitToSequence"),
-            *("Optional", "OptionalGetElement", "OptionalHasElement"),
-        ),
-        _SEQUENCES,
-    ),
-    "TfIdfVectorizer": "its attributes are a table of sequences",
-    "SimplifiedLayerNormalization": "onnx has no schema of it",
-    "Constant": "it has no inputs, and other nodes take its output",
-    "FlexAttention": "its attributes are graphs",
-    "If": "its attributes are graphs",
-    "Loop": "its attributes are graphs",
-    "Scan": "its attributes are graphs",
-    "SequenceMap": "its attributes are graphs",
-    **dict.fromkeys(TRAINING_OPTIMIZERS, "`search` draws it from the dimensions of the corpus"),
-}
-"""Operators that the reference judges and that have no declaration, each with the reason."""
-
-
 @cache
 def declarations() -> dict[str, tuple[OperatorDeclaration, ...]]:
     """Return the declarations by operator, in the order of the names."""
     found: dict[str, list[OperatorDeclaration]] = {}
     for file in sorted(resources.files(__package__).iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
-            document = decode_toml(file.read_text(encoding="utf-8"))
-            for declaration in msgspec.convert(document["operator"], list[OperatorDeclaration]):
+            rows = read_own_toml("conformance.declarations", file.name).get("operator", ())
+            for declaration in msgspec.convert(rows, list[OperatorDeclaration]):
                 for name in declaration.names:
                     found.setdefault(operator_name(name, declaration.domain), []).append(declaration)
     usable = {name: tuple(each for each in found[name] if each.opsets_of(name)) for name in sorted(found)}
