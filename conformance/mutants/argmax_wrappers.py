@@ -12,13 +12,14 @@ import numpy as np
 from ml_dtypes import finfo
 
 from conformance.models.types import softmax_default_axis
-from conformance.mutants.wrappers import named, replace_inputs, replace_outputs, set_attributes
+from conformance.mutants.wrappers import around, named, replace_inputs, replace_outputs, set_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.models.arrays import Array
     from conformance.mutants.mutant import Kernel, KernelWrapper
+    from conformance.mutants.wrappers import Arrays
     from conformance.reference.nodes import Node
 
 
@@ -36,55 +37,45 @@ def restore_reduced_axis(node: Node, values: Array, axis: int) -> Array:
     return np.expand_dims(values, axis) if node.attributes.get("keepdims", 1) else values
 
 
-@named("moved_axis")
-def move_axis(function: Callable[[int, int], int]) -> KernelWrapper:
+@named("moved_axis", around)
+def move_axis(kernel: Kernel, node: Node, inputs: Arrays, function: Callable[[int, int], int]) -> Arrays:
     """Replace the attribute `axis`.
 
     Args:
         function: function of the axis and the rank that returns the new axis; it is reduced modulo the rank.
     """
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        def run(node: Node, inputs: list[Array]) -> list[Array]:
-            axis, rank = node.attributes.get("axis", 0), inputs[0].ndim
-            return set_attributes(axis=function(axis, rank) % rank)(kernel)(node, inputs)
-
-        return run
-
-    return wrap_kernel
+    axis, rank = node.attributes.get("axis", 0), inputs[0].ndim
+    return set_attributes(axis=function(axis, rank) % rank)(kernel)(node, inputs)
 
 
-@named("attributes_where")
+@named("attributes_where", around)
 def set_attributes_where(
-    function: Callable[[int, tuple[int, ...]], bool], *, is_signed: bool = False, **values: Any
-) -> KernelWrapper:
+    kernel: Kernel,
+    node: Node,
+    inputs: Arrays,
+    function: Callable[[int, tuple[int, ...]], bool],
+    *,
+    is_signed: bool = False,
+    **values: Any,
+) -> Arrays:
     """Set attributes of the nodes for whose axis and input shape `function` returns True.
 
     Args:
         function: function of the axis and the shape.
         is_signed: whether `function` takes the axis as the model states it, and not counted from 0.
     """
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        changed = set_attributes(**values)(kernel)
-
-        def run(node: Node, inputs: list[Array]) -> list[Array]:
-            axis, shape = node.attributes.get("axis", 0), inputs[0].shape
-            taken = axis if is_signed else axis % max(len(shape), 1)
-            return (changed if function(taken, shape) else kernel)(node, inputs)
-
-        return run
-
-    return wrap_kernel
+    axis, shape = node.attributes.get("axis", 0), inputs[0].shape
+    taken = axis if is_signed else axis % max(len(shape), 1)
+    return (set_attributes(**values)(kernel) if function(taken, shape) else kernel)(node, inputs)
 
 
 @named("whole_tensor_by_default", replace_outputs)
-def _search_whole_tensor(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+def _search_whole_tensor(node: Node, inputs: Arrays, outputs: Arrays) -> Arrays:
     return outputs if "axis" in node.attributes else [np.asarray(inputs[0].argmax(), dtype=np.int64)]
 
 
 @named("kept_axis_last", replace_outputs)
-def _move_kept_axis_to_end(node: Node, _: list[Array], outputs: list[Array]) -> list[Array]:
+def _move_kept_axis_to_end(node: Node, _: Arrays, outputs: Arrays) -> Arrays:
     axis = node.attributes.get("axis", 0)
     return [np.moveaxis(outputs[0], axis, -1)] if node.attributes.get("keepdims", 1) else outputs
 
@@ -92,27 +83,20 @@ def _move_kept_axis_to_end(node: Node, _: list[Array], outputs: list[Array]) -> 
 # The search along the axis
 
 
-@named("searched_part")
-def search_only_part(function: Callable[[Array], Array]) -> KernelWrapper:
+@named("searched_part", around)
+def search_only_part(kernel: Kernel, node: Node, inputs: Arrays, function: Callable[[Array], Array]) -> Arrays:
     """Search only a part of each slice: the other elements are replaced by the smallest value of the type.
 
     Args:
         function: function of the positions along the axis that returns which of them are searched.
     """
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        def run(node: Node, inputs: list[Array]) -> list[Array]:
-            slices, axis = reduced_axis_last(node, inputs[0])
-            seen = function(np.arange(slices.shape[-1]))
-            if seen.all() or not seen.any():
-                return kernel(node, inputs)
-            least = -np.inf if slices.dtype.kind == "f" else np.iinfo(slices.dtype).min
-            hidden = np.where(seen, slices, np.asarray(least, slices.dtype))
-            return kernel(node, [np.moveaxis(hidden, -1, axis), *inputs[1:]])
-
-        return run
-
-    return wrap_kernel
+    slices, axis = reduced_axis_last(node, inputs[0])
+    seen = function(np.arange(slices.shape[-1]))
+    if seen.all() or not seen.any():
+        return kernel(node, inputs)
+    least = -np.inf if slices.dtype.kind == "f" else np.iinfo(slices.dtype).min
+    hidden = np.where(seen, slices, np.asarray(least, slices.dtype))
+    return kernel(node, [np.moveaxis(hidden, -1, axis), *inputs[1:]])
 
 
 @named("searched_elements")
@@ -125,90 +109,72 @@ def search_first_elements(count: int | Callable[[int], int]) -> KernelWrapper:
     return search_only_part(lambda place: place < (count(place.size) if callable(count) else count))
 
 
-@named("searched_rows")
-def search_first_rows(count: int) -> KernelWrapper:
+@named("searched_rows", replace_outputs)
+def search_first_rows(node: Node, inputs: Arrays, outputs: Arrays, count: int) -> Arrays:
     """Search only the first `count` slices, and return index 0 for all later slices."""
-
-    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-        slices, axis = reduced_axis_last(node, inputs[0])
-        index = outputs[0].reshape(slices.shape[:-1])
-        row = np.arange(index.size).reshape(index.shape)
-        return [restore_reduced_axis(node, np.where(row < count, index, 0), axis)]
-
-    return replace_outputs(answer)
+    slices, axis = reduced_axis_last(node, inputs[0])
+    index = outputs[0].reshape(slices.shape[:-1])
+    row = np.arange(index.size).reshape(index.shape)
+    return [restore_reduced_axis(node, np.where(row < count, index, 0), axis)]
 
 
-@named("search_start")
-def start_search_at(function: Callable[[Array], Any], index: int = 0) -> KernelWrapper:
+@named("search_start", replace_outputs)
+def start_search_at(
+    node: Node, inputs: Arrays, outputs: Arrays, function: Callable[[Array], Any], index: int = 0
+) -> Arrays:
     """Start the search for the maximum with a value instead of the first element.
 
     Args:
         function: function of the data that returns the value.
         index: the result if all elements are at most the value.
     """
-
-    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-        slices, axis = reduced_axis_last(node, inputs[0])
-        found = (slices > function(slices)).any(axis=-1)
-        return [np.where(restore_reduced_axis(node, found, axis), outputs[0], np.int64(index))]
-
-    return replace_outputs(answer)
+    slices, axis = reduced_axis_last(node, inputs[0])
+    found = (slices > function(slices)).any(axis=-1)
+    return [np.where(restore_reduced_axis(node, found, axis), outputs[0], np.int64(index))]
 
 
-@named("index_for_nan")
-def return_index_for_nan(function: Callable[[Array], int]) -> KernelWrapper:
+@named("index_for_nan", replace_outputs)
+def return_index_for_nan(node: Node, inputs: Arrays, outputs: Arrays, function: Callable[[Array], int]) -> Arrays:
     """Return another index for slices that contain NaN.
 
     Args:
         function: function of these slices that returns the index.
     """
-
-    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-        slices, axis = reduced_axis_last(node, inputs[0])
-        found = (slices != slices).any(axis=-1)  # noqa: PLR0124 - NaN, in bfloat16 too
-        return [np.where(restore_reduced_axis(node, found, axis), np.int64(function(slices)), outputs[0])]
-
-    return replace_outputs(answer)
+    slices, axis = reduced_axis_last(node, inputs[0])
+    found = (slices != slices).any(axis=-1)  # noqa: PLR0124 - NaN, in bfloat16 too
+    return [np.where(restore_reduced_axis(node, found, axis), np.int64(function(slices)), outputs[0])]
 
 
-@named("preferred_tie")
-def prefer_tie(function: Callable[[Array], Array]) -> KernelWrapper:
+@named("preferred_tie", replace_outputs)
+def prefer_tie(node: Node, inputs: Arrays, outputs: Arrays, function: Callable[[Array], Array]) -> Arrays:
     """Return, of equal maxima, the position with the lowest rank; nodes with `select_last_index` are not changed.
 
     Args:
         function: function of the positions along the axis that returns their ranks.
     """
-
-    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-        slices, axis = reduced_axis_last(node, inputs[0])
-        if node.attributes.get("select_last_index", 0) or not slices.size:
-            return outputs
-        order = function(np.arange(slices.shape[-1]))
-        largest = slices == slices.max(axis=-1, keepdims=True)
-        index = np.where(largest, order, order.max() + 1).argmin(axis=-1)
-        return [restore_reduced_axis(node, index.astype(np.int64), axis)]
-
-    return replace_outputs(answer)
+    slices, axis = reduced_axis_last(node, inputs[0])
+    if node.attributes.get("select_last_index", 0) or not slices.size:
+        return outputs
+    order = function(np.arange(slices.shape[-1]))
+    largest = slices == slices.max(axis=-1, keepdims=True)
+    index = np.where(largest, order, order.max() + 1).argmin(axis=-1)
+    return [restore_reduced_axis(node, index.astype(np.int64), axis)]
 
 
-@named("inputs_of_last_index")
-def change_inputs_of_last_index(function: Callable[[Array], Array], kinds: str) -> KernelWrapper:
+@named("inputs_of_last_index", replace_inputs)
+def change_inputs_of_last_index(node: Node, inputs: Arrays, function: Callable[[Array], Array], kinds: str) -> Arrays:
     """Replace the input of nodes with `select_last_index` by the result of `function`.
 
     Args:
         function: function of the input.
         kinds: the NumPy kinds of the inputs to replace.
     """
-
-    def change(node: Node, inputs: list[Array]) -> list[Array]:
-        is_changed = node.attributes.get("select_last_index", 0) and inputs[0].dtype.kind in kinds
-        return [function(inputs[0])] if is_changed else inputs
-
-    return replace_inputs(change)
+    is_changed = node.attributes.get("select_last_index", 0) and inputs[0].dtype.kind in kinds
+    return [function(inputs[0])] if is_changed else inputs
 
 
 @named("mirrored_last_index", replace_outputs)
-def _mirror_last_index(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+def _mirror_last_index(node: Node, inputs: Arrays, outputs: Arrays) -> Arrays:
     """Return indices from the end of the axis for `select_last_index` along an inner axis."""
     shape, axis = inputs[0].shape, node.attributes.get("axis", 0) % inputs[0].ndim
     is_mirrored = node.attributes.get("select_last_index", 0) and 0 < axis < len(shape) - 1
@@ -216,7 +182,7 @@ def _mirror_last_index(node: Node, inputs: list[Array], outputs: list[Array]) ->
 
 
 @named("last_of_subnormals", replace_outputs)
-def _select_last_subnormal(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+def _select_last_subnormal(node: Node, inputs: Arrays, outputs: Arrays) -> Arrays:
     """Return the last index of slices in which all elements are positive subnormals of a 16-bit type."""
     slices, axis = reduced_axis_last(node, inputs[0])
     if slices.dtype.itemsize != 2 or slices.dtype.kind in "iu" or not slices.size:
@@ -227,7 +193,7 @@ def _select_last_subnormal(node: Node, inputs: list[Array], outputs: list[Array]
 
 
 @named("carried_largest", replace_outputs)
-def _carry_largest(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+def _carry_largest(node: Node, inputs: Arrays, outputs: Arrays) -> Arrays:
     """Return the indices of a faulty search that does not reset the largest value between slices."""
     slices, _ = reduced_axis_last(node, inputs[0])
     if not slices.size:
@@ -241,7 +207,7 @@ def _carry_largest(node: Node, inputs: list[Array], outputs: list[Array]) -> lis
 
 
 @named("flat_indices", replace_outputs)
-def _return_flat_indices(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+def _return_flat_indices(node: Node, inputs: Arrays, outputs: Arrays) -> Arrays:
     """Return the positions of the maxima in the whole tensor, in row-major order, instead of along the axis."""
     slices, axis = reduced_axis_last(node, inputs[0])
     index = outputs[0].reshape(slices.shape[:-1])
@@ -250,7 +216,7 @@ def _return_flat_indices(node: Node, inputs: list[Array], outputs: list[Array]) 
 
 
 @named("largest_values", replace_outputs)
-def _return_largest_values(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+def _return_largest_values(node: Node, inputs: Arrays, outputs: Arrays) -> Arrays:
     slices, axis = reduced_axis_last(node, inputs[0])
     return [restore_reduced_axis(node, slices.max(axis=-1), axis).astype(outputs[0].dtype)]
 
@@ -259,56 +225,38 @@ def _return_largest_values(node: Node, inputs: list[Array], outputs: list[Array]
 
 
 @named("overwrite_input", replace_outputs)
-def _overwrite_input(_: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+def _overwrite_input(_: Node, inputs: Arrays, outputs: Arrays) -> Arrays:
     inputs[0][...] = outputs[0]
     return outputs
 
 
-@named("normalized_axis")
-def normalize_along(function: Callable[[Node, int], int | None]) -> KernelWrapper:
+@named("normalized_axis", around)
+def normalize_along(kernel: Kernel, node: Node, inputs: Arrays, function: Callable[[Node, int], int | None]) -> Arrays:
     """Make Softmax normalize along another axis.
 
     Args:
         function: function of the node and the rank that returns the axis; None for the correct axis.
     """
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        def run(node: Node, inputs: list[Array]) -> list[Array]:
-            axis = function(node, inputs[0].ndim)
-            return (kernel if axis is None else set_attributes(axis=axis)(kernel))(node, inputs)
-
-        return run
-
-    return wrap_kernel
+    axis = function(node, inputs[0].ndim)
+    return (kernel if axis is None else set_attributes(axis=axis)(kernel))(node, inputs)
 
 
-@named("opset")
-def evaluate_as_opset(opset: int) -> KernelWrapper:
+@named("opset", around)
+def evaluate_as_opset(kernel: Kernel, node: Node, inputs: Arrays, opset: int) -> Arrays:
     """Evaluate Softmax as defined in another opset; the default axis is that of the opset of the model."""
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        def run(node: Node, inputs: list[Array]) -> list[Array]:
-            axis = node.attributes.get("axis", softmax_default_axis(node.opset))
-            return kernel(dataclasses.replace(node, opset=opset, attributes={"axis": axis}), inputs)
-
-        return run
-
-    return wrap_kernel
+    axis = node.attributes.get("axis", softmax_default_axis(node.opset))
+    return kernel(dataclasses.replace(node, opset=opset, attributes={"axis": axis}), inputs)
 
 
-@named("unshifted_softmax")
-def normalize_without_shift(function: Callable[[Any], Any]) -> KernelWrapper:
+@named("unshifted_softmax", replace_outputs)
+def normalize_without_shift(node: Node, inputs: Arrays, _: Arrays, function: Callable[[Any], Any]) -> Arrays:
     """Compute Softmax as Exp divided by the sum of Exp, without subtracting the maximum first.
 
     Args:
         function: function that is applied to the quotients.
     """
-
-    def run(node: Node, inputs: list[Array], _: list[Array]) -> list[Array]:
-        X = inputs[0]
-        axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % X.ndim
-        axes = (axis,) if node.opset >= 13 else tuple(range(axis, X.ndim))
-        Y = np.exp(X)
-        return [function(Y / Y.sum(axis=axes, keepdims=True)).astype(X.dtype)]
-
-    return replace_outputs(run)
+    X = inputs[0]
+    axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % X.ndim
+    axes = (axis,) if node.opset >= 13 else tuple(range(axis, X.ndim))
+    Y = np.exp(X)
+    return [function(Y / Y.sum(axis=axes, keepdims=True)).astype(X.dtype)]

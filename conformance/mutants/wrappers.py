@@ -11,7 +11,7 @@ import dataclasses
 import re
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from conformance.mutants.mutant import Kernel, KernelWrapper, ModelRewrite
     from conformance.reference.nodes import Node
 
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    Arrays: TypeAlias = list[Array]
     Change: TypeAlias = Callable[[Any], Any]
 
 
@@ -40,87 +40,85 @@ The keys of the wrapper's table, other than `name`, are the keyword arguments of
 """
 
 
-def named(name: str, wrap: Callable[[Any], KernelWrapper] | None = None) -> Callable[[Function], Function]:
-    """Return a decorator that registers a function in `WRAPPERS`.
+def named(
+    name: str, wrap: Callable[[Callable[..., Any]], KernelWrapper] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., KernelWrapper]]:
+    """Return a decorator that registers a function in `WRAPPERS`, and makes it return a kernel wrapper.
 
     Args:
         name: the name of the wrapper in TOML files.
-        wrap: None if the decorated function returns a wrapper; otherwise a function that converts the decorated
-            function to a wrapper without parameters.
+        wrap: a function that converts a function of operands, such as the node and its inputs, to a wrapper. The
+            parameters of the decorated function are these operands, and then those of the registered function. None if
+            the decorated function returns a wrapper.
     """
 
-    def register(function: Function) -> Function:
-        WRAPPERS[name] = (lambda: wrap(function)) if wrap else function
-        return function
+    def register(function: Callable[..., Any]) -> Callable[..., KernelWrapper]:
+        def parametrized(*given: Any, **values: Any) -> KernelWrapper:
+            assert wrap is not None
+            return wrap(lambda *operands: function(*operands, *given, **values))
+
+        WRAPPERS[name] = parametrized if wrap else function
+        return WRAPPERS[name]
 
     return register
 
 
 def as_wrapper(wrap_kernel: KernelWrapper) -> KernelWrapper:
-    """Return the wrapper unchanged: the argument `wrap` of `named` for a function that already is a wrapper."""
+    """Return the wrapper: the argument `wrap` of `named` for a function of a kernel that keeps state between runs."""
     return wrap_kernel
+
+
+def around(function: Callable[[Kernel, Node, Arrays], Sequence[Array]]) -> KernelWrapper:
+    """Replace the kernel by `function`, given the kernel, the node and the inputs."""
+    return lambda kernel: lambda node, inputs: list(function(kernel, node, inputs))
 
 
 @named("inputs")
-def replace_inputs(function: Callable[[Node, list[Array]], Sequence[Array]]) -> KernelWrapper:
+def replace_inputs(function: Callable[[Node, Arrays], Sequence[Array]]) -> KernelWrapper:
     """Replace the inputs of the kernel by the result of `function`, given the node and the inputs."""
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        return lambda node, inputs: kernel(node, list(function(node, inputs)))
-
-    return wrap_kernel
+    return lambda kernel: lambda node, inputs: kernel(node, list(function(node, inputs)))
 
 
 @named("outputs")
-def replace_outputs(function: Callable[[Node, list[Array], list[Array]], Sequence[Array]]) -> KernelWrapper:
+def replace_outputs(function: Callable[[Node, Arrays, list[Array]], Sequence[Array]]) -> KernelWrapper:
     """Replace the outputs of the kernel by the result of `function`, given the node, the inputs and the outputs."""
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        return lambda node, inputs: list(function(node, inputs, kernel(node, inputs)))
-
-    return wrap_kernel
+    return lambda kernel: lambda node, inputs: list(function(node, inputs, kernel(node, inputs)))
 
 
 @named("changed_attributes")
 def replace_attributes(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> KernelWrapper:
     """Replace the attributes of the node by the result of `function`, given these attributes."""
-
-    def wrap_kernel(kernel: Kernel) -> Kernel:
-        return lambda node, inputs: kernel(
-            dataclasses.replace(node, attributes=function(dict(node.attributes))), inputs
-        )
-
-    return wrap_kernel
+    return lambda kernel: (
+        lambda node, inputs: kernel(dataclasses.replace(node, attributes=function(dict(node.attributes))), inputs)
+    )
 
 
-@named("attributes")
-def set_attributes(**values: Any) -> KernelWrapper:
+@named("attributes", replace_attributes)
+def set_attributes(given: dict[str, Any], **values: Any) -> dict[str, Any]:
     """Set attributes of the node to these values."""
-    return replace_attributes(lambda given: {**given, **values})
+    return {**given, **values}
 
 
-@named("float_attributes")
-def change_float_attributes(function: Change) -> KernelWrapper:
+@named("float_attributes", replace_attributes)
+def change_float_attributes(given: dict[str, Any], function: Change) -> dict[str, Any]:
     """Replace every float attribute by the result of `function`."""
-    return replace_attributes(lambda given: {k: function(v) if isinstance(v, float) else v for k, v in given.items()})
+    return {name: function(value) if isinstance(value, float) else value for name, value in given.items()}
 
 
-@named("each_input")
-def change_each_input(function: Change, kinds: str = "") -> KernelWrapper:
+@named("each_input", replace_inputs)
+def change_each_input(_: Node, inputs: Arrays, function: Change, kinds: str = "") -> Arrays:
     """Replace every input by the result of `function`.
 
     Args:
         kinds: the NumPy kinds of the inputs to replace, such as "iu" for integers; all if empty.
     """
-    return replace_inputs(
-        lambda _, inputs: [function(array) if not kinds or array.dtype.kind in kinds else array for array in inputs]
-    )
+    return [function(array) if not kinds or array.dtype.kind in kinds else array for array in inputs]
 
 
-@named("each_output")
-def change_each_output(function: Change) -> KernelWrapper:
+@named("each_output", replace_outputs)
+def change_each_output(_: Node, __: Arrays, outputs: Arrays, function: Change) -> Arrays:
     """Replace every output by the result of `function`."""
-    return replace_outputs(lambda _, __, outputs: [function(array) for array in outputs])
+    return [function(array) for array in outputs]
 
 
 @named("output_type")
@@ -129,16 +127,12 @@ def change_output_type(dtype: str) -> KernelWrapper:
     return change_each_output(lambda array: array.astype(dtype))
 
 
-@named("error")
-def raise_if(function: Callable[[Array], bool], message: str, first_input: int = 0) -> KernelWrapper:
+@named("error", replace_inputs)
+def raise_if(_: Node, inputs: Arrays, function: Callable[[Array], bool], message: str, first_input: int = 0) -> Arrays:
     """Raise an error if `function` returns True for an input; inputs before the index `first_input` are not tested."""
-
-    def refuse(_: Node, inputs: list[Array]) -> list[Array]:
-        if any(map(function, inputs[first_input:])):
-            raise ValueError(message)
-        return inputs
-
-    return replace_inputs(refuse)
+    if any(map(function, inputs[first_input:])):
+        raise ValueError(message)
+    return inputs
 
 
 # Rewrites of models
