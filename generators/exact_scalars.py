@@ -38,7 +38,7 @@ MAX_ULP = 64
 OPERATORS = ("adam", "adagrad")
 """Tags of the operators with numbers that depend on T and attributes."""
 
-FAMILIES = ("numbers", "pairwise", "extreme", "shared")
+FAMILIES = ("numbers", "pairwise", "extreme")
 """Tags of the families with siblings: models with one node, whose first inputs are R and T."""
 
 

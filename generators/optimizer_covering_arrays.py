@@ -132,6 +132,19 @@ def _numbers_title(row: Row) -> str:
     return f"computes with T = {counts} and R = {LEARNING_RATES[row['R']]:g}: {given}"
 
 
+PROGRAM_PHRASES: Mapping[str, str] = {
+    "memory": "keeps operands that are used later in a subgraph, by another name, or by another node",
+    "several": "updates tensors of one node that share values, or of which one is made from another",
+    "loops": "counts the iterations of a Loop, and keeps the values that its body exchanges or passes on",
+    "scans": "gives the results of each iteration of a Scan in the stated order and axis",
+    "functions": "computes in functions that call each other, or have constants, a branch or a Loop",
+    "overloads": "computes in the called one of several functions of one name",
+    "mixed": "updates float and double tensors in one node",
+    "names": "takes its own operands although the names of values resemble each other",
+    "shapes": "updates two tensors whose shapes differ from run to run",
+}
+"""Descriptions of the levels of `program`, for titles."""
+
 FAMILY_TEXTS: Mapping[str, FamilyText] = {
     "placed": FamilyText(("scope", "tensors", "types"), _placed_title, _placed_clauses),
     "numbers": FamilyText(
@@ -164,8 +177,8 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         ),
     ),
     "readers": FamilyText(
-        ("read_by_another", "types"),
-        lambda row: f"does not change an operand that another node reads: {row['read_by_another']}, in {row['types']}",
+        ("types",),
+        lambda row: f"does not change operands that another node reads, in {row['types']}",
         lambda operator, row: ("pure", _step(operator, row)),
     ),
     "aliases": FamilyText(
@@ -177,8 +190,8 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
         lambda operator, row: ("pure", _step(operator, row)),
     ),
     "shared": FamilyText(
-        ("operands", "T", "types"),
-        lambda row: f"computes with one value as {' and '.join(row['operands'])}, T = {row['T']}, in {row['types']}",
+        ("types",),
+        lambda row: f"computes with one value as several operands of a tensor, in {row['types']}",
         lambda operator, row: (_step(operator, row), "operands", "results"),
     ),
     "after_empty": FamilyText(
@@ -293,6 +306,11 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
             f" require, in {row['types']}"
         ),
         lambda operator, row: ("pure", _step(operator, row), "operands"),
+    ),
+    "programs": FamilyText(
+        ("program", "types"),
+        lambda row: f"{PROGRAM_PHRASES[row['program']]}, in {row['types']}",
+        lambda operator, row: ("pure", _step(operator, row), "operands", "results"),
     ),
     "views": FamilyText(
         ("types",),

@@ -28,6 +28,7 @@ from conformance.mutants.optimizer_wrappers import (
 from conformance.mutants.wrappers import STORED, change_each_input, replace_outputs, set_attributes
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.verdicts import Level
+from mutation.programs import KERNELS, REWRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -421,6 +422,10 @@ def _optimizer_mutants(op_type: str) -> Iterator[Mutant]:
     yield mutant("loop_runs_once", text, "pure", rewrite=partial(_set_trip_counts, 1))
     text = "ignores the conditions of a Loop that has a trip count"
     yield mutant("loop_conditions_ignored", text, "pure", rewrite=_ignore_loop_conditions)
+    for id, (text, change) in REWRITES.items():
+        yield mutant(id, text, "pure", rewrite=change)
+    for id, (text, wrap) in KERNELS.items():
+        yield mutant(id, text, "several_tensors", wrap)
     text = "writes the new X and state into initializers"
     yield mutant("initializers_updated", text, "pure", _update_stored, rewrite=_copy_initializers)
     if op_type == "Adam":

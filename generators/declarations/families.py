@@ -35,16 +35,12 @@ from generators.declarations.numbers import (
     build_lengths,
     build_many_tensors,
     build_numbers,
-    build_readers,
-    build_shared,
     constants_declaration,
     extremes_declaration,
     fed_defaults_declaration,
     lengths_declaration,
     many_tensors_declaration,
     numbers_declaration,
-    readers_declaration,
-    shared_declaration,
 )
 from generators.declarations.operands import (
     after_empty_declaration,
@@ -58,7 +54,9 @@ from generators.declarations.operands import (
     build_iterations,
     build_later_uses,
     build_names,
+    build_readers,
     build_repeated,
+    build_shared,
     build_stored_state,
     build_uses,
     build_views,
@@ -67,11 +65,14 @@ from generators.declarations.operands import (
     iterations_declaration,
     later_uses_declaration,
     names_declaration,
+    readers_declaration,
     repeated_declaration,
+    shared_declaration,
     stored_state_declaration,
     uses_declaration,
     views_declaration,
 )
+from generators.declarations.programs import build_programs, programs_declaration
 from generators.declarations.ranking import (
     argmax_names_declaration,
     attributes_declaration,
@@ -256,6 +257,7 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "views": Family(views_declaration, build_views),
     "later_uses": Family(later_uses_declaration, build_later_uses),
     "control_flow": Family(control_flow_declaration, build_control_flow),
+    "programs": Family(programs_declaration, build_programs),
     "close_attributes": Family(close_attributes_declaration, build_close_attributes),
     "stored_state": Family(stored_state_declaration, build_stored_state),
 }

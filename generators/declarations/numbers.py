@@ -16,18 +16,16 @@ from onnx import helper
 from conformance.factors.connections import ALIAS_SIDES, ALIASES, Fragment
 from conformance.factors.covering_array import Declaration, LevelCombination, Omission
 from conformance.factors.training import (
-    READ_BY_ANOTHER,
     TYPES,
     USUAL_ATTRIBUTES,
     has_state,
-    placed_declaration,
     tensor_names,
 )
 from conformance.factors.wrapping import BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.sizes import PERIOD
-from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, build_placed, operand_shapes, usual_count
+from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, operand_shapes, usual_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -309,15 +307,6 @@ def constants_declaration(op_type: str) -> Declaration:
     )
 
 
-def readers_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `readers`: another node also reads an operand.
-
-    Its cases detect runtimes that overwrite an operand.
-    """
-    read = tuple(word for word in READ_BY_ANOTHER if word != "none" and (word != "state" or has_state(op_type)))
-    return Declaration({"read_by_another": read, "types": ("float", "double")})
-
-
 def aliases_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `aliases`: an operand has a second name, and its memory may be shared.
 
@@ -333,14 +322,6 @@ def aliases_declaration(op_type: str) -> Declaration:
         },
         forbidden=(LevelCombination({"operand": ("T",), "alias": ("dropout",)}, "Dropout does not accept integers."),),
     )
-
-
-def shared_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `shared`: one value is passed for two operands of one tensor."""
-    operands = TRAINING_OPTIMIZERS[op_type].operands
-    pairs = tuple(f"{one}{other}" for place, one in enumerate(operands) for other in operands[place + 1 :])
-    whole = ("".join(operands),) if len(operands) > len("XG") else ()
-    return Declaration({"operands": (*pairs, *whole), "T": ("2", "0"), "types": ("float", "double")})
 
 
 def fed_defaults_declaration(op_type: str) -> Declaration:
@@ -434,15 +415,6 @@ def build_constants(op_type: str, name: str, row: Row) -> BuiltModel:
     return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
 
 
-def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `readers_declaration`.
-
-    All factors that the row does not have are at their first level.
-    """
-    factors = placed_declaration(op_type).factors
-    return build_placed(op_type, name, {**{factor: values[0] for factor, values in factors.items()}, **row})
-
-
 def build_aliases(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `aliases_declaration`."""
     own, _ = TYPES[row["types"]]
@@ -452,18 +424,6 @@ def build_aliases(op_type: str, name: str, row: Row) -> BuiltModel:
     }
     context = Context(sources={row["operand"]: f"{row['alias']}_{row['side']}"})
     return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
-
-
-def build_shared(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `shared_declaration`.
-
-    The shared value has the range of the last of its operands, so that H is a reachable state.
-    """
-    own, _ = TYPES[row["types"]]
-    first, *others = list(row["operands"])
-    operands = {**scalar_operands(RATE, int(row["T"]), own), **tensor_operands(op_type, name, own, [(2, 2)])}
-    operands[first] = operands[others[-1]]
-    return build_node(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], shared=dict.fromkeys(others, first))
 
 
 def build_fed_defaults(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -508,7 +468,6 @@ def build_node(
     attributes: Mapping[str, Any],
     data_sets: Sequence[Mapping[str, Array]],
     context: Context | None = None,
-    shared: Mapping[str, str] | None = None,
 ) -> BuiltModel:
     """Build a model with one optimizer node, and its data.
 
@@ -518,19 +477,16 @@ def build_node(
         attributes: attributes of the node.
         data_sets: operands of each run.
         context: the graph around the node.
-        shared: for an operand that another operand replaces, the name of the latter.
     """
     optimizer, operands = TRAINING_OPTIMIZERS[op_type], dict(data_sets[0])
     tensors = list(operands.values())[2:]
-    taken = [(shared or {}).get(operand, operand) for operand in operands]
-    operands = {operand: operands[operand] for operand in dict.fromkeys(taken)}
     count = len(tensors) // len(optimizer.operands)
     results = {result: tensors[place % count] for place, result in enumerate(tensor_names(optimizer.results, count))}
-    node = helper.make_node(op_type, taken, list(results), domain=optimizer.domain)
+    node = helper.make_node(op_type, list(operands), list(results), domain=optimizer.domain)
     node.attribute.extend(helper.make_attribute(*attribute) for attribute in attributes.items())
     fragment = Fragment((node,), operands, results, {optimizer.domain: optimizer.version})
-    if context is not None or shared is not None:
-        return build_in_context(name, fragment, context or Context(), data_sets[1:])
+    if context is not None:
+        return build_in_context(name, fragment, context, data_sets[1:])
     return BuiltModel(
         build_in_context(name, fragment, Context()).model, tuple(tuple(each.values()) for each in data_sets)
     )

@@ -15,7 +15,7 @@ from onnx import helper
 from conformance.factors.connections import CONDITION_INPUT, Fragment, GraphPart, constant_node, zeros_part
 from conformance.factors.covering_array import Declaration, Omission
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
-from conformance.factors.training import TYPES, USUAL_ATTRIBUTES
+from conformance.factors.training import READ_BY_ANOTHER, TYPES, USUAL_ATTRIBUTES
 from conformance.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.models.arrays import tensor_of
@@ -131,6 +131,21 @@ def names_declaration(op_type: str) -> Declaration:
         {"names": NAME_LEVELS, "tensors": ("two",), "scope": ("main",), "types": ("float",)},
         omissions=(TRAILING_OMISSION, Omission("other scopes", "The names of values of ArgMax vary them.")),
     )
+
+
+def readers_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `readers`: another node also reads operands.
+
+    Its cases detect runtimes that overwrite an operand.
+    """
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float", "double")})
+
+
+def shared_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `shared`: one value is passed for several operands of one tensor."""
+    del op_type
+    return Declaration({"order": ("listed",), "types": ("float", "double")})
 
 
 def uses_declaration(op_type: str) -> Declaration:
@@ -259,6 +274,42 @@ def names_context(row: Row, operands: Sequence[str]) -> Context:
 def name_kind(row: Row) -> str:
     """Return the kind of names of a row of a family about names."""
     return PLAIN_NAMES if row["names"] == TRAILING_EMPTY else row["names"]
+
+
+def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `readers_declaration`: a node for each level."""
+    own, _ = TYPES[row["types"]]
+    operands: dict[str, Array] = {}
+    nodes, read = [], []
+    for label, letters in READ_BY_ANOTHER.items():
+        given = {
+            **scalar_operands(RATE, usual_count(op_type, own), own),
+            **tensor_operands(op_type, f"{name}/{label}", own, [(2, 3)]),
+        }
+        operands |= {f"{operand}_{label}": array for operand, array in given.items()}
+        read += [f"{operand}_{label}" for operand in given if operand in letters]
+        nodes.append(_NodeOf(op_type, label, [f"{operand}_{label}" for operand in given], USUAL_ATTRIBUTES[op_type]))
+    return _build_nodes(name, nodes, operands, read=read)
+
+
+def build_shared(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `shared_declaration`: nodes for two values of T.
+
+    The shared value has the range of the last of its operands, so that H is a reachable state.
+    """
+    own, _ = TYPES[row["types"]]
+    letters, scalars = TRAINING_OPTIMIZERS[op_type].operands, scalar_operands(RATE, 2, own)
+    operands, nodes = {**scalars, "T_zero": np.array(0, dtype=np.int64)}, []
+    sets = [*combinations(letters, 2), *([letters] if len(letters) > 2 else [])]
+    for first, *others in sets:
+        label = "".join((first, *others))
+        tensors = tensor_operands(op_type, f"{name}/{label}", own, [(2, 2)])
+        tensors[first] = tensors[others[-1]]
+        operands |= {f"{letter}_{label}": array for letter, array in tensors.items() if letter not in others}
+        taken = [f"{first if letter in others else letter}_{label}" for letter in letters]
+        for T, end in (("T", label), ("T_zero", f"{label}_zero")):
+            nodes.append(_NodeOf(op_type, end, ["R", T, *taken], USUAL_ATTRIBUTES[op_type]))
+    return _build_nodes(name, nodes, operands)
 
 
 def build_uses(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -598,7 +649,11 @@ class _NodeOf:
 
 
 def _build_nodes(
-    name: str, nodes: Iterable[_NodeOf], operands: Mapping[str, Array], unused: Sequence[str] = ()
+    name: str,
+    nodes: Iterable[_NodeOf],
+    operands: Mapping[str, Array],
+    unused: Sequence[str] = (),
+    read: Sequence[str] = (),
 ) -> BuiltModel:
     """Build a model of several nodes.
 
@@ -607,6 +662,7 @@ def _build_nodes(
         nodes: the nodes.
         operands: values of all inputs by name. Inputs that no node reads are omitted.
         unused: names of inputs that no node reads, and that the model has. Such a model has a later opset.
+        read: names of inputs that another node reads after these nodes.
     """
     made: list[onnx.NodeProto] = []
     results: dict[str, Array] = {}
@@ -625,4 +681,4 @@ def _build_nodes(
         results |= own
         used.update(node.inputs)
     taken = {operand: array for operand, array in operands.items() if operand in used}
-    return build_in_context(name, Fragment(tuple(made), taken, results, opsets), Context())
+    return build_in_context(name, Fragment(tuple(made), taken, results, opsets), Context(shared=tuple(read)))

@@ -61,6 +61,10 @@ def _split(call: Call, x: Tensor, sizes: Tensor) -> tuple[Tensor, ...]:
     return tuple(map(x.with_elements, pieces))
 
 
+def _squeeze(call: Call, x: Tensor, axes: Tensor) -> Tensor:
+    return x.with_elements(np.squeeze(x.elements, tuple(axes.integers())))
+
+
 def _tile(call: Call, x: Tensor, repeats: Tensor) -> Tensor:
     return x.with_elements(np.tile(x.elements, repeats.integers()))
 
@@ -81,6 +85,7 @@ OPERATORS = {
     "Reshape": _reshape,
     "Slice": _slice,
     "Split": _split,
+    "Squeeze": _squeeze,
     "Tile": _tile,
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,

@@ -71,7 +71,7 @@ def test_unread_attribute_mutant_fails_in_nested_graphs():
 
 FAMILIES_OF_MUTANTS = {
     "reuses_x": ("aliases", {"operand": "X", "alias": "identity", "side": "alias"}, {"operand": "R"}),
-    "same_value_once": ("shared", {"operands": "XG"}, None),
+    "same_value_once": ("shared", {}, None),
     "sparse_as_zeros": ("constants", {"constant": "G", "source": "sparse_constant"}, {"source": "constant"}),
     "sparse_without_indices": ("constants", {"constant": "G", "source": "sparse_coordinates"}, {"source": "constant"}),
     "fed_defaults_ignored": ("fed_defaults", {"fed": "G"}, None),

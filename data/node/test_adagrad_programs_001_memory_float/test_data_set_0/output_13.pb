@@ -1,0 +1,1 @@
+BH_new_otherwiseJZ`@CJ‡@±‘0@„Ú?

@@ -1,0 +1,1 @@
+BX_new_looped_twiceJ—éå?ª ¦?Àµö¾l/â>

@@ -1,0 +1,1 @@
+BH_new_looped_twiceJZ`@CJ‡@±‘0@„Ú?

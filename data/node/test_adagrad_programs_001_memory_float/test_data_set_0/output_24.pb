@@ -1,0 +1,1 @@
+BG_nested_laterJЯШ>ЃG?ЌYЅдbї

@@ -1,0 +1,1 @@
+BH_nested_laterJ]si@Ð?@bý.@Ã±Œ?

@@ -1,0 +1,1 @@
+BX_otherwise_laterJûè?’ú©?ù¾õšÓ>

@@ -1,0 +1,1 @@
+BH_otherwise_laterJ]si@Ð?@bý.@Ã±Œ?

@@ -1,0 +1,1 @@
+BH_new_infinite_2J L@ªjË ¤>¼IHôi‚>oµÍÃÕÙÂ>šº=~u~>

@@ -1,0 +1,1 @@
+BX_new_infinite_last_1J À5P>n×u>›ëœ¦¡>‹RÍv”’>€ÀïŠ× >

@@ -1,0 +1,1 @@
+BH_new_infinite_last_1J L@ªjË ¤>¼IHôi‚>oµÍÃÕÙÂ>šº=~u~>

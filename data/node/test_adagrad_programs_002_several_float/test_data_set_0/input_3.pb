@@ -1,0 +1,1 @@
+BX_any_negativeJôKÀu‹QÀù=(ÀZ4À

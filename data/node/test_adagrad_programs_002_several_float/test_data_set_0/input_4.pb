@@ -1,0 +1,1 @@
+BG_any_negativeJıdÀÙóÄ¾klÀÄ5¿

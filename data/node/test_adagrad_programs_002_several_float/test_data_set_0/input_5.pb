@@ -1,0 +1,1 @@
+BH_any_negativeJñPÀù+>¿t±4À-\À

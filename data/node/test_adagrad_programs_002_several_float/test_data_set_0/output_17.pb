@@ -1,0 +1,1 @@
+BH_new_made_3J±¥0A¦K@qáAû,VA

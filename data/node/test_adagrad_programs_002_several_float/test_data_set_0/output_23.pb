@@ -1,0 +1,1 @@
+BX_new_infinite_2JJ_A¾V¢ü¿[åa¿Ï{ß?

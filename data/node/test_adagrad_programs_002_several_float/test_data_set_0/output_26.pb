@@ -1,0 +1,1 @@
+BX_new_infinite_last_1JJ_A¾V¢ü¿[åa¿Ï{ß?

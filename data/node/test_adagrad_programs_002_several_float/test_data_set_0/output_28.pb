@@ -1,0 +1,1 @@
+BH_new_infinite_last_1JΞ,V@φ^‰?6ΞAόδ\?

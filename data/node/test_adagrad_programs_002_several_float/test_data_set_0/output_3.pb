@@ -1,0 +1,1 @@
+BH_new_turned_1_2Jv›¢A<™~@SW…A‚yA

@@ -1,0 +1,1 @@
+BX_new_turned_2_1Jå0H@yO@àK%@›O2@

@@ -1,0 +1,1 @@
+BH_new_turned_2_2J“¡›A¯EAÿmA’>`A

@@ -1,0 +1,1 @@
+BH_last_numberJ ¼ÝÐ`ÞÂ¥>dÍ)g.gÛ>¬d?„e¦>RØp¹YÚ>

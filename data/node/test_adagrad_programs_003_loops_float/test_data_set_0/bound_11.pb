@@ -1,0 +1,1 @@
+BY_exchangedJ /ÍÓpùª€>ÝŸëÍÞŸ>f/sésn>F›WWYŸ>

@@ -1,0 +1,1 @@
+BH_last_numberJªÄý?MWXAEÝ"@Å_`A

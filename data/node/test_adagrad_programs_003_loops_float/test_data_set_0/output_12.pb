@@ -1,0 +1,1 @@
+BH_exchangedJÌﬁsA¨Ç?yv9AΩÏ…A

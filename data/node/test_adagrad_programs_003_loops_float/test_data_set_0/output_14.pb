@@ -1,0 +1,1 @@
+BG_same_exchangedJ­6«¾VÖ?Î^‡½2Ï¿

@@ -1,0 +1,1 @@
+BH_last_shiftedJA‡D?˜2@Àô@L@

@@ -1,0 +1,1 @@
+BH_lastJ.Ÿ[A*A¯@on£AB…A

@@ -1,0 +1,2 @@
+B
+H_negativeJq=ÀCyÀ«/y¿?´c¿

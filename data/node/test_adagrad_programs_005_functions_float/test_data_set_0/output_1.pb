@@ -1,0 +1,1 @@
+BG_local_readJÕÉ¿Ùo¾nƒ¿ÏVw¿

@@ -1,0 +1,1 @@
+BH_new_ExchangeJ´³@LÃ”??Ëš?KaŽ@

@@ -1,0 +1,1 @@
+BX_new_float_double_R_2J Ω_∞ó‘≈<:¢©r–\—<ØxxΩ· <Es 0O]…<

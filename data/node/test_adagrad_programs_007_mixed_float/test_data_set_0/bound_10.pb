@@ -1,0 +1,1 @@
+BX_new_float_double_float_R_3J ×9ˆO§‹ˆ>(óÜ©Óß˜>¼?y½@ > ³“wóCž>

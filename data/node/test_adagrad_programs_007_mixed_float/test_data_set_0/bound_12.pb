@@ -1,0 +1,1 @@
+BH_new_float_double_float_R_2J ÖıW*²º<>¨¹•xÕ<á³'¾µ<!rë°»Ò<

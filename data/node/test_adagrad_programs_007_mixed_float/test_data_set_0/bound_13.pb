@@ -1,0 +1,1 @@
+BH_new_float_double_float_R_3J ¥ØeÂ3±>+HZÙ°>qB2áÂ…£>nXÄìX|>

@@ -1,0 +1,2 @@
+BH_new_float_double_R_double_1J á2ÈÎÁ>UÏ_HÊ€>q»ùÈ3Œ>ºA
+R®>

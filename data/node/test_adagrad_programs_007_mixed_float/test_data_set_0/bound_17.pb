@@ -1,0 +1,1 @@
+BH_new_float_double_R_double_2J ÖýW*²º<>¨¹•xÕ<á³'¾µ<!rë°»Ò<

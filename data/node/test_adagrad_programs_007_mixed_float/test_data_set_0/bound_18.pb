@@ -1,0 +1,1 @@
+BX_new_double_float_R_double_1J ¶vH¾îÔÔ<"ç[báÔ<nÙ=‰ì"Ù<ƒyÍ?9Ğ<

@@ -1,0 +1,1 @@
+BH_new_double_float_R_double_1J ÖýW*²º<>¨¹•xÕ<á³'¾µ<!rë°»Ò<

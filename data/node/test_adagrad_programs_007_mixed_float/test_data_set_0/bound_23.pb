@@ -1,0 +1,1 @@
+B#X_new_float_double_float_R_double_2J ¶vH¾îÔÔ<"ç[báÔ<nÙ=‰ì"Ù<ƒyÍ?9Ğ<

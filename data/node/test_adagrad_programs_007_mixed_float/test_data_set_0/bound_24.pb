@@ -1,0 +1,2 @@
+B#X_new_float_double_float_R_double_3J Ù
+›ÞÙ³©>þ’êG¸¨>MO:7™Y§>üoáxvo±>

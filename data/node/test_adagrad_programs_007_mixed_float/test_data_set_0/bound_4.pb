@@ -1,0 +1,1 @@
+BX_new_double_float_R_1J Ω_∞ó‘≈<:¢©r–\—<ØxxΩ· <Es 0O]…<

@@ -1,0 +1,1 @@
+BX_new_double_float_R_2J ¥IÔ€Ë{>ÅSÃJ™>±c/!Ï>Ž·òK—>

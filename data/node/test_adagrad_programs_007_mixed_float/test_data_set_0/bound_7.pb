@@ -1,0 +1,2 @@
+BH_new_double_float_R_2J á2ÈÎÁ>UÏ_HÊ€>q»ùÈ3Œ>ºA
+R®>

@@ -1,0 +1,1 @@
+BR_doubleJffffffæ?

@@ -1,0 +1,1 @@
+BH_new_float_double_float_R_2J ~8ïNÀò?	+‚Ô«@öxM^¤Eï?/»·Æîâ@

@@ -1,0 +1,1 @@
+BX_new_float_double_R_double_2J ‰tåØhž÷?kf[÷?:çù•ë\û¿/8¼¡Z:÷?

@@ -1,0 +1,1 @@
+BX_new_double_float_R_double_1J ‰tåØhž÷?kf[÷?:çù•ë\û¿/8¼¡Z:÷?

@@ -1,0 +1,1 @@
+BH_new_float_double_R_1J¼ah@Ïím?—¹?²Ö‘@

@@ -1,0 +1,1 @@
+BH_new_double_float_R_double_1J ~8ïNÀò?	+‚Ô«@öxM^¤Eï?/»·Æîâ@

@@ -1,0 +1,1 @@
+BH_new_double_float_R_double_2J¼ah@Ïím?—¹?²Ö‘@

@@ -1,0 +1,1 @@
+B#X_new_float_double_float_R_double_1JİD³¾!à¿‘EP¿×ci?

@@ -1,0 +1,1 @@
+B#H_new_float_double_float_R_double_1J¼ah@Ïím?—¹?²Ö‘@

@@ -1,0 +1,1 @@
+BX_new_float_double_float_R_1Jî‚©¾»– ¿ve¿‘ï’?

@@ -1,0 +1,1 @@
+BconstructorJ F„­$QÕ>£–”S.×‘>İ”ÒY4>øpau<S–>

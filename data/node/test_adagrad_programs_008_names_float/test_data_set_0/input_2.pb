@@ -1,0 +1,1 @@
+BÉ0_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_valuesJÕaè¿FÐ¿>?G?l=¥?

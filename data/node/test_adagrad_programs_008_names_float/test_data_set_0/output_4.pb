@@ -1,0 +1,1 @@
+BconstructorJ»Õ¿Mdg?ò0¿×‡?

@@ -1,0 +1,1 @@
+BH_new_scalarsJ0¤âêA_³>AE‚ärqš>t=Ùÿßò«>dp)DF¶>AxVÒ;·>Ô<0SuF¢>

@@ -1,0 +1,1 @@
+BH_state_negativeJW2À#ğj¿Vq{ÀYÚ†ÀÎxÀÙ®À

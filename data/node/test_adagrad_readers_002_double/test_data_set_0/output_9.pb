@@ -1,0 +1,1 @@
+BH_new_stateJ0}d×<oÿ?èGwR@AþJVaØ?QH§X@/ð *Üå@«e“vúœ	@

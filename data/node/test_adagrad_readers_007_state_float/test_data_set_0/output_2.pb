@@ -1,2 +1,0 @@
-B
-H_negativeJ[l[¿kPy¿Òlv¿Jæ¿§∆æ%{¿

@@ -1,0 +1,1 @@
+BX_new_XGH_zeroJIP8?ÿV?EM@d#@

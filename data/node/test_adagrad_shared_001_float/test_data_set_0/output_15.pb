@@ -1,0 +1,1 @@
+BH_new_XGH_zeroJ°`β?r8@λυ‘Azφ%A

@@ -1,0 +1,1 @@
+BX_new_GH_zeroJ z®PDó¿ñCPé§é¿u“2YÖv°?&¢Ïî›Ä¿

@@ -1,1 +1,0 @@
-BH_newJÐNMAZ_@Da@×NA

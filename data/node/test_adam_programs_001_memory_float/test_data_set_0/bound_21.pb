@@ -1,0 +1,1 @@
+BX_new_otherwise_twiceJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

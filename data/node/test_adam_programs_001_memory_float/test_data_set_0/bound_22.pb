@@ -1,0 +1,1 @@
+BV_new_otherwise_twiceJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

@@ -1,0 +1,1 @@
+BX_new_nested_twiceJG–¿{‰ó½¤žÔ>Õ¦7?

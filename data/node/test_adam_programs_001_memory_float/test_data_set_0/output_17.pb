@@ -1,0 +1,1 @@
+BH_new_nested_twiceJûˆC@ïý^?f@o#@

@@ -1,0 +1,1 @@
+BH_new_otherwiseJûˆC@ïý^?f@o#@

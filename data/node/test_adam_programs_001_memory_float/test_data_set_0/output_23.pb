@@ -1,0 +1,1 @@
+BH_new_otherwise_twiceJûˆC@ïý^?f@o#@

@@ -1,0 +1,1 @@
+BX_new_looped_twiceJG–¿{‰ó½¤žÔ>Õ¦7?

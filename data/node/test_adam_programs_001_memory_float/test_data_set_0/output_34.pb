@@ -1,0 +1,1 @@
+BX_nested_laterJæµ¿;©ë>gÄC?

@@ -1,0 +1,1 @@
+BH_nested_laterJN õ?œ†À?"„@WïÅ?

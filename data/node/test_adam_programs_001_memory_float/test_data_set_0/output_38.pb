@@ -1,0 +1,1 @@
+BX_otherwise_laterJæµ¿;©ë>gÄC?

@@ -1,0 +1,1 @@
+BV_otherwise_laterJë??~F?bü0Ωı§º

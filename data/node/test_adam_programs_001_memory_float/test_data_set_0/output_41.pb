@@ -1,0 +1,1 @@
+BH_otherwise_laterJN õ?œ†À?"„@WïÅ?

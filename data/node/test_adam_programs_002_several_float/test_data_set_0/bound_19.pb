@@ -1,0 +1,1 @@
+BX_new_scalars_2J›·S÷²>

@@ -1,0 +1,1 @@
+BV_new_scalars_2JÕˆ²YW{>

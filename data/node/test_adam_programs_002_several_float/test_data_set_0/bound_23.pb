@@ -1,0 +1,1 @@
+BH_new_scalars_2JO¡‰œ>

@@ -1,0 +1,1 @@
+BH_new_made_3J R*6NçÒ>ïoÆ@OSÑ>Ì!KeKÂÏ>q,a0¦‘>

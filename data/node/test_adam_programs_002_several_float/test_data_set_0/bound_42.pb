@@ -1,0 +1,1 @@
+BX_new_from_HJ ãI{T}ÞÔ>biÛõ³»>®>BPJèÕ>%¢v`m6¶>

@@ -1,0 +1,1 @@
+BX_new_infinite_last_1J QËuq;¨>ÐÖðÈÒ¡>¼Ååë¡µ>±Ž,Âb£>

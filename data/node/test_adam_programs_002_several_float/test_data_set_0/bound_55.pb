@@ -1,0 +1,1 @@
+BH_new_infinite_last_1J Š9Xå’>Õ$_Ó¦7ª>å®Üfó—>×/bNÚ°>

@@ -1,0 +1,2 @@
+B
+V_scalar_1J¬o?

@@ -1,0 +1,2 @@
+B
+H_scalar_1JçAu@

@@ -1,0 +1,2 @@
+B
+H_infiniteJtæ@Eq6@3Ýƒ@¢w@

@@ -1,0 +1,1 @@
+BG_any_negativeJÎùAÀup«¿é¿ïª¿

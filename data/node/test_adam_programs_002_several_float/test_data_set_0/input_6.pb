@@ -1,0 +1,1 @@
+BH_any_negativeJ°Z¿_YÀI¿ûØQÀ

@@ -1,0 +1,1 @@
+BV_new_made_2JPQª<„õ¾GbÐ¿Go2¿

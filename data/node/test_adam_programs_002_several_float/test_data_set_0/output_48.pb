@@ -1,0 +1,1 @@
+BV_new_infinite_2JืÛาพัpa?P,ฆพฟ

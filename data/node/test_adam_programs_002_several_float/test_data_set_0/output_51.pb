@@ -1,0 +1,1 @@
+BX_new_infinite_last_1J›¤?1ª@¾N'Ñ¿È4>

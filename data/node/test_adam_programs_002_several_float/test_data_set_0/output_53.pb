@@ -1,0 +1,1 @@
+BV_new_infinite_last_1JืÛาพัpa?P,ฆพฟ

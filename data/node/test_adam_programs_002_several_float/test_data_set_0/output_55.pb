@@ -1,0 +1,1 @@
+BH_new_infinite_last_1J‰6„?¾Ó4@oó°?i«\@

@@ -1,0 +1,1 @@
+BX_last_numberJ JmoUp²>¼Ç·YÂ>b…È¬ˆðÈ>¾YZ@ã³Ï>

@@ -1,0 +1,1 @@
+BH_exchangedJ ó×ò¦dª>ÒQzæt«>VúF=Ûàå>Ó`v¾tÈ>

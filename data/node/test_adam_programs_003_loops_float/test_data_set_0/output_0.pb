@@ -1,0 +1,1 @@
+BX_last_numberJæL€¾tú#¿•Î=¿zæg?

@@ -1,0 +1,1 @@
+BH_exchangedJ=Tu?Ž¸—?’:AâK@

@@ -1,0 +1,1 @@
+BH_last_numberJÌ±Ú>à=@tSJ@@]‹@

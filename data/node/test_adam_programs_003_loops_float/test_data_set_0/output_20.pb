@@ -1,0 +1,1 @@
+BG_same_exchangedJ¸íh¾ê?•¿ÿWº¿Ó2è?

@@ -1,0 +1,1 @@
+BV_last_shiftedJU¨—¿ár¾æÙ;{T¾¿

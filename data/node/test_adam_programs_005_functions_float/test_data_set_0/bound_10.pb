@@ -1,0 +1,1 @@
+BX_new_LoopedJ ƒÌô½»>Ã•skÐT’>rlAù‚W¿>­ÀD®>

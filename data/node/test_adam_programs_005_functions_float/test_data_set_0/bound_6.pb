@@ -1,0 +1,1 @@
+BH_new_ExchangeJ òk§æ³Éµ>QcQ'†—>^ºñ"ŽÉ¨>D‘Y”I‹¡>

@@ -1,0 +1,2 @@
+B
+V_negativeJtF<¿¤oÎ½à½T½½F!¿

@@ -1,0 +1,1 @@
+BV_new_LoopedJFVÖ?(K,¾¢‰¿p—*¿

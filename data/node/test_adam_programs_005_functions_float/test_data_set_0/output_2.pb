@@ -1,0 +1,1 @@
+BV_local_readJ5ø/¿Fj1¾CÇ¿mõ¾

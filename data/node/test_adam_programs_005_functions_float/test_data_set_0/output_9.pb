@@ -1,0 +1,1 @@
+BH_new_ForgetJ·‰,@FL¬?HA@-a@

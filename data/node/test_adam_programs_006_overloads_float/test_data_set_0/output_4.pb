@@ -1,0 +1,1 @@
+BV_new_plain_1Jgsh?ÛƒD¿†v¿Ì,Ý>

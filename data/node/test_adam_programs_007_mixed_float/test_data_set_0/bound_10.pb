@@ -1,0 +1,1 @@
+BH_new_double_float_R_1J \u®âoóá<Eé© «]ã<.s·˜ŸĞ<EúwC¿<

@@ -1,0 +1,1 @@
+BX_new_float_double_float_R_2J A%Si®<Éú6RBÔ<”2,¿º<{!-Ò3Ð<

@@ -1,0 +1,1 @@
+BH_new_float_double_float_R_1J ‹ÝØµk¡>g¯ !p1¡>Å¦7áá¶>.ÿa6åÑ€>

@@ -1,0 +1,1 @@
+BX_new_float_double_R_double_2J ÑBpüÛÉ<±eæ­QÙ<“m‹±en¼<®rÕÿÑØ<

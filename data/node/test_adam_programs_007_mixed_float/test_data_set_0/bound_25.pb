@@ -1,0 +1,1 @@
+BH_new_float_double_R_double_1J ‹ÝØµk¡>g¯ !p1¡>Å¦7áá¶>.ÿa6åÑ€>

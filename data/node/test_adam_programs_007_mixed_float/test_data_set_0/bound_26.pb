@@ -1,0 +1,1 @@
+BH_new_float_double_R_double_2J \u®âoóá<Eé© «]ã<.s·˜ŸĞ<EúwC¿<

@@ -1,0 +1,1 @@
+BX_new_double_float_R_double_1J ÑBpüÛÉ<±eæ­QÙ<“m‹±en¼<®rÕÿÑØ<

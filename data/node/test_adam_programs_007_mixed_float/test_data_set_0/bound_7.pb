@@ -1,0 +1,1 @@
+BX_new_double_float_R_2J šøøVÛ£>b!·ù°>unšlt=¥>‚œýiÝ”>

@@ -1,0 +1,1 @@
+BH_new_double_float_R_1J  ¿±±Ig	@9úuõ½Ÿ@˜[Èô'(ÿ?m+ìÁS[æ?

@@ -1,0 +1,1 @@
+BX_new_float_double_float_R_2J ™Ôû²¿¿çŒ%/ì?àÎ Õ"Ó?Oš…àå©å¿

@@ -1,0 +1,2 @@
+BH_new_float_double_float_R_1J.T@½aÿ?‡ôZ@k
+?

@@ -1,0 +1,1 @@
+BX_new_float_double_R_double_1JJík?¥*Ó¿<W#¿‚½>

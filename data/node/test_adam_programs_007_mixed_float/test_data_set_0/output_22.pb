@@ -1,0 +1,1 @@
+BX_new_float_double_R_double_2J G2|‡y∆ø(7ß“∂<·?)≈r6gªÕ?Æ!˙∫DŸ‡ø

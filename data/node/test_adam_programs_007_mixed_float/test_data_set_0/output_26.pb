@@ -1,0 +1,1 @@
+BH_new_float_double_R_double_2J  ¿±±Ig	@9úuõ½Ÿ@˜[Èô'(ÿ?m+ìÁS[æ?

@@ -1,0 +1,1 @@
+BX_new_double_float_R_double_1J G2|‡y∆ø(7ß“∂<·?)≈r6gªÕ?Æ!˙∫DŸ‡ø

@@ -1,0 +1,1 @@
+BX_new_double_float_R_double_2JJík?¥*Ó¿<W#¿‚½>

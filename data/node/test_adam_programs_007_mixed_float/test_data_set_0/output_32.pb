@@ -1,0 +1,2 @@
+BH_new_double_float_R_double_2J.T@½aÿ?‡ôZ@k
+?

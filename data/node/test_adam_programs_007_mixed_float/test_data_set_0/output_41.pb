@@ -1,0 +1,1 @@
+B#H_new_float_double_float_R_double_3J2ôó?„R@áã¸>±õ’?

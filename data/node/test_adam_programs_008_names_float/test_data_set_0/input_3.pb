@@ -1,0 +1,1 @@
+BÉ1_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_values_of_valuesJÜD¿ÔõP?1¼È>Ï}g¿

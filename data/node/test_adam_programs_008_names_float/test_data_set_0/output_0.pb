@@ -1,0 +1,1 @@
+BconstructorJpi¸=ä.,¾µîF?ý¿

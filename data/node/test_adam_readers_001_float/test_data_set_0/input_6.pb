@@ -1,0 +1,1 @@
+B	R_scalarsJмлл=

@@ -1,0 +1,1 @@
+BT_scalars_negativeJþÿÿÿÿÿÿÿ

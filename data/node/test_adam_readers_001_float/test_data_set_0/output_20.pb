@@ -1,0 +1,1 @@
+BH_state_negativeJy‚¿Å:„ÀI>À8ãFÀ˜ÿ†ÀVX†À

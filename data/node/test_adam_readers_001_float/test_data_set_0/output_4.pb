@@ -1,0 +1,1 @@
+BV_new_scalarsJ67L>Ð½*F?GO;úB«=QÎ¾

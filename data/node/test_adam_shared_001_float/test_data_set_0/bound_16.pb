@@ -1,0 +1,1 @@
+BV_new_XH_zeroJ /HÐì#Š>ýÛ¨iSf>NÑ0‰fP„>sõ8©ð„>

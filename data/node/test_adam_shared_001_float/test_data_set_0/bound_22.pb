@@ -1,0 +1,1 @@
+BV_new_GV_zeroJ Šìøý:{>Ka	*ÀZ>s·5Äø”>csÁ¿RMŒ>

@@ -1,0 +1,1 @@
+BV_new_XGVH_zeroJ @Fáœñ=¯>á’¨a“¢>(TFJÉ¯>rs5Ml¢>

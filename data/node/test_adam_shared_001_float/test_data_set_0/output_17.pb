@@ -1,0 +1,1 @@
+BH_new_XH_zeroJ l@dá>KM@-#å?

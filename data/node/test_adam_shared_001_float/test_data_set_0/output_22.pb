@@ -1,0 +1,1 @@
+BV_new_GV_zeroJuêÄ¾r—‚½PÉ€¿OKc?

@@ -1,0 +1,3 @@
+B
+H_new_XGVHJuJA
+pê@ÒQAbé@

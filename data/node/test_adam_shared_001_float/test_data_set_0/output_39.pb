@@ -1,0 +1,1 @@
+BX_new_XGVH_zeroJIÕI@eJà?¢±M@PÞ?

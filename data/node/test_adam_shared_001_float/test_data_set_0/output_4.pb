@@ -1,0 +1,1 @@
+BV_new_XG_zeroJïŸº>öyÃ>ZJm¿”Ö¾

@@ -1,0 +1,2 @@
+BH_new_XGVH_zeroJuJA
+pê@ÒQAbé@

@@ -1,0 +1,1 @@
+BX_new_GH_zeroJ á®wçMÒ¡<Ä	–	^P≈<*È>vNoœ<w¬l¶Ô≈·<

@@ -1,0 +1,1 @@
+BX_new_VH_zeroJ cè∏gvt∞<õlzóƒ<=ÈQËâ‹<¶LÊ1Ì·<

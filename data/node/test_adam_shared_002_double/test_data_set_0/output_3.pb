@@ -1,0 +1,1 @@
+BX_new_XG_zeroJ n]ŒSÉ¾¿usHpâÞ?@×ZP)Fì¿½Í ¨áað?

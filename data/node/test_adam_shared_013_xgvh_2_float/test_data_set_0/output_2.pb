@@ -1,1 +1,0 @@
-BH_newJm§`A AwLE@AºbA

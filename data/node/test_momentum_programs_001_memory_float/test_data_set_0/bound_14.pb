@@ -1,0 +1,1 @@
+BX_new_otherwise_twiceJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>

@@ -1,0 +1,1 @@
+BX_new_otherwise_twiceJï€Ù¿¼lé?	‡Ù¾Â@•?

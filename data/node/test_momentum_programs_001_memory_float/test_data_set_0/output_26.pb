@@ -1,0 +1,1 @@
+BX_otherwise_laterJ╥ук©ъ┘Р?%x+©gд■?

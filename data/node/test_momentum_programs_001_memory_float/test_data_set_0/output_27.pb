@@ -1,0 +1,1 @@
+BG_otherwise_laterJ"ЗМ?	G>у╤┐Вы;

@@ -1,0 +1,1 @@
+BV_otherwise_laterJÕo@>$½¾Î=Š˜K¿

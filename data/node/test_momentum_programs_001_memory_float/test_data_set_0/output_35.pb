@@ -1,0 +1,1 @@
+BV_secondJTrÚ<ÔrE¿şC?À®v½

@@ -1,0 +1,1 @@
+BV_new_kept_twiceJXMû>¶ i=ÿ7[¿—+å¾

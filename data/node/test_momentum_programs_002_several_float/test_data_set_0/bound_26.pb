@@ -1,0 +1,2 @@
+BX_new_infinite_last_1J ÈE%¥öb³> SZúCÀ>9‡ÐÆÉ§>pýè¢
+Å¾>

@@ -1,0 +1,1 @@
+BV_new_infinite_last_1J "%“Çi>C»ÊŸÆs>|ÍŒ&{>âƒr‹9ê{>

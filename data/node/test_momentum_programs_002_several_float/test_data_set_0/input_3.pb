@@ -1,0 +1,1 @@
+BX_any_negativeJ,²¾pÚ¾´ê}À`rÀ

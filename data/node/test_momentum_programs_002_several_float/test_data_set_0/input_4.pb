@@ -1,0 +1,1 @@
+BG_any_negativeJØ9À8hŸ¾tƒ¿?yÀ

@@ -1,0 +1,1 @@
+BV_any_negativeJIHÀÎœtÀşÊ¿¡ÃÀ

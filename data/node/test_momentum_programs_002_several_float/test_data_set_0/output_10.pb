@@ -1,0 +1,1 @@
+BV_new_scalars_1Jš-¾

@@ -1,0 +1,1 @@
+BV_new_turned_1_1Jâu@TÔD@†iµ?¤=C@

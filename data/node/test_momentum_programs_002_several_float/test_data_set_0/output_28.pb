@@ -1,0 +1,1 @@
+BV_new_infinite_last_1JP¾Å¶¸=Ì*Ð¾£~>

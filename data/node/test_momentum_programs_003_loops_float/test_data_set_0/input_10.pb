@@ -1,0 +1,2 @@
+B
+G_negativeJBË¾nğØ?L|J?·¿

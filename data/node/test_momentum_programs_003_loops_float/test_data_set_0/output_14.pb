@@ -1,0 +1,1 @@
+BG_same_exchangedJ)wJ¾ŠºÈ¿‹²>Ûà£>

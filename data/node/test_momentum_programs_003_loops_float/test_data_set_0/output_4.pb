@@ -1,0 +1,1 @@
+BX_last_shiftedJeiN>î¿ë;î¶>˜‡½

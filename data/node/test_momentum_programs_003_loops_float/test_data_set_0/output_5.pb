@@ -1,0 +1,1 @@
+BV_last_shiftedJøÞš?–m	¼jcy@è&É>

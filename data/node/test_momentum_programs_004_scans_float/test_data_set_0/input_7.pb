@@ -1,0 +1,2 @@
+B
+V_negativeJ³T>íNl>ü¿d?Éaa¿

@@ -1,0 +1,1 @@
+BV_new_ExchangeJ XI!¹’Bz>Õ£mÑ!•>jŠqÚû’>……×ëï¦Š>

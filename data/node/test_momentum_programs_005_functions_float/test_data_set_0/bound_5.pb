@@ -1,0 +1,1 @@
+BX_new_ForgetJ z›'c£>?nLî€j¡>iþ‰û×b½>*Q˜®2ö¶>

@@ -1,0 +1,1 @@
+BV_new_LoopedJ·>ä k?*Jr?-Î,?

@@ -1,0 +1,1 @@
+BX_new_slow_2J ›o f}­›>q<âLæ˜>½o·tjí¦>žßM+jx>

@@ -1,0 +1,1 @@
+BV_new_slow_2J ­þ CÙ»P>"½DU>zÃqµSY>Ÿ#¦’Ÿe>

@@ -1,0 +1,1 @@
+BX_new_float_double_R_1J Ú¸ÌüF´>õj±–ƒ1Ž> å‰Yµ–¸>ËéB5œ¶>

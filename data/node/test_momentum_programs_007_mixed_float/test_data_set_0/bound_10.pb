@@ -1,0 +1,1 @@
+BX_new_float_double_float_R_3J J»Ch\<®>óÄ#Ù·©>F1q,³>†Ó%vã›>

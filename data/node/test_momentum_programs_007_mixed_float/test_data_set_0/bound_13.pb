@@ -1,0 +1,1 @@
+BV_new_float_double_float_R_3J `F÷¬~Þ>lÕf`‚>uèÄ“áSŸ>GjÞ»†}›>

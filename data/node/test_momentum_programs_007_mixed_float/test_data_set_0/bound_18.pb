@@ -1,0 +1,1 @@
+BX_new_double_float_R_double_1J «âh˜Ä<Î[IÑ§lð<:%ßk&ä<(îú7â¨è<

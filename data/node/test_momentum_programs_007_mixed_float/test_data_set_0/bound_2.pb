@@ -1,0 +1,1 @@
+BV_new_float_double_R_1J šâšjU¦>%j—-“¢>’±í®–ò’>p#á9â…v>

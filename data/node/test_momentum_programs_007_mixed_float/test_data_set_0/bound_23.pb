@@ -1,0 +1,1 @@
+B#X_new_float_double_float_R_double_2J «âh˜Ä<Î[IÑ§lð<:%ßk&ä<(îú7â¨è<

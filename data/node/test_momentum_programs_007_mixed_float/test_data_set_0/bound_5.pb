@@ -1,0 +1,1 @@
+BX_new_double_float_R_2J Ú¸ÌüF´>õj±–ƒ1Ž> å‰Yµ–¸>ËéB5œ¶>

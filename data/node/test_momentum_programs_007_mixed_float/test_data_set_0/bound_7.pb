@@ -1,0 +1,1 @@
+BV_new_double_float_R_2J šâšjU¦>%j—-“¢>’±í®–ò’>p#á9â…v>

@@ -1,0 +1,1 @@
+BX_new_float_double_R_1JFG{?Â«ö¼Œý¼?‡§¿

@@ -1,0 +1,1 @@
+BX_new_float_double_R_2J Ör÷}A«?u…ö<‰Ëø˚òxÅ⁄?5ı‚ﬁb#÷?

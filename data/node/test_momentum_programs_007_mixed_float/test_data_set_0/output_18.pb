@@ -1,0 +1,1 @@
+BX_new_double_float_R_double_1J düaôwÃ?ô¾Ëş¿Ú]Gëö?Îw§V»ù?

@@ -1,0 +1,1 @@
+BV_new_double_float_R_double_2J @,÷?Õ3'¿ø½

@@ -1,0 +1,1 @@
+B#X_new_float_double_float_R_double_2J düaôwÃ?ô¾Ëş¿Ú]Gëö?Îw§V»ù?

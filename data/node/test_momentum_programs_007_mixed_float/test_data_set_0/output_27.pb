@@ -1,0 +1,1 @@
+B#V_new_float_double_float_R_double_3Jp‰»?ªñó=Z¨¿t#–¿

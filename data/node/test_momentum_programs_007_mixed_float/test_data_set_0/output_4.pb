@@ -1,0 +1,1 @@
+BX_new_double_float_R_1J Ör÷}A«?u…ö<‰Ëø˚òxÅ⁄?5ı‚ﬁb#÷?

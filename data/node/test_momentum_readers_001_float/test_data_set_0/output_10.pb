@@ -1,0 +1,1 @@
+BR_scalars_negativeJмлл╫

@@ -1,0 +1,1 @@
+BX_X_negativeJ*ÔÌ¿h}Á¿³<¿qb< d¿/HK>

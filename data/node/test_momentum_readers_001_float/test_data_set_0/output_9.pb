@@ -1,0 +1,1 @@
+BV_new_stateJมA>ZแP?ฤt>ฦๅAฟRหnฟน่2?

@@ -1,0 +1,1 @@
+BV_new_GV_zeroJ €ACð!ˆ>X˜c>cYb>'á6žR>èµ°–>

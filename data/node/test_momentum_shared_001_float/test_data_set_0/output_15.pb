@@ -1,0 +1,1 @@
+BV_new_XGV_zeroJxO«?ol‘?êøï?>¢a>

@@ -1,0 +1,1 @@
+BX_new_XG_zeroJ2Dö½V1(¾¹5“?E¯A>

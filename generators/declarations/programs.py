@@ -1,0 +1,649 @@
+"""The family `programs` of the training optimizers: models in which several results depend on the order of execution.
+
+Each program is written in ONNX's textual syntax. It has scenarios of one kind, each with nodes and outputs of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnx.parser
+
+from conformance.factors.connections import CONDITION_INPUT
+from conformance.factors.covering_array import Declaration
+from conformance.factors.scopes import CUSTOM_DOMAIN
+from conformance.factors.training import TYPES, USUAL_ATTRIBUTES
+from conformance.factors.wrapping import IR_VERSION, BuiltModel
+from conformance.generation.models import pseudo_random_array
+from conformance.graphs.renaming import Renamer
+from conformance.models.arrays import type_name
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.numbers import scalar_operands, tensor_operands
+from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, other_attributes, usual_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from conformance.factors.covering_array import Row
+    from conformance.models.arrays import Array
+
+SHAPE = (2, 2)
+"""Shape of the tensors of most scenarios."""
+
+WHOLE, PARTS = 9, (1, 7, 1)
+"""Length of a tensor that a Split divides, and the lengths of the parts. The middle one begins at an odd offset."""
+
+RUN_SHAPES: Sequence[Sequence[Sequence[int]]] = (
+    ((1, 1), (2,)),
+    ((1, 1), (37,)),
+    ((1, 1), (0,)),
+    ((2, 3), (5,)),
+    ((3, 2), (5,)),
+    ((5, 1), (6,)),
+    ((1, 1), (2,)),
+)
+"""Shapes of the two tensors in each run of one model."""
+
+SWAPPED: Mapping[str, tuple[str, str]] = {
+    "Adam": ("alpha", "beta"),
+    "Momentum": ("alpha", "beta"),
+    "Adagrad": ("decay_factor", "epsilon"),
+}
+"""Two attributes of each operator whose values a nested call exchanges."""
+
+SWAPPED_VALUES = (0.5, 0.25)
+
+SIMILAR_NAMES = (
+    *("R", "T"),
+    *(f"{number}{'_of_values' * 20}" for number in range(2)),
+    *("v_1", "v.1", "v/1", "v:1", "v-1", " v_1", "v_1 ", "\u00e9", "e\u0301", "fi", "\ufb01", "a/v_1", "b/v_1"),
+    *("__proto__", "constructor", "toString", "int", "None", "1", "01", "1.0", "v__1", "_v_1", "v_1_", "V_1"),
+    *("v\\1", "v,1", "v%1", "v$1", "v#1", "self", "return"),
+)
+"""Names that are equal once other characters replace some, in one normal form of Unicode, at one end, or as numbers."""
+
+
+class _Program:
+    """The text of a model, and the values of its inputs.
+
+    Attributes:
+        op_type: type of the optimizer.
+        letters: letters of the operands of a tensor, such as X, G, V and H.
+        carried: letters of the operands that have a new value.
+        values: values of the inputs by name, for the first run.
+        types: texts of the types of the inputs, by name.
+        constants: texts of the initializers.
+        outputs: texts of the outputs with their types.
+        lines: texts of the nodes.
+        functions: overload and text of each function.
+    """
+
+    def __init__(self, op_type: str, name: str, own: Any) -> None:
+        self.op_type, self.name, self.own = op_type, name, own
+        self.letters = list(TRAINING_OPTIMIZERS[op_type].operands)
+        self.carried = [letter for letter in self.letters if letter != "G"]
+        self.values: dict[str, Array] = {}
+        self.types: dict[str, str] = {}
+        self.constants: list[str] = []
+        self.outputs: list[str] = []
+        self.lines: list[str] = []
+        self.functions: list[tuple[str, str]] = []
+        for scalar, value in scalar_operands(RATE, usual_count(op_type, own), own).items():
+            self.give(scalar, value)
+        self.give(CONDITION_INPUT, np.array(True))
+
+    def give(self, name: str, value: Array, type: str | None = None) -> None:
+        """Add an input."""
+        self.values[name] = value
+        self.types[name] = type or typed(value.dtype, value.shape)
+
+    def give_tensor(self, suffix: str, shape: Sequence[int] = SHAPE) -> dict[str, str]:
+        """Add the operands of a tensor as inputs, and return their names by letter."""
+        for letter, value in tensor_operands(self.op_type, f"{self.name}/{suffix}", self.own, [shape]).items():
+            self.give(f"{letter}_{suffix}", value)
+        return self.named(suffix)
+
+    def give_negative(self) -> dict[str, str]:
+        """Add the inputs from which `make_tensor` makes operands, and return their names by letter."""
+        named = self.give_tensor("negative")
+        if "H" in named:
+            self.values[named["H"]] = -self.values[named["H"]]
+        return named
+
+    def make_tensor(self, suffix: str, given: Mapping[str, str]) -> dict[str, str]:
+        """Add nodes whose results are the operands of a tensor, from inputs of other signs; return their names."""
+        for letter, name in given.items():
+            self.lines.append(f"{letter}_{suffix} = Neg ({name})")
+        return self.named(suffix)
+
+    def named(self, suffix: str, **others: str) -> dict[str, str]:
+        """Return the names of the operands of a tensor by letter: all with one suffix, except for `others`."""
+        return {letter: f"{letter}_{suffix}" for letter in self.letters} | others
+
+    def step(
+        self, label: str, *tensors: Mapping[str, str], R: str = "R", T: str = "T", attributes: str | None = None
+    ) -> str:
+        """Return the text of an optimizer node whose results have the suffix `label` and, if several, a number."""
+        ends = [label] if len(tensors) == 1 else [f"{label}_{number}" for number in range(1, len(tensors) + 1)]
+        results = [f"{letter}_new{end and '_'}{end}" for letter in self.carried for end in ends]
+        taken = [tensor[letter] for letter in self.letters for tensor in tensors]
+        domain = TRAINING_OPTIMIZERS[self.op_type].domain
+        given = attributes_text(USUAL_ATTRIBUTES[self.op_type]) if attributes is None else attributes
+        return f"{listed(results)} = {domain}.{self.op_type} <{given}> ({listed([R, T, *taken])})"
+
+    def update(
+        self, label: str, *tensors: Mapping[str, str], shape: Sequence[int] = SHAPE, R: str = "R", T: str = "T"
+    ) -> None:
+        """Add an optimizer node whose results are outputs."""
+        self.lines.append(self.step(label, *tensors, R=R, T=T))
+        for result in self.lines[-1].split(" = ")[0].split(", "):
+            self.output(result, shape)
+
+    def output(self, name: str, shape: Sequence[int] = SHAPE) -> None:
+        """Add an output."""
+        self.outputs.append(f"{typed(self.own, shape)} {name}")
+
+    def read(self, names: Iterable[str], shape: Sequence[int] = SHAPE) -> None:
+        """Add nodes that read values, with outputs."""
+        for name in names:
+            self.lines.append(f"{name}_read = Neg ({name})")
+            self.output(f"{name}_read", shape)
+
+    def graph(self, name: str, inputs: Sequence[str], given: Sequence[str], lines: Sequence[str]) -> str:
+        """Return the text of a subgraph. Inputs and outputs without a type are tensors of `SHAPE`."""
+        plain = typed(self.own, SHAPE)
+
+        def with_types(names: Sequence[str]) -> str:
+            return listed([one if " " in one else f"{plain} {one}" for one in names])
+
+        return f"{name} ({with_types(inputs)}) => ({with_types(given)}) {{ {' '.join(lines)} }}"
+
+    def choose(self, results: Sequence[str], condition: str, lines: Sequence[str], given: Sequence[str]) -> str:
+        """Return the text of an If that gives values in the branch of a condition, and zeros in the other one."""
+        zeros = [f"{name}_none = Constant <value = {self.zeros()}> ()" for name in given]
+        taken = self.graph("taken", [], given, lines)
+        other = self.graph("other", [], [f"{name}_none" for name in given], zeros)
+        then, otherwise = (taken, other) if condition == CONDITION_INPUT else (other, taken)
+        return f"{listed(results)} = If ({condition}) <then_branch = {then}, else_branch = {otherwise}>"
+
+    def loop_body(self, inputs: Sequence[str], lines: Sequence[str], given: Sequence[str]) -> str:
+        """Return the text of the body of a Loop that keeps its condition, as an attribute."""
+        nodes = ["again = Identity (c)", *lines]
+        return f"body = {self.graph('body', ['int64 i', 'bool c', *inputs], ['bool again', *given], nodes)}"
+
+    def zeros(self) -> str:
+        """Return the text of a tensor of zeros."""
+        return f"{typed(self.own, SHAPE)} {{{listed(['0'] * 4)}}}"
+
+    def tensor(self, letter: str) -> str:
+        """Return the text of a constant in the range of an operand."""
+        values = pseudo_random_array(f"{self.name}/constant/{letter}", SHAPE, self.own, *OPERAND_RANGES[letter])
+        return f"{typed(self.own, SHAPE)} {{{listed([str(float(value)) for value in values.reshape(-1)])}}}"
+
+    def stored(self, letter: str) -> str:
+        """Return the text of an initializer in the range of an operand."""
+        type, values = self.tensor(letter).split(" {")
+        return f"{type} {letter}_stored = {{{values}"
+
+    def build(self, runs: Sequence[Mapping[str, Array]] = ({},), ir_version: int = 9) -> BuiltModel:
+        """Return the model, with a data set for each mapping of changed inputs."""
+        optimizer = TRAINING_OPTIMIZERS[self.op_type]
+        imports = f'"" : 13, "{optimizer.domain}" : {optimizer.version}'
+        every = f'{imports}, "{CUSTOM_DOMAIN}" : 1'
+        inputs = listed([f"{type} {name}" for name, type in self.types.items()])
+        constants = f" <{listed(self.constants)}>" if self.constants else ""
+        head = f"<ir_version: {ir_version}, opset_import: [{every if self.functions else imports}]>"
+        text = f"{head} {self.name} ({inputs}) => ({listed(self.outputs)}){constants} {{ {' '.join(self.lines)} }}"
+        for overload, function in self.functions:
+            name = f', overload: "{overload}"' if overload else ""
+            text += f' <domain: "{CUSTOM_DOMAIN}"{name}, opset_import: [{every}]> {function}'
+        model = onnx.parser.parse_model(text)
+        model.producer_name = "onnx-conformance"
+        data_sets = tuple(tuple({**self.values, **run}.values()) for run in runs)
+        return BuiltModel(model.SerializeToString(deterministic=True), data_sets)
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Join texts with commas."""
+    return ", ".join(texts)
+
+
+def typed(dtype: Any, shape: Sequence[int]) -> str:
+    """Return the text of the type of a tensor."""
+    word = type_name(np.dtype(dtype))
+    return f"{word}[{listed(map(str, shape))}]" if shape else word
+
+
+def attributes_text(attributes: Mapping[str, object]) -> str:
+    """Return the text of attributes of a node."""
+    return listed(
+        f'{name} = "{value}"' if isinstance(value, str) else f"{name} = {value}" for name, value in attributes.items()
+    )
+
+
+# Programs
+
+
+def _memory(program: _Program) -> None:
+    """Add scenarios in which an operand is used after the node, by another name or in a subgraph."""
+    letters, carried = program.letters, program.carried
+    program.lines.append(f"no = Not ({CONDITION_INPUT})")
+    program.give("trips", np.array(2))
+    given = program.give_negative()
+    labels = ("kept", "nested", "otherwise", "looped")
+    for label in (*labels, "begun"):
+        program.make_tensor(label, given)
+    copies = {label: [f"{letter}_{label}_copy = Identity ({letter}_{label})" for letter in letters] for label in labels}
+    names = {label: [f"{letter}_{label}_copy" for letter in letters] for label in labels}
+    later = {label: [f"{letter}_{label}_later" for letter in letters] for label in labels}
+    program.lines.append(program.choose(later["kept"], "no", copies["kept"], names["kept"]))
+    body = program.loop_body(
+        [f"{letter}_now" for letter in carried],
+        [f"{letter}_next = Neg ({letter}_now)" for letter in carried],
+        [f"{letter}_next" for letter in carried],
+    )
+    program.lines.append("none = Constant <value = int64 {0}> ()")
+    taken, starts = ([f"{letter}_{word}" for letter in carried] for word in ("taken", "begun"))
+    program.lines.append(f"{listed(taken)} = Loop (none, {CONDITION_INPUT}, {listed(starts)}) <{body}>")
+    program.update("taken", program.named("taken", G="G_begun"))
+    program.read(starts)
+    for label in labels:
+        program.update(label, program.named(label))
+        program.update(f"{label}_twice", program.named(label))
+    held = [f"{name}_held" for name in names["nested"]]
+    inner = [program.choose(held, CONDITION_INPUT, copies["nested"], names["nested"])]
+    program.lines.append(program.choose(later["nested"], CONDITION_INPUT, inner, held))
+    program.lines.append(program.choose(later["otherwise"], "no", copies["otherwise"], names["otherwise"]))
+    body = program.loop_body([], copies["looped"], names["looped"])
+    program.lines.append(f"{listed(later['looped'])} = Loop (trips, {CONDITION_INPUT}) <{body}>")
+    for label, results in later.items():
+        for result in results:
+            program.output(result, (2, *SHAPE) if label == "looped" else SHAPE)
+    own = program.give_tensor("own")
+    others = {
+        **other_attributes(program.op_type, program.own),
+        **({"mode": "standard"} if program.op_type == "Momentum" else {}),
+    }
+    usual, other = (attributes_text(USUAL_ATTRIBUTES[program.op_type]), attributes_text(others))
+    inside = [f"{letter}_new_inside" for letter in carried]
+    branches = [
+        program.graph("one", [], inside, [program.step("inside", own, attributes=each)]) for each in (usual, other)
+    ]
+    for label, condition in (("first", CONDITION_INPUT), ("second", "no")):
+        results = [f"{letter}_{label}" for letter in carried]
+        program.lines.append(
+            f"{listed(results)} = If ({condition}) <then_branch = {branches[0]}, else_branch = {branches[1]}>"
+        )
+        for result in results:
+            program.output(result)
+    _add_views(program, given)
+    held = ["G_held"]
+    program.lines.append(program.choose(["G_late"], CONDITION_INPUT, ["G_held = Identity (X_new_nested)"], held))
+    program.update("late", program.named("negative", G="G_late") | _positive(program))
+    flat = [f"{letter}_again = Flatten ({letter}_new_late)" for letter in carried]
+    program.lines += flat
+    program.update("again", program.named("again", G="G_late"))
+    program.read(f"{letter}_new_late" for letter in carried)
+    for label, order in (("joined", (0, 1, 0)), ("joined_again", (1, 0))):
+        parts = [f"{carried[place]}_new_late" for place in order]
+        program.lines.append(f"{label} = Concat <axis = 0> ({listed(parts)})")
+        program.output(label, (2 * len(parts), 2))
+
+
+def _positive(program: _Program) -> dict[str, str]:
+    """Return the name of a value that H may have, if the operator has H."""
+    return {"H": "H_kept_later"} if "H" in program.letters else {}
+
+
+def _add_views(program: _Program, given: Mapping[str, str]) -> None:
+    """Add nodes whose operands are second names of other values, which are read afterwards."""
+    program.lines += ["zero = Constant <value = int64[1] {0}> ()", "thin = Constant <value = int64[3] {2, 1, 2}> ()"]
+    kinds = {
+        "squeezed": ("Unsqueeze ({}, zero)", "Squeeze ({}, zero)", (1, *SHAPE), SHAPE),
+        "unsqueezed": ("Identity ({})", "Unsqueeze ({}, zero)", SHAPE, (1, *SHAPE)),
+        "flat": ("Reshape ({}, thin)", "Flatten ({})", (2, 1, 2), SHAPE),
+        "cast": ("Identity ({})", f"Cast <to = {onnx.TensorProto.FLOAT}> ({{}})", SHAPE, SHAPE),
+    }
+    for kind, (before, view, base, shape) in kinds.items():
+        for letter, name in given.items():
+            program.lines += [
+                f"{letter}_{kind}_given = {before.format(name)}",
+                f"{letter}_{kind}_base = Neg ({letter}_{kind}_given)",
+                f"{letter}_{kind} = {view.format(f'{letter}_{kind}_base')}",
+            ]
+        program.update(kind, program.named(kind), shape=shape)
+        program.read((f"{letter}_{kind}_base" for letter in program.letters), base)
+
+
+def _several(program: _Program) -> None:
+    """Add scenarios in which tensors of one node share values, memory or a gradient made from another operand."""
+    letters, carried = program.letters, program.carried
+    for letter in letters:
+        low, high = OPERAND_RANGES["H"]
+        value = pseudo_random_array(f"{program.name}/{letter}_any", SHAPE, program.own, low, high)
+        program.give(f"{letter}_any_negative", -value)
+    given = {letter: f"{letter}_any_negative" for letter in letters}
+    for by in range(1, len(letters)):
+        first = program.make_tensor(f"turned_{by}", given)
+        names = list(first.values())
+        program.update(f"turned_{by}", first, dict(zip(letters, [*names[by:], *names[:by]], strict=True)))
+    program.give("R_negative", -program.values["R"])
+    program.lines.append("R_made = Neg (R_negative)")
+    scalars = [program.give_tensor(f"scalar_{number}", ()) for number in (1, 2)]
+    program.update("scalars", *scalars, shape=(), R="R_made")
+    first = program.make_tensor("made", given)
+    program.lines += [f"G_of_{letter} = Neg ({letter}_made)" for letter in carried]
+    tensors = [program.give_tensor(f"beside_{letter}") | {"G": f"G_of_{letter}"} for letter in carried]
+    program.update("made", first, *tensors)
+    for letter in carried:
+        own = program.make_tensor(f"from_{letter}", {one: name for one, name in given.items() if one != "G"})
+        program.lines.append(f"G_from_{letter} = Neg ({letter}_from_{letter})")
+        program.update(f"from_{letter}", own)
+    first = program.give_tensor("beside")
+    infinite = program.give_tensor("infinite")
+    program.values["G_infinite"][0, 0] = np.inf
+    program.update("infinite", infinite, first)
+    program.update("infinite_last", first, infinite)
+    program.lines.append(program.step("unread", infinite, first))
+    program.output("X_new_unread_2")
+    program.output(f"{carried[1]}_new_unread_1")
+    parts = program.give_tensor("part", (PARTS[1],))
+    program.constants.append(f"int64[3] lengths = {{{listed(map(str, PARTS))}}}")
+    for letter in letters:
+        name = f"{letter}_whole"
+        program.give(
+            name, pseudo_random_array(f"{program.name}/{name}", (WHOLE,), program.own, *OPERAND_RANGES[letter])
+        )
+        program.lines.append(f"{letter}_1, {letter}_2, {letter}_3 = Split ({name}, lengths)")
+        program.update(f"part_{letter}", parts | {letter: f"{letter}_2"}, shape=(PARTS[1],))
+    program.constants += [f"{typed(program.own, ())} R_zero = {{0}}", f"{program.stored('X')}"]
+    program.update("zero_rate", first, R="R_zero")
+    program.update("stored", first | {"X": "X_stored"})
+    program.output("X_stored")
+    program.constants += [program.stored(letter) for letter in letters if letter != "X"]
+    program.lines += ["R_fixed = Constant <value = float {0.7}> ()", "T_fixed = Constant <value = int64 {0}> ()"]
+    program.update("fixed", program.named("stored"), R="R_fixed", T="T_fixed")
+
+
+def _loops(program: _Program) -> None:
+    """Add Loops whose body uses the iteration number, exchanges or keeps carried values, or has another Loop."""
+    letters, carried = program.letters, program.carried
+    state = carried[1:]
+    start = program.give_tensor("start")
+    program.give("trips", np.array(3))
+    program.give("one", np.array(1))
+    program.give("most", np.array(2**63 - 1))
+    now = {letter: f"{letter}_now" for letter in letters} | {"G": "G_start"}
+    inside = [f"{letter}_new_inside" for letter in carried]
+    starts = [start[letter] for letter in carried]
+    each = [f"{letter}_each = Identity ({letter}_new_inside)" for letter in carried]
+    every = [f"{letter}_each" for letter in carried]
+    made = program.make_tensor("made", program.give_negative())
+    for label, count, lines, first in (
+        ("number", "i", [], start),
+        ("shifted", "i_shifted", ["i_shifted = Sub (i, one)"], made),
+    ):
+        given = inside if label == "number" else every
+        nodes = [*lines, program.step("inside", now | {"G": first["X"]}, T=count), *each]
+        untyped = [f"{typed(program.own, ())}[] {now[letter]}" for letter in carried]
+        body = program.loop_body(untyped, nodes, [*inside, *given])
+        results = [f"{letter}_{word}_{label}" for word in ("last", "each") for letter in carried]
+        program.lines.append(
+            f"{listed(results)} = Loop (trips, , {listed(first[letter] for letter in carried)}) <{body}>"
+        )
+        for result in results:
+            program.output(result, (3, *SHAPE) if "each" in result else SHAPE)
+    program.read(made[letter] for letter in carried)
+    names = ["X_now", "Y_now", *(now[letter] for letter in state), "G_now", "G_same"]
+    nodes = ["G_sum = Add (G_now, G_same)", program.step("inside", now | {"X": "Y_now", "G": "G_sum"})]
+    nodes += ["Y_next = Identity (X_now)", "G_next = Identity (G_now)"]
+    body = program.loop_body(names, nodes, ["X_new_inside", "Y_next", *inside[1:], "G_next", "G_same"])
+    results = [f"{name.removesuffix('_now')}_exchanged" for name in names]
+    taken = ["X_start", "G_start", *starts[1:], "G_start", "X_start"]
+    program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}, {listed(taken)}) <{body}>")
+    for result in results:
+        program.output(result)
+    lines = ["goes_on = Identity (d)", "G_out = Add (G_in, G_start)"]
+    inner = program.graph("inner", ["int64 j", "bool d", "G_in"], ["bool goes_on", "G_out"], lines)
+    nodes = [f"G_grown = Loop (trips, {CONDITION_INPUT}, G_start) <body = {inner}>"]
+    nodes += [program.step("inside", start | {"G": "G_grown"}, T="i")]
+    body = program.loop_body([], nodes, inside)
+    results = [f"{letter}_outer" for letter in carried]
+    program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}) <{body}>")
+    for result in results:
+        program.output(result, (3, *SHAPE))
+    nodes = ["n_next = Add (n, one)", "goes = Less (n_next, trips)", program.step("inside", now, T="n")]
+    types = ["int64 n", *(now[letter] for letter in carried)]
+    body = program.graph("body", ["int64 i", "bool c", *types], ["bool goes", "int64 n_next", *inside], nodes)
+    program.lines.append("fixed = Constant <value = int64 {4}> ()")
+    for label, most in (("endless", ""), ("long", "most"), ("fixed", "fixed")):
+        results = [f"{letter}_{label}" for letter in carried]
+        taken = [most, CONDITION_INPUT, "one", *starts]
+        program.lines.append(f"n_{label}, {listed(results)} = Loop ({listed(taken)}) <body = {body}>")
+        for result in results:
+            program.output(result)
+
+
+def _scans(program: _Program) -> None:
+    """Add Scans with other axes and directions, exchanged states, or a captured state."""
+    letters, carried = program.letters, program.carried
+    state = carried[1:]
+    start = program.give_tensor("start")
+    made = program.make_tensor("made", program.give_negative())
+    for name, shape in (("G_middle", (2, 3, 2)), ("G_first", (3, 2, 2))):
+        program.give(name, pseudo_random_array(f"{program.name}/{name}", shape, program.own, *OPERAND_RANGES["G"]))
+    inside = [f"{letter}_new_inside" for letter in carried]
+    each = [f"{letter}_each = Identity ({letter}_new_inside)" for letter in carried]
+    every = [f"{letter}_each" for letter in carried]
+    now = {letter: f"{letter}_now" for letter in letters} | {"G": "G_sum"}
+    names = ["X_now", "Y_now", *(f"{letter}_now" for letter in state)]
+    every[1:] = inside[1:]
+    nodes = [
+        "G_sum = Sub (G_1, G_2)",
+        program.step("inside", now | {"X": "Y_now"}),
+        "Y_next = Identity (X_now)",
+        each[0],
+    ]
+    body = program.graph("body", [*names, "G_1", "G_2"], ["X_new_inside", "Y_next", *inside[1:], *every], nodes)
+    results = [f"{name.removesuffix('_now')}_last" for name in names] + [f"{letter}_all" for letter in carried]
+    axes = [1, 0, 2][: len(carried)]
+    taken = ["X_made", "G_made", *(made[letter] for letter in state), "G_middle", "G_first"]
+    ways = (
+        f"num_scan_inputs = 2, scan_input_axes = [1, 0], scan_input_directions = [0, 1], scan_output_axes = {axes},"
+        f" scan_output_directions = {[0, 1, 0][: len(carried)]}"
+    )
+    program.lines.append(f"{listed(results)} = Scan <{ways}, body = {body}> ({listed(taken)})")
+    for place, result in enumerate(results):
+        sizes = list(SHAPE)
+        if result.endswith("_all"):
+            sizes.insert(axes[place - len(names)], 3)
+        program.output(result, sizes)
+    for label, captured in (("captured", start), ("captured_made", made)):
+        nodes = [program.step("inside", captured | {"G": "G_1"})]
+        body = program.graph("body", ["G_1"], inside, nodes)
+        results = [f"{letter}_{label}" for letter in carried]
+        program.lines.append(f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> (G_first)")
+        for result in results:
+            program.output(result, (3, *SHAPE))
+    program.read(made.values())
+
+
+def _functions(program: _Program) -> None:
+    """Add functions that call each other, have constants, subgraphs and Loops, or are called in a branch."""
+    letters, carried = program.letters, program.carried
+    formal = ["R", "T", *letters]
+    results = [f"{letter}_new" for letter in carried]
+    tensor = {letter: letter for letter in letters}
+    first, second = SWAPPED[program.op_type]
+    usual = USUAL_ATTRIBUTES[program.op_type]
+    rest = {name: value for name, value in usual.items() if name not in {first, second}}
+    referring = f"{first}: float = @{first}, {second}: float = @{second}, {attributes_text(rest)}"
+
+    def step(tensor: Mapping[str, str], attributes: str = referring) -> str:
+        return program.step("", tensor, attributes=attributes)
+
+    def define(name: str, attributes: str, inputs: Sequence[str], lines: Sequence[str]) -> None:
+        head = f"{name} <{attributes}>" if attributes else name
+        program.functions.append(("", f"{head} ({listed(inputs)}) => ({listed(results)}) {{ {' '.join(lines)} }}"))
+
+    def call(name: str, attributes: str, end: str, inputs: Sequence[str]) -> str:
+        given = f" <{attributes}>" if attributes else ""
+        return f"{listed(f'{result}{end}' for result in results)} = {CUSTOM_DOMAIN}.{name}{given} ({listed(inputs)})"
+
+    own = program.give_tensor("own")
+    taken = ["R", "T", *own.values()]
+    inner = f"{first}: float = @{second}, {second}: float = @{first}"
+    define("Step", f"{first}, {second}", formal, [step(tensor)])
+    one, other = SWAPPED_VALUES
+    define("Defaulted", f"{first}: float = {other}, {second}: float = {one}", formal, [step(tensor)])
+    define("Exchange", f"{first}, {second}", formal, [call("Step", inner, "", formal)])
+    define("Forget", first, formal, [call("Defaulted", "", "", formal)])
+    plain = attributes_text(usual)
+    constants = [f"{letter}_own = Constant <value = {program.tensor(letter)}> ()" for letter in carried]
+    define("Fresh", "", ["R", "T", "G"], [*constants, step(program.named("own", G="G"), plain)])
+    branch = [program.step("held", program.named("local"), attributes=plain)]
+    held = [f"{result}_held" for result in results]
+    lines = [f"{letter}_local = Neg ({letter})" for letter in letters]
+    lines.append(program.choose(results, CONDITION_INPUT, branch, held))
+    define("Branch", "", [CONDITION_INPUT, *formal], lines)
+    now = program.named("now", G="G")
+    nodes = [program.step("step", now, attributes=referring)]
+    body = program.loop_body([now[letter] for letter in carried], nodes, [f"{result}_step" for result in results])
+    lines = ["trips = Constant <value = int64 {2}> ()"]
+    lines.append(f"{listed(results)} = Loop (trips, , {listed(carried)}) <{body}>")
+    define("Looped", f"{first}, {second}", formal, lines)
+    values = f"{first} = {one}, {second} = {other}"
+    for name, attributes in (("Exchange", values), ("Forget", f"{first} = {one}"), ("Looped", values)):
+        program.lines.append(call(name, attributes, f"_{name}", taken))
+    for number, G in enumerate(("G_own", "X_own")):
+        program.lines.append(call("Fresh", "", f"_fresh_{number}", ["R", "T", G]))
+    negative = program.give_negative()
+    program.lines += [f"{letter}_local = Abs ({letter}_own)" for letter in letters]
+    program.lines.append(call("Branch", "", "_branch", [CONDITION_INPUT, "R", "T", *negative.values()]))
+    program.read(f"{letter}_local" for letter in letters)
+    inside, given = [call("Exchange", values, "_in", taken)], [f"{result}_in" for result in results]
+    program.lines.append(program.choose([f"{result}_if" for result in results], CONDITION_INPUT, inside, given))
+    for end in ("Exchange", "Forget", "Looped", "fresh_0", "fresh_1", "branch", "if"):
+        for result in results:
+            program.output(f"{result}_{end}")
+
+
+def _overloads(program: _Program) -> None:
+    """Add functions of one name with different overloads, called in another order than they are listed."""
+    letters, carried = program.letters, program.carried
+    own = program.give_tensor("own")
+    first, second = SWAPPED[program.op_type]
+    usual = USUAL_ATTRIBUTES[program.op_type]
+    results = [f"{letter}_new_step" for letter in carried]
+    inputs = listed(["R", "T", *letters])
+    for overload, value in (("slow", 0.125), ("", 0.5), ("fast", 0.375)):
+        node = program.step(
+            "step",
+            {letter: letter for letter in letters},
+            attributes=attributes_text({**usual, first: value, second: value / 2}),
+        )
+        program.functions.append((overload, f"Step ({inputs}) => ({listed(results)}) {{ {node} }}"))
+    for word in ("fast", "", "slow", "fast"):
+        suffix = f"{word or 'plain'}_{len(program.lines)}"
+        given = [f"{letter}_new_{suffix}" for letter in carried]
+        name = f"{CUSTOM_DOMAIN}.Step{f':{word}' if word else ''}"
+        program.lines.append(f"{listed(given)} = {name} ({listed(['R', 'T', *own.values()])})")
+        for result in given:
+            program.output(result)
+
+
+def _mixed(program: _Program) -> None:
+    """Add nodes with tensors of float and of double."""
+    kinds: Mapping[str, Any] = {"float": np.float32, "double": np.float64}
+    tensors: dict[str, dict[str, str]] = {}
+    program.give("R_double", np.array(OTHER_RATE))
+    for word, own in kinds.items():
+        for number in (1, 2):
+            program.own = own
+            tensors[f"{word}_{number}"] = program.give_tensor(f"{word}_{number}")
+    for rate in ("R", "R_double"):
+        for order in ("float double", "double float", "float double float"):
+            words = [f"{word}_{1 + place // 2}" for place, word in enumerate(order.split())]
+            label = f"{order.replace(' ', '_')}_{rate}"
+            program.lines.append(program.step(label, *(tensors[word] for word in words), R=rate, T="T_none"))
+            for letter in program.carried:
+                for place, word in enumerate(words, 1):
+                    program.own = kinds[word[:-2]]
+                    program.output(f"{letter}_new_{label}_{place}")
+    program.own = np.float32
+    program.give("T_none", np.array(0))
+
+
+def _names(program: _Program) -> None:
+    """Add two nodes with two tensors each. `build_programs` gives their values the `SIMILAR_NAMES`."""
+    for number in (1, 3):
+        program.update(str(number), *(program.give_tensor(str(place)) for place in (number, number + 1)))
+
+
+PROGRAMS: Mapping[str, Callable[[_Program], None]] = {
+    "memory": _memory,
+    "several": _several,
+    "loops": _loops,
+    "scans": _scans,
+    "functions": _functions,
+    "overloads": _overloads,
+    "mixed": _mixed,
+    "names": _names,
+}
+"""Functions that add the scenarios of a program, by level."""
+
+SHAPES_LEVEL = "shapes"
+"""Level of the program whose tensors have other shapes in each run."""
+
+
+def programs_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `programs`: the kind of scenarios."""
+    del op_type
+    return Declaration({"program": (*PROGRAMS, SHAPES_LEVEL), "types": ("float",)})
+
+
+def build_programs(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `programs_declaration`."""
+    own, _ = TYPES[row["types"]]
+    program = _Program(op_type, name, own)
+    if row["program"] == SHAPES_LEVEL:
+        return _build_shapes(program)
+    if row["program"] not in {"memory", "several", "loops", "functions"}:
+        del program.values[CONDITION_INPUT], program.types[CONDITION_INPUT]
+    PROGRAMS[row["program"]](program)
+    built = program.build(ir_version=10 if row["program"] == "overloads" else IR_VERSION)
+    return _rename(built) if row["program"] == "names" else built
+
+
+def _rename(built: BuiltModel) -> BuiltModel:
+    """Give the values of a model the `SIMILAR_NAMES`, one after the other."""
+    model, names = onnx.load_model_from_string(built.model), iter(SIMILAR_NAMES)
+
+    def rename(_: str) -> str:
+        return next(names)
+
+    Renamer(rename).rename_graph(model.graph, {}, rename)
+    return BuiltModel(model.SerializeToString(deterministic=True), built.data_sets)
+
+
+def _build_shapes(program: _Program) -> BuiltModel:
+    """Build a model with two tensors whose sizes are open, and a run for each pair of shapes."""
+    runs: list[dict[str, Array]] = []
+    for number, shapes in enumerate(RUN_SHAPES):
+        tensors = tensor_operands(program.op_type, f"{program.name}/{number}", program.own, shapes)
+        scalars = {"R": np.array(OTHER_RATE if number % 2 else RATE, dtype=program.own)}
+        runs.append(scalars | tensors)
+    del program.values[CONDITION_INPUT], program.types[CONDITION_INPUT]
+    word = typed(program.own, ())
+    sizes = {"1": f"{word}[rows, columns]", "2": f"{word}[?]"}
+    for name, value in runs[0].items():
+        if name != "R":
+            program.give(name, value, sizes[name[-1]])
+    both = [{letter: f"{letter}{number}" for letter in program.letters} for number in sizes]
+    program.lines.append(program.step("shapes", *both))
+    program.outputs = [
+        f"{sizes[number]} {letter}_new_shapes_{number}" for letter in program.carried for number in sizes
+    ]
+    return program.build(runs)
