@@ -25,9 +25,10 @@ from conformance.declarations.tables import TYPE_SETS, UNDECLARED, declarations,
 from conformance.models.types import normal_domain
 from conformance.reference.enclosures import is_supported
 from conformance.reference.enclosures.machine_learning import MAP_OPERATORS
-from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS
-from conformance.reference.node_enclosures import CONTROL_FLOW, NodeScope, enclose
+from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.nodes import Node
+from conformance.reference.operators.control_flow import CONTROL_FLOW
+from conformance.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.reference.operators.training_optimizers import find_training_optimizer
 from conformance.reference.tolerances import FUNCTION_OPERATORS
 from conformance.verdicts import Unsupported

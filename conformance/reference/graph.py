@@ -192,7 +192,7 @@ class _Scope:
     def body(self, proto: onnx.GraphProto) -> Body:
         """Read a subgraph of the node that this scope belongs to."""
         captured = tuple(name for name in count_free_uses(proto) if name)
-        return Body(self.graph(proto, captured), captured, len(proto.output))
+        return Body(self.graph(proto, captured), captured)
 
     def _function_body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
         """Read the body of a function, with the attributes of one call."""

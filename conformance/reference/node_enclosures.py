@@ -20,9 +20,11 @@ from conformance.models.types import MAIN_DOMAINS, normal_domain
 from conformance.reference.enclosures import enclose_node, is_supported
 from conformance.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.reference.enclosures.open_elements import leave_large_states_open
-from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS, as_tensor, stack, take
+from conformance.reference.enclosures.sequences import EnclosureTensors, as_tensor
 from conformance.reference.nodes import Node, attribute_values, check_operands, resolve_references
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, known_elements
+from conformance.reference.operators.control_flow import CONTROL_FLOW
+from conformance.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.reference.operators.training_optimizers import find_training_optimizer
 from conformance.reference.oracle import EVALUATION_ERRORS, Answer, answers, evaluate
 from conformance.reference.tolerances import FUNCTION_OPERATORS
@@ -37,9 +39,6 @@ if TYPE_CHECKING:
 
 MAX_OPTIMIZER_ELEMENTS = 2000
 """Maximum number of elements of an operand of a training optimizer that is judged, because the exact oracle is slow."""
-
-MAX_LOOP_STEPS = 10_000
-"""Maximum number of steps of a Loop or Scan that are evaluated."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,9 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     given = [values[name] if name else None for name in proto.input]
     if proto.domain in MAIN_DOMAINS:
         if proto.op_type in CONTROL_FLOW:
-            results: list[TensorOrSequence] = CONTROL_FLOW[proto.op_type](scope, proto, given, values)
-            return results
+            return _enclose_control_flow(scope, proto, given, values)
         if proto.op_type in SEQUENCE_OPERATORS:
-            return SEQUENCE_OPERATORS[proto.op_type](scope.node(proto), given)
+            return [SEQUENCE_OPERATORS[proto.op_type](EnclosureTensors(), scope.node(proto), given)]
         if proto.op_type == "Identity" and not isinstance(given[0], (Enclosure, np.ndarray)):
             return given
     if proto.domain == "ai.onnx.ml" and proto.op_type in MAP_OPERATORS:
@@ -242,7 +240,10 @@ def round_each_node(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Ar
         function = None if is_supported(scope.node(proto)) else _schema_function(scope.node(proto), proto, inputs)
     if function is None:
         values = dict(zip(proto.input, inputs, strict=False))
-        return [_known(each) for each in enclose(scope, proto, {n: v for n, v in values.items() if v is not None})]
+        return [
+            known_elements(as_tensor(each))
+            for each in enclose(scope, proto, {n: v for n, v in values.items() if v is not None})
+        ]
     inner, nodes = _body(scope, proto, function)
     computed: dict[str, Array | None] = dict(zip(function.input, inputs, strict=False))
     for node in nodes:
@@ -287,7 +288,7 @@ def _leave_infinities_open(result: Enclosure, kept: Sequence[Array]) -> Enclosur
 
 def _enclose_optimizer(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Return the answers of the corpus's oracle."""
-    arrays = [_known(tensor) for tensor in inputs]
+    arrays = [known_elements(tensor) for tensor in inputs]
     if any(array.size > MAX_OPTIMIZER_ELEMENTS for array in arrays):
         raise Unsupported(f"a tensor of more than {MAX_OPTIMIZER_ELEMENTS} elements of a training optimizer")
     results = answers(_single(scope, proto, arrays).SerializeToString(), arrays, Level.MUST)
@@ -310,19 +311,6 @@ def _single(scope: NodeScope, proto: onnx.NodeProto, arrays: Sequence[Array]) ->
     return model
 
 
-def _known(tensor: TensorOrSequence) -> Array:
-    """Return a tensor's elements.
-
-    Raises:
-        Unsupported: the tensor is missing, or its elements are known with a bound only.
-    """
-    if isinstance(tensor, Enclosure) and tensor.is_exact:
-        return tensor.value.astype(tensor.dtype)
-    if not isinstance(tensor, np.ndarray):
-        raise Unsupported("rounding of an input decides the result")
-    return tensor
-
-
 def _run_graph(
     scope: NodeScope, graph: onnx.GraphProto, values: Mapping[str, TensorOrSequence]
 ) -> list[TensorOrSequence]:
@@ -336,131 +324,19 @@ def _run_graph(
     return [inner[value.name] for value in graph.output]
 
 
-def _graph(proto: onnx.NodeProto, name: str) -> onnx.GraphProto:
-    graph: onnx.GraphProto = next(attribute.g for attribute in proto.attribute if attribute.name == name)
-    return graph
-
-
-def _if(
+def _enclose_control_flow(
     scope: NodeScope,
     proto: onnx.NodeProto,
     inputs: Sequence[TensorOrSequence],
     values: Mapping[str, TensorOrSequence],
 ) -> list[TensorOrSequence]:
-    branch = "then_branch" if _known(inputs[0]).item() else "else_branch"
-    return _run_graph(scope, _graph(proto, branch), values)
+    graphs = {attribute.name: attribute.g for attribute in proto.attribute}
 
+    def run(name: str, given: Sequence[TensorOrSequence]) -> list[TensorOrSequence]:
+        own = {value.name: each for value, each in zip(graphs[name].input, given, strict=False)}
+        return _run_graph(scope, graphs[name], {**values, **own})
 
-def _loop(
-    scope: NodeScope,
-    proto: onnx.NodeProto,
-    inputs: Sequence[TensorOrSequence],
-    values: Mapping[str, TensorOrSequence],
-) -> list[TensorOrSequence]:
-    body = _graph(proto, "body")
-    trips = None if inputs[0] is None else int(_known(inputs[0]).item())
-    has_condition = len(inputs) > 1 and inputs[1] is not None  # without one, the page ignores that of the body
-    goes_on = not has_condition or bool(_known(inputs[1]).item())
-    carried = list(inputs[2:])
-    scanned: list[list[Tensor]] = [[] for _ in body.output[1 + len(carried) :]]
-    step = 0
-    while goes_on and (trips is None or step < trips):
-        if step >= MAX_LOOP_STEPS:
-            raise Unsupported(f"a Loop of more than {MAX_LOOP_STEPS} steps")
-        given = [np.asarray(step, np.int64), np.asarray(goes_on), *carried]
-        own = {value.name: tensor for value, tensor in zip(body.input, given, strict=False)}
-        condition, *results = _run_graph(scope, body, {**values, **own})
-        goes_on = not has_condition or bool(_known(condition).item())
-        carried = results[: len(carried)]
-        for parts, part in zip(scanned, results[len(carried) :], strict=True):
-            parts.append(as_tensor(part))
-        step += 1
-    if any(not parts for parts in scanned):
-        raise Unsupported("a Loop without steps, whose scan outputs have no known shape")
-    return [*carried, *(stack(parts, 0) for parts in scanned)]
-
-
-def _scan(
-    scope: NodeScope,
-    proto: onnx.NodeProto,
-    inputs: Sequence[TensorOrSequence],
-    values: Mapping[str, TensorOrSequence],
-) -> list[TensorOrSequence]:
-    """Evaluate Scan. Below opset 9 all operands have an axis for the batch before their own, and lengths."""
-    attributes, given = attribute_values(proto.attribute), [as_tensor(each) for each in inputs]
-    if scope.opsets.get("", 9) >= 9:
-        return [*_scan_once(scope, proto, attributes, given, values)]
-    lengths, *operands = given
-    batch = 0 if operands[0] is None else operands[0].shape[0]
-    if lengths is not None or not batch or any(attributes.get("directions", ())):
-        raise Unsupported("Scan below opset 9 with lengths, with directions or of no sequence")
-    rows = [
-        _scan_once(scope, proto, attributes, [take(each, row, 0) for each in operands], values) for row in range(batch)
-    ]
-    return [stack(parts, 0) for parts in zip(*rows, strict=True)]
-
-
-def _scan_once(
-    scope: NodeScope,
-    proto: onnx.NodeProto,
-    attributes: Mapping[str, Any],
-    inputs: Sequence[Tensor],
-    values: Mapping[str, TensorOrSequence],
-) -> list[Tensor]:
-    body, count = _graph(proto, "body"), attributes["num_scan_inputs"]
-    state, sequences = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
-    outputs = len(body.output) - len(state)
-    axes, directions, output_axes, output_directions = (
-        list(attributes.get(f"scan_{name}", [0] * size))
-        for name, size in (
-            ("input_axes", count),
-            ("input_directions", count),
-            ("output_axes", outputs),
-            ("output_directions", outputs),
-        )
-    )
-    first = sequences[0]
-    steps = 0 if first is None else first.shape[axes[0]]
-    if not 0 < steps <= MAX_LOOP_STEPS:
-        raise Unsupported(f"a Scan without steps, or with more than {MAX_LOOP_STEPS}")
-    scanned: list[list[Tensor]] = [[] for _ in range(outputs)]
-    for step in range(steps):
-        items = (
-            take(sequence, steps - 1 - step if is_reversed else step, axis)
-            for sequence, axis, is_reversed in zip(sequences, axes, directions, strict=True)
-        )
-        own = {value.name: tensor for value, tensor in zip(body.input, [*state, *items], strict=True)}
-        results = [as_tensor(each) for each in _run_graph(scope, body, {**values, **own})]
-        state = results[: len(state)]
-        for parts, part in zip(scanned, results[len(state) :], strict=True):
-            parts.append(part)
-    stacked = (
-        stack(parts[::-1] if is_reversed else parts, axis)
-        for parts, axis, is_reversed in zip(scanned, output_axes, output_directions, strict=True)
-    )
-    return [*state, *stacked]
-
-
-def _sequence_map(
-    scope: NodeScope,
-    proto: onnx.NodeProto,
-    inputs: Sequence[TensorOrSequence],
-    values: Mapping[str, TensorOrSequence],
-) -> list[TensorOrSequence]:
-    """Evaluate the body on the elements of all sequences at each position; a tensor is the same for all positions."""
-    body, first = _graph(proto, "body"), inputs[0]
-    count = len(first) if isinstance(first, list) else 0
-    if any(isinstance(each, list) and len(each) != count for each in inputs):
-        raise Unsupported("SequenceMap of sequences of different lengths")
-    results = []
-    for position in range(count):
-        given = (each[position] if isinstance(each, list) else each for each in inputs)
-        own = {value.name: tensor for value, tensor in zip(body.input, given, strict=True)}
-        results.append([as_tensor(each) for each in _run_graph(scope, body, {**values, **own})])
-    return [[each[number] for each in results] for number in range(len(body.output))]
-
-
-CONTROL_FLOW: Mapping[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan, "SequenceMap": _sequence_map}
+    return CONTROL_FLOW[proto.op_type](EnclosureTensors(), scope.node(proto), inputs, run)
 
 
 def inner_node_count(proto: onnx.NodeProto) -> int:

@@ -122,7 +122,7 @@ def answers_for_graph(graph: Graph, inputs: Sequence[Array], level: Level) -> li
         Unsupported: a node cannot be evaluated.
     """
     system = IntervalSystem(strict=level is not Level.MUST)
-    with decimals.exact_context(inputs):
+    with decimals.exact_context(_float_arrays(inputs)):
         if (answer := _vectorized_answer(graph, inputs, system)) is not None:
             return [answer]
         values = graph.run(inputs, system)

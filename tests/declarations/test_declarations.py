@@ -16,8 +16,8 @@ from conformance.declarations.values import MODES, elements
 from conformance.errors import UsageError
 from conformance.reference.enclosures import ENCLOSURES, EXACT_OPERATORS, OTHER_DOMAINS
 from conformance.reference.enclosures.machine_learning import MAP_OPERATORS
-from conformance.reference.enclosures.sequences import SEQUENCE_OPERATORS
 from conformance.reference.node_enclosures import NodeScope, enclose
+from conformance.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.tolerances import FUNCTION_OPERATORS
 from conformance.verdicts import Unsupported

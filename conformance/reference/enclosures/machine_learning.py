@@ -12,7 +12,7 @@ from conformance.reference.enclosures.decisions import find_largest
 from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh, tensor
 from conformance.reference.formulas.linear import FLOAT, integers, matmul, squared_distances
 from conformance.reference.formulas.normalization import softmax
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, move
+from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, known_elements, move
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node, NodeEnclosure
     from conformance.reference.numbers.enclosure import Tensor
-
-
-def _known(given: Tensor) -> Array:
-    """Return elements without errors.
-
-    Raises:
-        Unsupported: the elements have errors.
-    """
-    if isinstance(given, Enclosure) and given.is_exact:
-        return given.value.astype(given.dtype)
-    if not isinstance(given, np.ndarray):
-        raise Unsupported("rounding of an input decides the result")
-    return given
 
 
 def _in_float(given: Tensor) -> Enclosure:
@@ -63,7 +50,7 @@ def _array_feature_extractor(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _binarizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, threshold = _known(inputs[0]), node.attributes.get("threshold", 0.0)
+    X, threshold = known_elements(inputs[0]), node.attributes.get("threshold", 0.0)
     return [np.asarray(threshold < X).astype(X.dtype)]
 
 
@@ -78,7 +65,7 @@ def _feature_vectorizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _imputer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, given = _known(inputs[0]), node.attributes
+    X, given = known_elements(inputs[0]), node.attributes
     kind = "float" if is_computed(X.dtype) else "int64"
     replaced = given.get(f"replaced_value_{kind}", 0)
     values = np.array(given[f"imputed_value_{kind}s"], X.dtype)
@@ -91,7 +78,7 @@ _DEFAULT_LABELS: Mapping[str, Any] = {"strings": "_Unused", "int64s": -1, "float
 
 def _label_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Map each element by parallel lists of keys and values. The last of equal keys counts, and NaN equals NaN."""
-    given, X = node.attributes, _known(inputs[0])
+    given, X = node.attributes, known_elements(inputs[0])
     if node.opset < 2:
         return _encode_classes(node, X)
     keys = next(given[name] for name in given if name.startswith("keys_"))
@@ -133,7 +120,7 @@ def _encode_classes(node: Node, X: Array) -> list[Tensor]:
 
 
 def _category_mapper(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, given = _known(inputs[0]), node.attributes
+    X, given = known_elements(inputs[0]), node.attributes
     pairs = list(zip(given["cats_strings"], given["cats_int64s"], strict=True))
     if len(dict(pairs)) < len(pairs) or len({number for _, number in pairs}) < len(pairs):
         raise Unsupported("CategoryMapper with a category twice")
@@ -145,7 +132,7 @@ def _category_mapper(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _one_hot_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    X, given = _known(inputs[0]), node.attributes
+    X, given = known_elements(inputs[0]), node.attributes
     categories = given.get("cats_strings") or given.get("cats_int64s") or []
     if X.dtype.kind != "O":
         if not np.isfinite(X.astype(np.float64)).all():
@@ -360,7 +347,7 @@ def _probabilities(decisions: Sequence[Enclosure], a: Sequence[float], b: Sequen
 
 
 def _zip_map(node: Node, inputs: Sequence[Any]) -> list[Any]:
-    scores, given = _known(inputs[0]), node.attributes
+    scores, given = known_elements(inputs[0]), node.attributes
     labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or ()
     return [[dict(zip(labels, map(float, row), strict=True)) for row in scores.reshape(-1, scores.shape[-1])]]
 
@@ -508,7 +495,7 @@ def _read_trees(node: Node, kind: str, targets: int) -> _Trees:
 
 def _tree_scores(node: Node, trees: _Trees, given: Tensor, aggregate: str, dtype: np.dtype[Any]) -> Enclosure:
     """Return the votes of all trees for each target, added or as the mean, the smallest or the largest."""
-    known = _known(given)
+    known = known_elements(given)
     X = known.astype(np.float64) if known.ndim == 2 else known.astype(np.float64).reshape(1, -1)
     votes = trees.votes(X)
     is_mixed = known.dtype == np.float64 and dtype == FLOAT and "nodes_values" in node.attributes

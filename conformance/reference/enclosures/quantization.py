@@ -17,7 +17,7 @@ import numpy as np
 from conformance.models.arrays import dtype_of
 from conformance.reference.enclosures.casts import cast, integer_limits, is_integer, is_small_float
 from conformance.reference.formulas.linear import FLOAT, convolve, explicit_pads, matmul
-from conformance.reference.numbers.enclosure import Enclosure, admit, is_strict
+from conformance.reference.numbers.enclosure import Enclosure, admit, is_strict, known_elements
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -179,18 +179,10 @@ def _dynamic_quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tenso
 # Operators of quantized tensors
 
 
-def _known(given: Tensor) -> Array:
-    if not isinstance(given, np.ndarray):
-        if isinstance(given, Enclosure) and given.is_exact:
-            return given.value.astype(given.dtype)
-        raise Unsupported("rounding of an input decides quantized elements")
-    return given
-
-
 def centred(given: Tensor, zero: Tensor, place: Callable[[Array], Array]) -> Array:
     """Return the elements minus the zero points, exactly, in double."""
-    X = _known(given).astype(np.float64)
-    return X if zero is None else X - place(_known(zero).astype(np.float64))
+    X = known_elements(given).astype(np.float64)
+    return X if zero is None else X - place(known_elements(zero).astype(np.float64))
 
 
 def _per_row(x: Array) -> Array:
@@ -230,7 +222,7 @@ def _convolved(node: Node, x: Array, w: Array) -> Array:
 
 
 def _conv_integer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    w = _known(inputs[1])
+    w = known_elements(inputs[1])
     x = centred(inputs[0], optional(inputs, 2), as_scalar)
     return [_accumulated(_convolved(node, x, centred(w, optional(inputs, 3), _per_output_channel(w.ndim))))]
 
@@ -264,7 +256,7 @@ def _requantize(sums: Enclosure, scales: Sequence[Enclosure], zero: Tensor, node
     )
     is_exact = (sums.error == 0) & _is_exact_in_any_order(sums.value, first.value, second.value, last.value)
     quotient = replace(quotient, error=np.where(is_exact, 0.0, quotient.error))
-    offset = enclose_values(as_scalar(_known(zero)), FLOAT)
+    offset = enclose_values(as_scalar(known_elements(zero)), FLOAT)
     return quantize(quotient, offset, zero.dtype, node, are_ties_open=node.op_type == "QLinearConv")
 
 
@@ -285,10 +277,10 @@ def _qlinear_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _qlinear_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = inputs[:8]
-    rank = _known(w).ndim
+    rank = known_elements(w).ndim
     sums = _convolved(node, centred(x, x_zero, as_scalar), centred(w, w_zero, _per_output_channel(rank)))
     if (bias := optional(inputs, 8)) is not None:
-        sums = sums + _known(bias).astype(np.float64).reshape(-1, *[1] * (rank - 2))
+        sums = sums + known_elements(bias).astype(np.float64).reshape(-1, *[1] * (rank - 2))
     whole = Enclosure(_accumulated(sums).astype(np.float64), np.zeros_like(sums), np.dtype(np.float64)).as_type(FLOAT)
     channels = enclose_values(w_scale, FLOAT).moved(
         lambda s: s.reshape(-1, *[1] * (rank - 2)) if s.size > 1 else s.reshape(())

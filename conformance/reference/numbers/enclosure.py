@@ -43,7 +43,7 @@ from conformance.reference.tolerances import (
     accuracy_at,
     forms_of,
 )
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -764,6 +764,19 @@ def _ulp(magnitude: Array, limits: FloatFormat) -> Array:
 
 _EXPONENT_BITS = np.int64(0x7FF0_0000_0000_0000)
 """The exponent bits of a double. Alone they are the largest power of two up to the number."""
+
+
+def known_elements(tensor: Tensor) -> Array:
+    """Return the elements of a tensor.
+
+    Raises:
+        Unsupported: the tensor is left out, or rounding decides its elements.
+    """
+    if isinstance(tensor, Enclosure) and tensor.is_exact:
+        return tensor.value.astype(tensor.dtype)
+    if not isinstance(tensor, np.ndarray):
+        raise Unsupported("rounding of an input decides the result")
+    return tensor
 
 
 def move(tensor: Tensor, movement: Callable[[Array], Array]) -> Tensor:

@@ -1,29 +1,135 @@
-"""The control-flow operators If, Loop and Scan, which evaluate subgraphs, in any number system.
+"""The control-flow operators, which evaluate subgraphs, for tensors of any kind (see `sequences.Tensors`).
 
-The values that a subgraph captures from its enclosing graphs are additional inputs of the node, after its own inputs.
 Rounding must not decide which subgraph runs, or how often.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from conformance.reference.operators.data_movement import move_elements, slices, stack
+from conformance.reference.operators.sequences import ValueTensors
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.reference.nodes import Evaluation, Node
     from conformance.reference.numbers.number_system import NumberSystem, Value
+    from conformance.reference.operators.sequences import Tensors, V
 
-MAX_ITERATIONS = 10_000
-"""The most iterations of a loop; models with more are unsupported."""
+    Run: TypeAlias = Callable[[str, Sequence[V]], list[V]]
+
+MAX_STEPS = 10_000
+"""The most steps of a Loop or Scan; models with more are unsupported."""
+
+
+def _if(tensors: Tensors[V], _: Node, inputs: Sequence[V], run: Run[V]) -> list[V]:
+    return run("then_branch" if tensors.known(inputs[0]).item() else "else_branch", [])
+
+
+def _loop(tensors: Tensors[V], node: Node, inputs: Sequence[V], run: Run[V]) -> list[V]:
+    """Evaluate Loop: pass loop-carried values to the next step, and stack the scan outputs of all steps."""
+    trips, condition, *carried = [*inputs, *[tensors.absent] * (2 - len(inputs))]
+    most = None if trips is tensors.absent else int(tensors.known(trips).item())
+    has_condition = condition is not tensors.absent  # without one, the page ignores that of the body
+    goes_on = not has_condition or bool(tensors.known(condition).item())
+    rows: list[list[V]] = []
+    while goes_on and (most is None or len(rows) < most):
+        _check_steps(node, len(rows))
+        start = [tensors.constant(np.array(len(rows), np.int64)), tensors.constant(np.array(goes_on))]
+        condition, *results = run("body", [*start, *carried])
+        goes_on = not has_condition or bool(tensors.known(condition).item())
+        carried, scanned = results[: len(carried)], results[len(carried) :]
+        rows.append(scanned)
+    count = len(node.outputs) - len(carried)
+    return [*carried, *_stack_scan_outputs(tensors, node, rows, [0] * count, [0] * count)]
+
+
+def _check_steps(node: Node, steps: int) -> None:
+    if steps >= MAX_STEPS:
+        raise Unsupported(f"a {node.op_type} of more than {MAX_STEPS} steps")
+
+
+def _stack_scan_outputs(
+    tensors: Tensors[V], node: Node, rows: Sequence[Sequence[V]], axes: Sequence[int], directions: Sequence[int]
+) -> list[V]:
+    """Return each scan output, stacked over all steps.
+
+    Args:
+        tensors: the kind of the tensors.
+        node: the node.
+        rows: the scan outputs of each step.
+        axes: the axis along which each scan output is stacked.
+        directions: whether each scan output is stacked from the last step to the first.
+    """
+    if axes and not rows:
+        raise Unsupported(f"a {node.op_type} without steps, whose scan outputs have no known shape")
+    return [
+        tensors.join(parts[::-1] if is_reversed else parts, axis, stacks=True)
+        for parts, axis, is_reversed in zip(map(list, zip(*rows, strict=True)), axes, directions, strict=False)
+    ]
+
+
+def _scan(tensors: Tensors[V], node: Node, inputs: Sequence[V], run: Run[V]) -> list[V]:
+    """Evaluate Scan. Below opset 9 all operands have an axis for the batch before their own, and lengths."""
+    if node.opset >= 9:
+        return _scan_once(tensors, node, inputs, run)
+    lengths, *operands = inputs
+    batch = tensors.size(operands[0], 0)
+    if lengths is not tensors.absent or not batch or any(node.attributes.get("directions", ())):
+        raise Unsupported("Scan below opset 9 with lengths, with directions or of no sequence")
+    rows = [_scan_once(tensors, node, [tensors.take(each, row, 0) for each in operands], run) for row in range(batch)]
+    return [tensors.join(parts, 0, stacks=True) for parts in zip(*rows, strict=True)]
+
+
+def _scan_once(tensors: Tensors[V], node: Node, inputs: Sequence[V], run: Run[V]) -> list[V]:
+    """Pass the state to the next step; each step receives one slice of every scan input."""
+    count = node.attributes["num_scan_inputs"]
+    state, sequences = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
+    outputs = len(node.outputs) - len(state)
+
+    def given(name: str, size: int) -> list[int]:
+        return list(node.attributes.get(f"scan_{name}", [0] * size))
+
+    axes, directions = given("input_axes", count), given("input_directions", count)
+    steps, rows = tensors.size(sequences[0], axes[0]), []
+    for step in range(steps):
+        _check_steps(node, step)
+        items = (
+            tensors.take(sequence, steps - 1 - step if is_reversed else step, axis)
+            for sequence, axis, is_reversed in zip(sequences, axes, directions, strict=True)
+        )
+        results = run("body", [*state, *items])
+        state, scanned = results[: len(state)], results[len(state) :]
+        rows.append(scanned)
+    ends = given("output_axes", outputs), given("output_directions", outputs)
+    return [*state, *_stack_scan_outputs(tensors, node, rows, *ends)]
+
+
+def _sequence_map(tensors: Tensors[V], _: Node, inputs: Sequence[V], run: Run[V]) -> list[V]:
+    """Evaluate the body on the items of all sequences at each position; a tensor is the same for all positions."""
+    sequences = [tensors.items(each) for each in inputs]
+    count = len(sequences[0] or ())
+    if any(each is not None and len(each) != count for each in sequences):
+        raise Unsupported("SequenceMap of sequences of different lengths")
+    rows = [
+        run("body", [one if each is None else each[position] for one, each in zip(inputs, sequences, strict=True)])
+        for position in range(count)
+    ]
+    return [tensors.sequence(parts) for parts in zip(*rows, strict=True)]
+
+
+CONTROL_FLOW: Mapping[str, Callable[[Tensors[Any], Node, Sequence[Any], Run[Any]], list[Any]]] = {
+    "If": _if,
+    "Loop": _loop,
+    "Scan": _scan,
+    "SequenceMap": _sequence_map,
+}
+"""The operators that evaluate subgraphs, given the kind of tensors, the node, its inputs, and a function that returns
+the outputs of a subgraph for its own inputs."""
 
 
 class EvaluableGraph(Protocol):
@@ -40,34 +146,10 @@ class Body:
     Attributes:
         graph: the graph. Its inputs are its own inputs, then the captured values.
         captured: the names of the values that it captures from the enclosing graphs.
-        output_count: the number of its outputs.
     """
 
     graph: EvaluableGraph
     captured: tuple[str, ...]
-    output_count: int
-
-
-class _NodeRun:
-    """One evaluation of a control-flow node, together with the values that its subgraphs capture."""
-
-    def __init__(self, node: Node, inputs: Sequence[Value], system: NumberSystem, bodies: Mapping[str, Body]) -> None:
-        own_count = len(inputs) - len(all_captures(bodies))
-        self.inputs, self.system, self.bodies = inputs[:own_count], system, bodies
-        self._captured = dict(zip(node.inputs[own_count:], inputs[own_count:], strict=True))
-
-    def evaluate_body(self, name: str, inputs: Sequence[Value]) -> list[Value]:
-        """Return the outputs of a subgraph for its own inputs."""
-        body = self.bodies[name]
-        return body.graph.evaluate([*inputs, *(self._captured[value] for value in body.captured)], self.system)
-
-    def is_true(self, condition: Value) -> bool:
-        """Return the value of a condition.
-
-        Raises:
-            Unsupported: the condition depends on rounding.
-        """
-        return bool(self.system.exact_elements(condition).item())
 
 
 def all_captures(bodies: Mapping[str, Body]) -> tuple[str, ...]:
@@ -75,94 +157,20 @@ def all_captures(bodies: Mapping[str, Body]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for body in bodies.values() for name in body.captured))
 
 
-def _if(bodies: Mapping[str, Body], node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    run = _NodeRun(node, inputs, system, bodies)
-    return run.evaluate_body("then_branch" if run.is_true(run.inputs[0]) else "else_branch", [])
-
-
-def _loop(bodies: Mapping[str, Body], node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate Loop: pass loop-carried values to the next iteration, and stack the scan outputs of all iterations."""
-    run = _NodeRun(node, inputs, system, bodies)
-    trips, condition, *carried = run.inputs
-    has_condition = not condition.is_absent  # without one, the page ignores that of the body
-    is_running = not has_condition or run.is_true(condition)
-    rows: list[list[Value]] = []
-    for number in _iteration_numbers(trips):
-        if not is_running:
-            break
-        start = [system.from_array(np.array(number, dtype=np.int64)), system.from_array(np.array(is_running))]
-        condition, *results = run.evaluate_body("body", [*start, *carried])
-        is_running = not has_condition or run.is_true(condition)
-        carried, scanned = results[: len(carried)], results[len(carried) :]
-        rows.append(scanned)
-    return [*carried, *_stack_scan_outputs(rows, bodies["body"].output_count - 1 - len(carried))]
-
-
-def _iteration_numbers(trips: Value) -> Iterable[int]:
-    numbers = count() if trips.is_absent else range(int(trips.elements.item()))
-    return map(_check_iteration, numbers)
-
-
-def _check_iteration(number: int) -> int:
-    if number >= MAX_ITERATIONS:
-        raise Unsupported(f"the loop has more than {MAX_ITERATIONS} iterations")
-    return number
-
-
-def _stack_scan_outputs(rows: Sequence[Sequence[Value]], width: int, axes: Sequence[int] = ()) -> list[Value]:
-    """Return each scan output, stacked over all iterations.
-
-    Args:
-        rows: the scan outputs of each iteration.
-        width: the number of scan outputs.
-        axes: the axis along which each scan output is stacked; 0 for all if empty.
-    """
-    if width and not rows:
-        raise Unsupported("a loop without iterations has scan outputs of unknown shape")
-    return [stack([row[i] for row in rows], axes[i] if axes else 0) for i in range(width)]
-
-
-def _scan(bodies: Mapping[str, Body], node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Evaluate Scan: pass the state to the next iteration; each iteration receives one slice of every scan input."""
-    if node.opset < 9:
-        raise Unsupported("Scan has a batch dimension below opset 9")
-    run, attributes = _NodeRun(node, inputs, system, bodies), node.attributes
-    scan_count, outputs = attributes["num_scan_inputs"], bodies["body"].output_count
-    state_count = len(run.inputs) - scan_count
-    state, scan_inputs = list(run.inputs[:state_count]), run.inputs[state_count:]
-    axes = attributes.get("scan_input_axes", [0] * scan_count)
-    directions = attributes.get("scan_input_directions", [0] * scan_count)
-    sequences = [
-        _in_direction(slices(X, axis), direction)
-        for X, axis, direction in zip(scan_inputs, axes, directions, strict=True)
-    ]
-    rows = []
-    for elements in zip(*sequences, strict=True):
-        results = run.evaluate_body("body", [*state, *elements])
-        state = results[:state_count]
-        rows.append(results[state_count:])
-    width = outputs - state_count
-    axes = attributes.get("scan_output_axes", [0] * width)
-    directions = attributes.get("scan_output_directions", [0] * width)
-    stacks = zip(_stack_scan_outputs(rows, width, axes), axes, directions, strict=True)
-    return [*state, *(_flip(X, axis, direction) for X, axis, direction in stacks)]
-
-
-def _in_direction(elements: list[Value], direction: int) -> list[Value]:
-    return elements[::-1] if direction else elements
-
-
-def _flip(X: Value, axis: int, direction: int) -> Value:
-    return move_elements(X, partial(np.flip, axis=axis)) if direction else X
-
-
-CONTROL_FLOW: Mapping[str, Callable[[Mapping[str, Body], Node, list[Value], NumberSystem], list[Value]]] = {
-    "If": _if,
-    "Loop": _loop,
-    "Scan": _scan,
-}
-
-
 def control_flow_evaluation(op_type: str, bodies: Mapping[str, Body]) -> Evaluation:
-    """Return the evaluation of If, Loop or Scan (`op_type`) with these subgraphs."""
-    return partial(CONTROL_FLOW[op_type], bodies)
+    """Return the evaluation of a control-flow operator with these subgraphs in any number system.
+
+    The values that a subgraph captures from its enclosing graphs are additional inputs of the node, after its own.
+    """
+
+    def evaluate(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+        own = len(inputs) - len(all_captures(bodies))
+        captured = dict(zip(node.inputs[own:], inputs[own:], strict=True))
+
+        def run(name: str, given: Sequence[Value]) -> list[Value]:
+            body = bodies[name]
+            return body.graph.evaluate([*given, *(captured[value] for value in body.captured)], system)
+
+        return CONTROL_FLOW[op_type](ValueTensors(system), node, inputs[:own], run)
+
+    return evaluate

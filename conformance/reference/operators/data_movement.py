@@ -43,15 +43,9 @@ def concatenate(values: Sequence[Value], axis: int) -> Value:
     return Value(elements, values[0].dtype, _concatenate_choices(values, axis))
 
 
-def stack(values: Sequence[Value], axis: int = 0) -> Value:
-    """Return the tensors, which have the same shape, stacked along a new axis."""
-    return concatenate([move_elements(value, lambda X: np.expand_dims(X, axis)) for value in values], axis)
-
-
-def slices(value: Value, axis: int) -> list[Value]:
-    """Return the slices of a tensor along an axis, without that axis."""
-    indices = range(value.elements.shape[axis])
-    return [move_elements(value, partial(np.take, indices=index, axis=axis)) for index in indices]
+def place_along(axis: int, rank: int, index: Any) -> tuple[Any, ...]:
+    """Return the place in an array at an index along an axis."""
+    return (*[slice(None)] * (axis % rank), index)
 
 
 def _concatenate_choices(values: Sequence[Value], axis: int) -> Array | None:
