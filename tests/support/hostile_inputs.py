@@ -168,7 +168,7 @@ PLACES: dict[str, Callable[[Path], object]] = {
     "directory": Path.mkdir,
     "absent": lambda _: None,
     "empty": Path.touch,
-    "1 GB of zeros": lambda path: (path.touch(), os.truncate(path, 2**30)),
+    "300 MB of zeros": lambda path: (path.touch(), os.truncate(path, 3 * 10**8)),
     "text": lambda path: path.write_text(f'{{"{FORGED}": 1}}\n'),
     "nested": lambda path: path.write_text("[" * 100_000),
     "gzip": lambda path: path.write_bytes(b"\x1f\x8b\x08" + bytes(64)),
