@@ -28,19 +28,19 @@ FAKES = {name for name, thing in CLASSES.items() if issubclass(thing, fake_harne
 
 CORRECT = ("WellBehaved", "TakesFiles", "Copies")
 HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop", "OutlivesItsInput"}
-SHORT_TIMEOUT, LONG_TIMEOUT = 10.0, 300.0
+SHORT_TIMEOUT, LONG_TIMEOUT = 3.0, 300.0
 """Time limits in seconds for harnesses that hang, and for others."""
 
 VIOLATIONS = {
     "ExitsAtOnce": ("start", "exited with status 3; standard error: libfoo.so: cannot open"),
-    "SaysNothing": ("start", "within 10 s"),
+    "SaysNothing": ("start", "within 3 s"),
     "SpeaksVersion2": ("start", "is 2 instead of 1"),
     "ForgetsItsVersion": ("schema", "runtime_version"),
     "LeavesOutItsLanguage": ("start", "the answer has no language"),
     "IsOfAnotherKind": ("start", "oracle"),
     "CannotStart": ("start", "cannot start"),
     "DiesOfUnknownCommands": ("unknown-command", "exited with status 1"),
-    "IgnoresUnknownCommands": ("unknown-command", "within 10 s"),
+    "IgnoresUnknownCommands": ("unknown-command", "within 3 s"),
     "RunsWithoutAModel": ("run-before-load", "the answer has no `error`"),
     "CrashesOnBadModels": ("invalid-model", "SIGSEGV"),
     "LoadsAnything": ("invalid-model", "the answer has no `error`"),
@@ -70,8 +70,8 @@ VIOLATIONS = {
     "AnswersTwice": ("stray-output", '"seq"'),
     "NumbersItsAnswersItself": ("sequence-numbers", "wrong number"),
     "AddsAField": ("schema", "milliseconds"),
-    "IgnoresStop": ("stop", "10 s"),
-    "OutlivesItsInput": ("end-of-input", "10 s"),
+    "IgnoresStop": ("stop", "3 s"),
+    "OutlivesItsInput": ("end-of-input", "3 s"),
     "StopsWithStatus1": ("stop", "status 1"),
     "SaysGoodbye": ("stray-output", "goodbye"),
     "LeavesAProcess": ("stop", "still run"),

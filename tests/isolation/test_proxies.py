@@ -268,7 +268,7 @@ class TestGraphOptimizers:
             ("raises", errors.Raised, "ValueError: cannot rewrite this"),
             ("raises_not_implemented", errors.UnsupportedAnswer, "NotImplementedError: no such opset"),
             ("aborts", errors.Crashed, "was killed by SIGABRT before it answered `optimize`"),
-            ("hangs", errors.TimedOut, "did not answer `optimize` within 10 s"),
+            ("hangs", errors.TimedOut, "did not answer `optimize` within 4 s"),
         ],
     )
     def test_optimizer_proxy_raises_failure(self, optimizer, model, name, error, message):

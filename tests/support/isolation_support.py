@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SUPPORT = Path(__file__).parent
 LONGEST_WAIT = 300.0
 
-HANG = 10
+HANG = 4
 """Seconds after which what hangs is given up. What is right takes one, and has all of these on a busy machine."""
 
 
