@@ -30,7 +30,14 @@ def integer_list(value: Value) -> list[int]:
 
 def move_elements(value: Value, movement: Callable[[Array], Array]) -> Value:
     """Return a tensor with its elements, and their acceptable indices, in other positions."""
-    positions = movement(np.arange(value.elements.size).reshape(value.elements.shape))
+    return _take(value, movement(_positions(value)))
+
+
+def _positions(value: Value) -> Array:
+    return np.arange(value.elements.size).reshape(value.elements.shape)
+
+
+def _take(value: Value, positions: Array) -> Value:
     elements = value.elements.reshape(-1)[positions]
     if value.choices is None:
         return Value(np.asarray(elements, dtype=value.elements.dtype), value.dtype)
@@ -152,11 +159,8 @@ def _split(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
         ends = [step * (number + 1) for number in range(len(node.outputs) - 1)]
     else:
         ends = list(np.cumsum(sizes)[:-1])
-    return [move_elements(X, partial(_part, ends=ends, index=index, axis=axis)) for index in range(len(node.outputs))]
-
-
-def _part(X: Array, *, ends: Sequence[int], index: int, axis: int) -> Array:
-    return np.split(X, ends, axis=axis)[index]
+    parts = np.split(_positions(X), ends, axis=axis)
+    return [_take(X, parts[index]) for index in range(len(node.outputs))]
 
 
 def _concat(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
