@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from conformance.results.records import Result
     from mutation.variants import Variant
 
+    Operators = Mapping[str, set[str]]  # by the id of a case
+
 
 ONNX_CASES = (
     "test_adagrad",
@@ -151,6 +153,7 @@ def measure_mutation_score(
     from mutation.variants import VARIANTS
 
     cases = cases_by_family(corpus)
+    operators = {case.id: op_types(case.model) for own in cases.values() for case in own}
     families = {name: rows for name, rows in (mutants or all_mutants()).items() if not only or name in only}
     results: dict[str, list[MutantResult]] = {}
     for family, rows in families.items():
@@ -158,13 +161,13 @@ def measure_mutation_score(
         for mutant in rows:
             first = (first_cases or {}).get(mutant.id)
             ordered = sorted(cases.get(family, []), key=lambda case: case.id != first)
-            results[family].append(_test_mutant(mutant, ordered))
+            results[family].append(_test_mutant(mutant, ordered, operators))
             progress(mutant.id)
     variants = []
     tested = [case for family in families for case in cases.get(family, [])]
     step = len(VARIANTS) // (variants_per_case or len(VARIANTS))
     for number, variant in enumerate(VARIANTS if mutants is None else ()):
-        variants.append(_test_variant(variant, tested[number % step :: step]))
+        variants.append(_test_variant(variant, tested[number % step :: step], operators))
         progress(variant.id)
     return MutationScore(results, variants)
 
@@ -197,9 +200,9 @@ def detect(backend: Any, case: LoadedCase) -> Detection | None:
     return _to_detection(case.id, result)
 
 
-def _test_mutant(mutant: Mutant, cases: Sequence[CaseInMemory]) -> MutantResult:
+def _test_mutant(mutant: Mutant, cases: Sequence[CaseInMemory], operators: Operators) -> MutantResult:
     backend = mutant.backend
-    relevant = [case for case in cases if mutant.operator in op_types(case.model)]
+    relevant = [case for case in cases if mutant.operator in operators[case.id]]
     own = [case for case in relevant if case.level is mutant.level]
     must = [case for case in relevant if case.level is Level.MUST and mutant.level is not Level.MUST]
     return MutantResult(
@@ -226,8 +229,8 @@ def _best_detection(backend: Any, cases: Iterable[CaseInMemory]) -> Detection | 
     return best
 
 
-def _test_variant(variant: Variant, cases: Iterable[CaseInMemory]) -> VariantResult:
-    relevant = [case for case in cases if case.level is Level.MUST and variant.changes(op_types(case.model))]
+def _test_variant(variant: Variant, cases: Iterable[CaseInMemory], operators: Operators) -> VariantResult:
+    relevant = [case for case in cases if case.level is Level.MUST and variant.changes(operators[case.id])]
     failed = tuple(case.id for case in relevant if detect(variant.backend, case))
     return VariantResult(variant, failed, len(relevant))
 
