@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from conformance.reference.numbers.number_system import ArithmeticOperators
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import (
     DEVIATIONS,
@@ -191,7 +192,7 @@ MIN_WHOLE = 0.5
 
 
 @dataclass(frozen=True)
-class Enclosure:
+class Enclosure(ArithmeticOperators):
     """A tensor of floating-point numbers with error bounds.
 
     Attributes:
@@ -308,18 +309,6 @@ class Enclosure:
         return self._rounded(
             lambda: self.value / other.value, self._where_inexact(other, propagated), other, roundings=2 * ulps
         )
-
-    def __radd__(self, other: float) -> Enclosure:
-        return self.constant(other) + self
-
-    def __rsub__(self, other: float) -> Enclosure:
-        return self.constant(other) - self
-
-    def __rmul__(self, other: float) -> Enclosure:
-        return self.constant(other) * self
-
-    def __rtruediv__(self, other: float) -> Enclosure:
-        return self.constant(other) / self
 
     def __neg__(self) -> Enclosure:
         return Enclosure(-self.value, self.error, self.dtype, self.terms)
@@ -622,6 +611,10 @@ class Enclosure:
     @property
     def _smallest_normal(self) -> float:
         return float(format_of(self.dtype).smallest_normal)
+
+    def _operate(self, operation: Callable[[Any, Any], Any], a: Operand, b: Enclosure) -> Enclosure:
+        result: Enclosure = operation(self._operand(a), b)
+        return result
 
     def _operand(self, other: Operand) -> Enclosure:
         return other if isinstance(other, Enclosure) else self.constant(other)

@@ -23,6 +23,7 @@ import numpy as np
 from conformance.models.arrays import Array, object_array
 from conformance.reference.numbers.affine import error_hull
 from conformance.reference.numbers.bounded import INFINITY, ZERO, BoundedNumber, first_order_form
+from conformance.reference.numbers.number_system import ArithmeticOperators
 from conformance.reference.tolerances import IEEE_754
 
 if TYPE_CHECKING:
@@ -351,7 +352,7 @@ def _copy_with_symbols(number: BoundedNumber, symbols: Mapping[int, int] | None)
 
 
 @dataclass(frozen=True, eq=False)
-class CachedExpression:
+class CachedExpression(ArithmeticOperators):
     """A number or an array of a formula; operations that occur several times are computed once.
 
     Attributes:
@@ -363,41 +364,17 @@ class CachedExpression:
     numbers: Any
     cache: dict[tuple[Any, ...], CachedExpression] = field(repr=False)
 
-    def __add__(self, other: CachedExpression | int) -> CachedExpression:
-        return self._apply(operator.add, self, other)
-
-    def __radd__(self, other: int) -> CachedExpression:
-        return self._apply(operator.add, other, self)
-
-    def __sub__(self, other: CachedExpression | int) -> CachedExpression:
-        return self._apply(operator.sub, self, other)
-
-    def __rsub__(self, other: int) -> CachedExpression:
-        return self._apply(operator.sub, other, self)
-
-    def __mul__(self, other: CachedExpression | int) -> CachedExpression:
-        return self._apply(operator.mul, self, other)
-
-    def __rmul__(self, other: int) -> CachedExpression:
-        return self._apply(operator.mul, other, self)
-
-    def __truediv__(self, other: CachedExpression | int) -> CachedExpression:
-        return self._apply(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: int) -> CachedExpression:
-        return self._apply(operator.truediv, other, self)
-
     def __pow__(self, other: CachedExpression) -> CachedExpression:
-        return self._apply(operator.pow, self, other)
+        return self._operate(operator.pow, self, other)
 
     def __gt__(self, other: int) -> bool:
         return bool(self.numbers > other)
 
     def sqrt(self) -> CachedExpression:
         """Return the square root. NumPy calls this method for `np.sqrt` of an object."""
-        return self._apply(np.sqrt, self)
+        return self._operate(np.sqrt, self)
 
-    def _apply(self, operation: Callable[..., Any], *operands: CachedExpression | int) -> CachedExpression:
+    def _operate(self, operation: Callable[..., Any], *operands: CachedExpression | int) -> CachedExpression:
         key = (operation, *operands)
         if (cached := self.cache.get(key)) is not None:
             return cached

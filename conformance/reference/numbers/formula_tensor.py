@@ -19,6 +19,7 @@ import numpy as np
 from conformance.models.arrays import object_array
 from conformance.reference.numbers.bounded import ZERO, BoundedNumber, bounded_sum
 from conformance.reference.numbers.formula_evaluation import monotone_image, to_precision
+from conformance.reference.numbers.number_system import ArithmeticOperators
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import FUNCTIONS
 
@@ -156,7 +157,7 @@ T = TypeVar("T", bound=FormulaTensor)
 
 
 @dataclass(frozen=True)
-class NumberTensor:
+class NumberTensor(ArithmeticOperators):
     """A tensor of numbers of a number system.
 
     Attributes:
@@ -178,30 +179,6 @@ class NumberTensor:
         if self.precision_of is None:
             return self.numbers.astype(np.float64)
         return np.array([float(number.value) for number in self.numbers.flat], np.float64).reshape(self.shape)
-
-    def __add__(self, other: NumberTensor | float) -> NumberTensor:
-        return self._with(self.numbers + self._operand(other))
-
-    def __radd__(self, other: float) -> NumberTensor:
-        return self.constant(other) + self
-
-    def __sub__(self, other: NumberTensor | float) -> NumberTensor:
-        return self._with(self.numbers - self._operand(other))
-
-    def __rsub__(self, other: float) -> NumberTensor:
-        return self.constant(other) - self
-
-    def __mul__(self, other: NumberTensor | float) -> NumberTensor:
-        return self._with(self.numbers * self._operand(other))
-
-    def __rmul__(self, other: float) -> NumberTensor:
-        return self.constant(other) * self
-
-    def __truediv__(self, other: NumberTensor | float) -> NumberTensor:
-        return self._with(self.numbers / self._operand(other))
-
-    def __rtruediv__(self, other: float) -> NumberTensor:
-        return self.constant(other) / self
 
     def __neg__(self) -> NumberTensor:
         return self._with(self.numbers * -1)
@@ -351,6 +328,9 @@ class NumberTensor:
 
     def _with(self, numbers: Any) -> NumberTensor:
         return replace(self, numbers=np.asarray(numbers))
+
+    def _operate(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> NumberTensor:
+        return self._with(operation(self._operand(a), self._operand(b)))
 
     def _operand(self, other: NumberTensor | float) -> Array:
         return other.numbers if isinstance(other, NumberTensor) else self.constant(other).numbers

@@ -7,6 +7,7 @@ selects between them. `TermEmitter` writes the terms as nodes.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.models.arrays import type_name, type_number
+from conformance.reference.numbers.number_system import ArithmeticOperators
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +26,11 @@ NAME, CONSTANT, ATTRIBUTE = "name", "constant", "attribute"
 """The kinds of terms that no operator computes: a value of the graph, a number, and an attribute of a function."""
 
 
+_OPERATORS = {operator.add: "Add", operator.sub: "Sub", operator.mul: "Mul", operator.truediv: "Div"}
+
+
 @dataclass(frozen=True, eq=False)
-class Term:
+class Term(ArithmeticOperators):
     """A symbolic value of the emitted graph: a leaf, or an operator applied to other terms.
 
     Attributes:
@@ -42,27 +47,6 @@ class Term:
     detail: Any
     dtype: np.dtype[Any]
 
-    def __add__(self, other: Term | int) -> Term:
-        return self._apply("Add", self, other)
-
-    def __radd__(self, other: int) -> Term:
-        return self._apply("Add", other, self)
-
-    def __sub__(self, other: Term | int) -> Term:
-        return self._apply("Sub", self, other)
-
-    def __rsub__(self, other: int) -> Term:
-        return self._apply("Sub", other, self)
-
-    def __mul__(self, other: Term | int) -> Term:
-        return self._apply("Mul", self, other)
-
-    def __rmul__(self, other: int) -> Term:
-        return self._apply("Mul", other, self)
-
-    def __truediv__(self, other: Term | int) -> Term:
-        return self._apply("Div", self, other)
-
     def __pow__(self, count: UpdateCount) -> Term:
         """Return this term to the power T if T > 0, else to the power 1.
 
@@ -74,6 +58,9 @@ class Term:
     def sqrt(self) -> Term:
         """Return the square root. NumPy calls this method for `np.sqrt` of an object."""
         return self._apply("Sqrt", self)
+
+    def _operate(self, operation: Callable[..., Any], a: Term | int, b: Term | int) -> Term:
+        return self._apply(_OPERATORS[operation], a, b)
 
     def _apply(self, op: str, *operands: Term | int) -> Term:
         terms = (self.factory.constant(term, self.dtype) if isinstance(term, int) else term for term in operands)
