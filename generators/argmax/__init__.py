@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators.argmax import attributes, families, placed, preparation, sizes, values
+from generators.argmax import after_operators, attributes, families, nested, placed, preparation, sizes, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,3 +20,5 @@ def cases() -> Iterator[Case]:
     yield from sizes.cases()
     yield from placed.cases()
     yield from families.cases()
+    yield from after_operators.cases()
+    yield from nested.cases()

@@ -16,6 +16,7 @@ from generators.eliminate_nop_monotone_argmax import (
     combined,
     constants,
     contexts,
+    elsewhere,
     fields,
     functions,
     hazards,
@@ -60,6 +61,7 @@ FAMILIES = (
     combined,
     neighbours,
     not_injective,
+    elsewhere,
     hazards,
     invalid,
 )

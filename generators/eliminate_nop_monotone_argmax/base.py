@@ -43,7 +43,7 @@ ATTRIBUTES: Mapping[str, tuple[Mapping[str, Any], str]] = {
 }
 """Attributes of ArgMax by name, with a description."""
 OPSETS = (9, 11, 12, 15, 18, 21)
-OTHER_OPSETS = {1: 3, 5: 3, 6: 3, 7: 3, 8: 3, 10: 5, 14: 7, 16: 8, 17: 8, 19: 9, 20: 9, 22: 10, 23: 11}
+OTHER_OPSETS = {1: 3, 5: 3, 6: 3, 10: 5, 14: 7, 19: 9, 22: 10, 23: 11}
 """IR version by opset, for opsets up to the newest one of the oldest supported onnx."""
 
 

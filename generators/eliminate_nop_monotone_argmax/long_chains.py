@@ -39,7 +39,7 @@ TWELVE = (
     *("Log", "LogSoftmax", "Exp", "Sqrt", "Log", "Exp"),
 )
 """Operators of the longest chain. None of them gets a negative number that it does not accept."""
-LENGTHS = (6, 7, 8, 9, 11, 12)
+LENGTHS = (9, 12)
 THREE = ("Exp", "Softmax", "Log")
 AROUND: Sequence[Sequence[ContainerType]] = (("Loop",), ("Scan",), ("Scan", "If", "Loop"))
 

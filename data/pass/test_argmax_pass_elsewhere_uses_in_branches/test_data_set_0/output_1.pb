@@ -1,0 +1,1 @@
+Bvalue_consumerJКBаЪi▐юдмагa_ю&sЛю╣%╦ю

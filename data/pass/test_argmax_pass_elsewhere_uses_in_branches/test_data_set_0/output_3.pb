@@ -1,0 +1,1 @@
+Bvalue_capturedJКBаЪi▐юдмагa_ю&sЛю╣%╦ю

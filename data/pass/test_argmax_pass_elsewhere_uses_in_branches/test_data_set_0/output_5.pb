@@ -1,0 +1,1 @@
+Bvalue_outputJëBAÿi@ÄÍAÇa_@&sì@µ%¸@
