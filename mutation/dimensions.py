@@ -29,6 +29,7 @@ from conformance.mutants.wrappers import STORED, change_each_input, replace_outp
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.verdicts import Level
 from mutation.programs import KERNELS, REWRITES
+from mutation.searched_results import REWRITES as SEARCH_REWRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -476,6 +477,8 @@ def _argmax_mutants() -> Iterator[Mutant]:
         rewrite=_drop_roots_of_nonnegatives,
     )
     yield mutant("pushed_through_transpose", "takes the axis of another permutation", rewrite=_push_through_transposes)
+    for id, (text, rewrite) in SEARCH_REWRITES.items():
+        yield mutant(id, text, rewrite=rewrite)
     for kinds, bytes, narrow in (("iu", 8, np.float64), ("iu", 4, np.float32), ("f", 8, np.float32)):
         text = f"compares types of {bytes} bytes and kind {kinds} as {narrow.__name__} beyond 256 elements"
         yield mutant(f"{kinds}{bytes}_narrowed_beyond_256", text, _narrow_long(kinds, bytes, narrow))

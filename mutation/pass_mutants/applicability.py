@@ -22,6 +22,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     eliminate,
     explicit_axis,
     is_monotone,
+    is_only_use,
     is_standard,
 )
 from conformance.passes.fields import iter_messages
@@ -312,6 +313,16 @@ AXES = (
 )
 
 
+def _standard_or_inside(scope: Scope, node: onnx.NodeProto) -> bool:
+    return scope.parent is not None or is_standard(scope, node)
+
+
+def _outputs_of_other_graphs(scope: Scope) -> set[str]:
+    """Return the names of the outputs of all graphs of the model but the graph of `scope`."""
+    every = Scope(scope.model, scope.model.graph).walk()
+    return {value.name for other in every if other.path != scope.path for value in other.graph.output}
+
+
 def _any(_: Scope, __: onnx.NodeProto) -> bool:
     return True
 
@@ -352,6 +363,12 @@ def _one_input(scope: Scope, name: str) -> onnx.NodeProto | None:
 
 DOMAINS = (
     replace_steps("ignores_domains", "does not look at domains", is_standard=_any),
+    replace_steps("ignores_domains_inside", "does not look at domains in subgraphs", is_standard=_standard_or_inside),
+    replace_steps(
+        "outputs_of_any_graph",
+        "takes an output of another graph for another use, if it has the name of the result",
+        is_only_use=lambda site: is_only_use(site) and site.between not in _outputs_of_other_graphs(site.scope),
+    ),
     replace_steps("ignores_producer_domain", "does not look at the operator's domain", is_standard=_producer_of_any),
     replace_steps("ignores_argmax_domain", "does not look at ArgMax's domain", is_standard=_argmax_of_any),
     replace_steps(
@@ -532,7 +549,7 @@ def _by_name() -> Callable[..., onnx.ModelProto]:
 LIMITS = (
     *(
         PassMutant(f"chains_of_{most}", f"removes at most {most} operators of a chain at a fixed point", _runs(most))
-        for most in (5, 8, 11)
+        for most in (5, 8, 11, 100)
     ),
     PassMutant("chains_once_inside", "removes one operator of a chain inside of nodes", _once_inside),
     *(
