@@ -22,13 +22,7 @@ AZURE = "onnxruntime[provider=AzureExecutionProvider]"
 
 SMALL_TYPES = [
     *(ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2),
-    *(
-        ml_dtypes.float8_e5m2fnuz,
-        ml_dtypes.int4,
-        ml_dtypes.uint4,
-        ml_dtypes.int2,
-        ml_dtypes.uint2,
-    ),
+    *(ml_dtypes.float8_e5m2fnuz, ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2),
 ]
 
 CUDA = "CUDAExecutionProvider"

@@ -187,10 +187,7 @@ def loop_model(path: Path) -> LoadedModel:
         [tensor("step", [], TensorProto.INT64), tensor("condition", [], TensorProto.BOOL), tensor("state", [3, 4])],
         [tensor("next", [], TensorProto.BOOL), tensor("new", [3, 4])],
     )
-    weights = [
-        numpy_helper.from_array(np.array(3, np.int64), "count"),
-        numpy_helper.from_array(np.array(True), "true"),
-    ]
+    weights = [numpy_helper.from_array(np.array(3, np.int64), "count"), numpy_helper.from_array(np.array(True), "true")]
     nodes = [
         helper.make_node("Tanh", ["X"], ["a"]),
         helper.make_node("Loop", ["count", "true", "a"], ["b"], body=body),
@@ -326,12 +323,7 @@ def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
     ],
 )
 def test_subject_that_crashes_or_hangs_is_an_answer(
-    short_model: LoadedModel,
-    backends: tuple[str, str],
-    timeout: float,
-    place: int,
-    message: str,
-    outcome: BlameOutcome,
+    short_model: LoadedModel, backends: tuple[str, str], timeout: float, place: int, message: str, outcome: BlameOutcome
 ) -> None:
     named = [harness(name) if name.endswith("Backend") else name for name in backends]
     session = session_for(short_model, *named, X=numbers((1,)), timeout=timeout)
@@ -594,10 +586,7 @@ def test_requests_with_equal_string_inputs_have_equal_heads(tmp_path: Path) -> N
 
 
 def test_operator_without_reference_is_compared_with_the_result_without_optimizations(tmp_path: Path) -> None:
-    nodes = [
-        helper.make_node("Tanh", ["X"], ["a"]),
-        helper.make_node("DFT", ["a"], ["Y"], inverse=1, onesided=1),
-    ]
+    nodes = [helper.make_node("Tanh", ["X"], ["a"]), helper.make_node("DFT", ["a"], ["Y"], inverse=1, onesided=1)]
     model = write(tmp_path / "m.onnx", nodes, (3, 4, 2), tensor("Y", (3, 6, 1)))
     session = session_for(model, "correct", "wrong_transform", X=numbers((3, 4, 2)))
     assert session.run().outcome is BlameOutcome.NOT_JUDGED

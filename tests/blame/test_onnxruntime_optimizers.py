@@ -51,18 +51,12 @@ def optimized_operators(model: bytes, disabled: Sequence[str], folder: Path) -> 
 
 def matmul_and_batch_normalization() -> bytes:
     ones = {name: np.ones(4, np.float32) for name in ("scale", "bias", "mean", "var")}
-    nodes = [
-        helper.make_node("MatMul", ["X", "W"], ["A"]),
-        helper.make_node("BatchNormalization", ["A", *ones], ["Y"]),
-    ]
+    nodes = [helper.make_node("MatMul", ["X", "W"], ["A"]), helper.make_node("BatchNormalization", ["A", *ones], ["Y"])]
     return model_of(*nodes, W=np.eye(4, dtype=np.float32), **ones)
 
 
 def pad_and_conv() -> bytes:
-    nodes = [
-        helper.make_node("Pad", ["X", "pads"], ["A"]),
-        helper.make_node("Conv", ["A", "W"], ["Y"]),
-    ]
+    nodes = [helper.make_node("Pad", ["X", "pads"], ["A"]), helper.make_node("Conv", ["A", "W"], ["Y"])]
     return model_of(*nodes, pads=np.array([0, 0, 1, 1, 0, 0, 1, 1]), W=np.ones((2, 4, 3, 3), np.float32))
 
 

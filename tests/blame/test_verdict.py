@@ -280,11 +280,7 @@ def test_difference_of_unspecified_indices_is_admissible() -> None:
     answers = Computation([np.array([np.nan, 1], "f4")]), Computation([np.array([-np.inf, 1], "f4")])
     backend = Comparison(Subject("a", "1", None), Subject("b", "1", None))
     verdict = judge(backend, case, find_difference(["Y"], *answers), answers)
-    assert (verdict.outcome, verdict.hazard, verdict.unspecified) == (
-        BlameOutcome.BOTH_ADMISSIBLE,
-        "unspecified",
-        1,
-    )
+    assert (verdict.outcome, verdict.hazard, verdict.unspecified) == (BlameOutcome.BOTH_ADMISSIBLE, "unspecified", 1)
 
 
 def judge_answers(nodes: list[onnx.NodeProto], X: Any, first: Any, second: Any) -> Any:

@@ -143,10 +143,7 @@ def test_invalid_model_shows_rejection_and_phase(show: Show) -> None:
     rejected = {"phase": "load", "message": "InvalidModel: no such mode", "outputs": []}
     changes = {"reference": rejected, "onnxruntime": {"outputs": []}}
     results = [with_fields(one, **changes.get(one.subject, {})) if one.case == id else one for one in list_results(run)]
-    page = show(
-        with_records(run, {**run.cases, id: case}.values(), results),
-        address=f"{FAILING}&subject=reference",
-    )
+    page = show(with_records(run, {**run.cases, id: case}.values(), results), address=f"{FAILING}&subject=reference")
     assert "phase: load" in page.evidence("reference").text
     assert rejected["message"] in page.evidence("reference").text
     assert not page.all("#case details.data")

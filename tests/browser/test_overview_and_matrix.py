@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import structs
 from report_page import ReportPage
-from report_sample import (
-    EVIL_CASE,
-    SMALL_CASES,
-    SUBJECTS,
-    small_run,
-)
+from report_sample import EVIL_CASE, SMALL_CASES, SUBJECTS, small_run
 from report_sample_optimizers import APPLIES_CASE, DOES_NOT_APPLY_CASE, optimizer_run
 from runs_in_memory import list_results, with_fields, with_results
 from selenium.webdriver.common.by import By

@@ -136,11 +136,7 @@ class TestActionScript:
 
     @pytest.mark.parametrize(
         ("inputs", "name"),
-        [
-            ({"ARGS": '"x'}, "args"),
-            ({"OUTPUT": "a\nb=c"}, "output"),
-            ({"OUTPUT": "-rf"}, "output"),
-        ],
+        [({"ARGS": '"x'}, "args"), ({"OUTPUT": "a\nb=c"}, "output"), ({"OUTPUT": "-rf"}, "output")],
         ids=["quote", "line", "dash"],
     )
     def test_malformed_input_exits_with_2_and_writes_nothing(self, action, here, inputs, name):

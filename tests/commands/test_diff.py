@@ -8,11 +8,7 @@ import pytest
 from corpora import ADAM, EXACT, INDEX, SHOULD
 from refusals import assert_bad_input
 
-RIGHT, WRONG, FAULTY = (
-    "fake_subject:always_right",
-    "fake_subject:always_wrong",
-    "fake_subject:follows_environment",
-)
+RIGHT, WRONG, FAULTY = ("fake_subject:always_right", "fake_subject:always_wrong", "fake_subject:follows_environment")
 
 
 class TestDiff:

@@ -14,11 +14,7 @@ from msgspec.structs import replace
 from conformance.results.file import read_results
 from conformance.serialization.json_schema import schema_violation
 
-RIGHT, WRONG, FAULTY = (
-    "fake_subject:always_right",
-    "fake_subject:always_wrong",
-    "fake_subject:follows_environment",
-)
+RIGHT, WRONG, FAULTY = ("fake_subject:always_right", "fake_subject:always_wrong", "fake_subject:follows_environment")
 
 
 class TestMerge:

@@ -150,9 +150,7 @@ def test_unknown_fault_has_no_explanation(bench, family):
 
 @pytest.mark.parametrize(
     ("text", "operator", "each", "shared"),
-    [
-        ("doubles what it gives where T is negative", "Momentum", 1, "have T ≤ -1"),
-    ],
+    [("doubles what it gives where T is negative", "Momentum", 1, "have T ≤ -1")],
 )
 @pytest.mark.whole
 def test_unexplained_group_has_its_common_properties(whole_corpus, text, operator, each, shared):

@@ -22,11 +22,7 @@ from repository import ROOT
 
 PATH = DOCS / "contributing" / "add-a-training-optimizer.md"
 PAGE = read_page(PATH)
-OPTIONAL = {
-    "conformance/factors/names.py",
-    "conformance/mutants/names.toml",
-    "generators/declarations/attributes.py",
-}
+OPTIONAL = {"conformance/factors/names.py", "conformance/mutants/names.toml", "generators/declarations/attributes.py"}
 """Files whose lists may name a new optimizer: odd names of values, mutants that mistake them, and values of T."""
 
 COPIED = ("conformance", "generators", "data/manifest.json")

@@ -36,11 +36,7 @@ NOT_RUN = {
     "python3 -m pip install nox && python3 -m nox -s conformance": "continuous integration runs this session",
     "python3 -m pip install nox && python3 -m nox -s tests": "continuous integration runs this session",
     **dict.fromkeys(
-        (
-            "onnx-conformance export corpus",
-            "make -C harnesses/cpp runner",
-            "harnesses/cpp/runner corpus",
-        ),
+        ("onnx-conformance export corpus", "make -C harnesses/cpp runner", "harnesses/cpp/runner corpus"),
         "tests/commands exports a corpus, and tests/harnesses builds and runs the runner",
     ),
     **dict.fromkeys(

@@ -32,11 +32,7 @@ def requirements(text, kind=SubjectKind.BACKEND):
             ("iree-base-compiler==3.12.0", "iree-base-runtime==3.12.0", "onnx==1.23.2", "numpy", "ml_dtypes"),
             (),
         ),
-        (
-            "onnx2torch@1.5.14",
-            ("torch==2.13.0", "onnx==1.23.2", "numpy", "ml_dtypes"),
-            ("onnx2torch==1.5.14",),
-        ),
+        ("onnx2torch@1.5.14", ("torch==2.13.0", "onnx==1.23.2", "numpy", "ml_dtypes"), ("onnx2torch==1.5.14",)),
     ],
 )
 def test_find_requirements_release_replaces_pin(text, packages, bare):

@@ -269,11 +269,7 @@ def supporting(*supports: str, **settings) -> PassCriterion:
 class TestSupports:
     @pytest.mark.parametrize(
         ("supports", "verdict", "expected"),
-        [
-            (["Adam[float]"], PASS, []),
-            (["Adam[float]"], FAIL, ["test_x fails on acme"]),
-            ([], UNSUPPORTED, []),
-        ],
+        [(["Adam[float]"], PASS, []), (["Adam[float]"], FAIL, ["test_x fails on acme"]), ([], UNSUPPORTED, [])],
     )
     def test_support_is_lost_by_unsupported_listed_case_only(self, supports, verdict, expected):
         criterion = supporting(*supports)

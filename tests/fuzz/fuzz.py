@@ -46,10 +46,7 @@ MAX_LINE, MAX_EXAMPLE = 400, 3000
 """Maximum number of printed characters of a line of a traceback, and of an example."""
 
 SETTINGS = settings(
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate, Phase.shrink],
+    database=None, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink]
 )
 
 

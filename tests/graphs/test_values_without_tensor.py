@@ -96,8 +96,7 @@ def test_difference_of_two_sequences_has_its_kind() -> None:
 
 @pytest.mark.programs
 @pytest.mark.parametrize(
-    ("make", "judged"),
-    [(split_to_sequence, ["correct", "correct"]), (classifier, ["correct", "correct", "correct"])],
+    ("make", "judged"), [(split_to_sequence, ["correct", "correct"]), (classifier, ["correct", "correct", "correct"])]
 )
 @pytest.mark.parametrize("is_isolated", [True, False])
 def test_audit_of_outputs_that_are_not_tensors_is_deterministic(

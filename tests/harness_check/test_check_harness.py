@@ -47,10 +47,7 @@ VIOLATIONS = {
     "CallsUnsupportedAnError": ("unsupported", "the answer has no `unsupported`"),
     "MistakesTypes": ("types-and-shapes", "int32 of shape [2, 3] instead of float"),
     "SaysFloat32": ("types-and-shapes", "float32 of shape [2, 3] instead of float"),
-    "FlattensShapes": (
-        "types-and-shapes",
-        "float of shape [6] instead of float of shape [2, 3]",
-    ),
+    "FlattensShapes": ("types-and-shapes", "float of shape [6] instead of float of shape [2, 3]"),
     "RunsTheGraphsOutputsTwice": ("types-and-shapes", "has 2 outputs"),
     "CutsData": ("data-length", "23 bytes"),
     "LeavesOutPadding": ("data-length", "base64"),
@@ -59,10 +56,7 @@ VIOLATIONS = {
     "KeepsItsFirstModel": ("second-load", "the answer has no `outputs`"),
     "KeepsTheModelAfterABadOne": ("failed-load", "the answer has no `error`"),
     "TakesTooFewInputs": ("missing-input", "the answer has no `error`"),
-    "MakesScalarsVectors": (
-        "scalar",
-        "float32 of shape [1] instead of float32 of shape []",
-    ),
+    "MakesScalarsVectors": ("scalar", "float32 of shape [1] instead of float32 of shape []"),
     "ReadsShortLines": ("long-lines", "SIGABRT"),
     "PutsFilesElsewhere": ("tensor-files", "output 0 is in a file that was not requested"),
     "ReadsFilesInPart": ("tensor-files", "799996 bytes"),

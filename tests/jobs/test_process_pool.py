@@ -80,8 +80,7 @@ def test_process_workers_end_with_parent_process(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("count", "dask", "code"),
-    [(0, None, "usage.invalid-worker-count"), (2, "tcp://x", "usage.workers-and-dask")],
+    ("count", "dask", "code"), [(0, None, "usage.invalid-worker-count"), (2, "tcp://x", "usage.workers-and-dask")]
 )
 def test_create_workers_invalid_options_are_refused(count, dask, code):
     with assert_raises(code, "-n"):

@@ -121,11 +121,7 @@ def test_elements_count_for_all_weaker_grades(adam, told):
     less_exact.flat[0] = off_by(data_set.outputs[X_NEW], told[1].bound).flat[0]
     outcome = judged(case, less_exact, *others)
     size = sum(output.expected.size for output in data_set.outputs)
-    assert within(outcome) == {
-        "IEEE 754": (size - 1, size),
-        "OpenCL, full profile": (size, size),
-        "WGSL": (size, size),
-    }
+    assert within(outcome) == {"IEEE 754": (size - 1, size), "OpenCL, full profile": (size, size), "WGSL": (size, size)}
     assert outcome.verdict is Verdict.PASS
 
 

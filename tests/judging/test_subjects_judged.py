@@ -156,10 +156,7 @@ def test_isolated_backend_has_the_same_verdict(case_of, fake):
 
 @pytest.mark.parametrize(
     ("fake", "verdict", "part"),
-    [
-        (fakes.refuses_all, "unsupported", "assigned to Acme"),
-        (fakes.refuses_when_run, "pass", "this is no input"),
-    ],
+    [(fakes.refuses_all, "unsupported", "assigned to Acme"), (fakes.refuses_when_run, "pass", "this is no input")],
     ids=["at load", "on the provider"],
 )
 def test_rejection_before_placement_is_unsupported(whole_corpus, fake, verdict, part):

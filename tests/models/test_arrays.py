@@ -51,11 +51,7 @@ def test_bfloat16_tensor_is_loaded_from_the_corpus():
 
 def test_bfloat16_preview_has_bits():
     shown = tensor_preview("X", BFLOAT16[1:])
-    assert (shown.type, shown.values, shown.hex) == (
-        "bfloat16",
-        ["-2.5", "inf", "0.1"],
-        ["0xc020", "0x7f80", "0x3dcd"],
-    )
+    assert (shown.type, shown.values, shown.hex) == ("bfloat16", ["-2.5", "inf", "0.1"], ["0xc020", "0x7f80", "0x3dcd"])
 
 
 @pytest.mark.parametrize(("bound", "complains"), [(None, True), (2.0**-10, False), (2.0**-12, True)])

@@ -346,10 +346,7 @@ def change_tensor_shape(model):
     model.graph.initializer[0].dims[:] = [3]
 
 
-UNCHECKED = [
-    (remove_function_output, ("acme.Largest", "outputs")),
-    (remove_function_body, ("acme.Largest", "B")),
-]
+UNCHECKED = [(remove_function_output, ("acme.Largest", "outputs")), (remove_function_body, ("acme.Largest", "B"))]
 
 
 def test_valid_model_has_no_unchecked_faults():

@@ -213,10 +213,7 @@ class TestSummary:
         assert schema_violation("summary", to_builtins(summary([run()]))) is None
 
     def test_outcome_of_several_runs_is_fail_if_one_fails(self):
-        assert [summary(runs).outcome for runs in ([passing_run()], [passing_run(), run_after()])] == [
-            "pass",
-            "fail",
-        ]
+        assert [summary(runs).outcome for runs in ([passing_run()], [passing_run(), run_after()])] == ["pass", "fail"]
 
     def test_normalize_message_removes_numbers(self):
         first, second = "X_new has 2 wrong of 7, first at [0, 1]: 1.5", "X_new has 5 wrong of 9, first at [2]: -0x1f"

@@ -268,10 +268,7 @@ class TestGroups:
 class TestDiagnoses:
     def test_group_of_a_diagnosis_comes_first(self):
         others = [failure(f"test_{n}") for n in range(5)]
-        explained = [
-            failure("test_x"),
-            failure("test_y", outputs=[output("V_new", "is wrong")]),
-        ]
+        explained = [failure("test_x"), failure("test_y", outputs=[output("V_new", "is wrong")])]
         groups = found(*others, *explained, diagnoses=[DIAGNOSIS])
         assert [group.cases for group in groups] == [("test_x", "test_y"), tuple(f"test_{n}" for n in range(5))]
         assert groups[0].text == mutant_sentence(DIAGNOSIS)

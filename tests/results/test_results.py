@@ -275,10 +275,7 @@ def run_of(*results: Any, level: str = "must", verdicts: Any = None) -> Any:
 
 @pytest.mark.parametrize(
     ("level", "counts"),
-    [
-        ("must", OutcomeCounts(1006, 5, 1000, 1, 7, 4)),
-        ("should", OutcomeCounts(1013, 10, 1002, 1, 7, 0)),
-    ],
+    [("must", OutcomeCounts(1006, 5, 1000, 1, 7, 4)), ("should", OutcomeCounts(1013, 10, 1002, 1, 7, 0))],
 )
 def test_count_separates_judged_levels_and_verdicts(level, counts):
     assert OutcomeCounts.count(VERDICTS.values(), 7, Level(level)) == counts

@@ -103,11 +103,7 @@ def test_conftest_that_changes_the_judged_cases_fails_the_run(run_pytest, suite,
 
 @pytest.mark.parametrize(
     ("arguments", "variables"),
-    [
-        (("-p", "dropper"), {}),
-        ((), {"PYTEST_PLUGINS": "dropper"}),
-        ((), {"PYTEST_ADDOPTS": "-p dropper"}),
-    ],
+    [(("-p", "dropper"), {}), ((), {"PYTEST_PLUGINS": "dropper"}), ((), {"PYTEST_ADDOPTS": "-p dropper"})],
     ids=["-p", "PYTEST_PLUGINS", "PYTEST_ADDOPTS"],
 )
 def test_plugin_that_drops_cases_fails_the_run(run_pytest, suite, arguments, variables):

@@ -25,12 +25,7 @@ from conformance.verdicts import Level, Unsupported
 
 
 positive = st.floats(0.0009765625, 1024, width=32)
-EXACTLY = {
-    "Add": lambda a, b: a + b,
-    "Sub": lambda a, b: a - b,
-    "Mul": lambda a, b: a * b,
-    "Div": lambda a, b: a / b,
-}
+EXACTLY = {"Add": lambda a, b: a + b, "Sub": lambda a, b: a - b, "Mul": lambda a, b: a * b, "Div": lambda a, b: a / b}
 
 
 @pytest.mark.parametrize("op_type", EXACTLY)

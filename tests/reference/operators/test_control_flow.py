@@ -93,10 +93,7 @@ def test_loop_carries_values_and_stacks_scan_outputs():
 
 
 def test_loop_ends_when_condition_is_false():
-    nodes = [
-        node("Add", ["sum_in", "step"], ["sum_out"]),
-        node("Less", ["sum_out", "limit"], ["again"]),
-    ]
+    nodes = [node("Add", ["sum_in", "step"], ["sum_out"]), node("Less", ["sum_out", "limit"], ["again"])]
     inputs = [value("number", TensorProto.INT64), value("goes_on", TensorProto.BOOL), value("sum_in")]
     loop = node("Loop", ["", "condition", "X"], ["Y"], body=body(nodes, ["again", "sum_out"], inputs))
     given = {"condition": np.array(True), "X": f32(0), "step": f32(1), "limit": f32(3)}

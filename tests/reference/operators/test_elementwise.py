@@ -244,10 +244,7 @@ def test_top_k_orders_equal_elements_by_index(largest, indices):
 
 
 def test_top_k_of_rounded_numbers_accepts_every_possible_index():
-    nodes = [
-        helper.make_node("Exp", ["X"], ["E"]),
-        helper.make_node("TopK", ["E", "K"], ["V", "I"]),
-    ]
+    nodes = [helper.make_node("Exp", ["X"], ["E"]), helper.make_node("TopK", ["E", "K"], ["V", "I"])]
     inputs = [f32([0, 1e-8, -5]), i64([2])]
     serialised = build_model(nodes, {"X": inputs[0], "K": inputs[1]}, {"I": onnx.TensorProto.INT64})
     choices = answers(serialised, inputs, Level.MUST)[0].choices
