@@ -64,7 +64,7 @@ def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
     options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
     cluster = LocalCluster(n_workers=1, threads_per_worker=1, protocol="tcp", **options)
     with JobState(tmp_path / "state", job()) as state:
-        chunks = run_job(job(), DaskWorkers(cluster.scheduler_address, lambda _: None), state)
+        chunks = run_job(job(), DaskWorkers(cluster.scheduler_address, lambda _: None, connecting=2), state)
         next(chunks)
         cluster.close()
         with assert_raises("job.scheduler-lost", cluster.scheduler_address):
