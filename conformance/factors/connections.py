@@ -266,12 +266,7 @@ def _dropout_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> G
 
 def _if_alias(original: str, alias: str, array: Array, _: TensorEncoding) -> GraphPart:
     """Return an If whose branch returns the captured value."""
-    inner = f"{alias}_then"
-    then = GraphPart([helper.make_node("Identity", [original], [inner])], given={inner: array})
-    other = zeros_part({alias: array}).graph("else")
-    return GraphPart(
-        [helper.make_node("If", [CONDITION_INPUT], [alias], then_branch=then.graph("then"), else_branch=other)]
-    )
+    return GraphPart([_if_identity(original, alias, f"{alias}_then", array)])
 
 
 def _sequence_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
@@ -374,15 +369,8 @@ def _reshaped(name: str, array: Array) -> GraphPart:
 
 def _captured(name: str, array: Array) -> GraphPart:
     """Return an If node whose branch captures the result from the enclosing graph."""
-    taken, inner = f"{name}_captured", f"{name}_then"
-    then = GraphPart([helper.make_node("Identity", [name], [inner])], given={inner: array})
-    node = helper.make_node(
-        "If",
-        [CONDITION_INPUT],
-        [taken],
-        then_branch=then.graph("then"),
-        else_branch=zeros_part({taken: array}).graph("else"),
-    )
+    taken = f"{name}_captured"
+    node = _if_identity(name, taken, f"{name}_then", array)
     return GraphPart([node, *_allocating_nodes(name)], given={taken: array, f"{name}_later": array})
 
 
@@ -408,6 +396,18 @@ def zeros_part(given: Mapping[str, Array]) -> GraphPart:
     """Return constants of zeros, one of the type and shape of each array, for a branch that is not taken."""
     inner = {f"{name}_zeros": np.zeros_like(array) for name, array in given.items()}
     return GraphPart([constant_node(*named) for named in inner.items()], given=inner)
+
+
+def if_node(outputs: Sequence[str], then: onnx.GraphProto, given: Mapping[str, Array]) -> onnx.NodeProto:
+    """Return an If whose condition is true. Its else branch gives zeros of the shapes of the given arrays."""
+    other = zeros_part(given).graph("else")
+    return helper.make_node("If", [CONDITION_INPUT], list(outputs), then_branch=then, else_branch=other)
+
+
+def _if_identity(name: str, output: str, inner: str, array: Array) -> onnx.NodeProto:
+    """Return an If whose branch returns a value that it captures."""
+    then = GraphPart([helper.make_node("Identity", [name], [inner])], given={inner: array})
+    return if_node([output], then.graph("then"), {output: array})
 
 
 def extra_reader(name: str, array: Array) -> GraphPart:

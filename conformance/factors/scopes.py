@@ -19,6 +19,7 @@ from conformance.factors.connections import (
     Fragment,
     GraphPart,
     constant_node,
+    if_node,
     join_parts,
     zeros_part,
 )
@@ -103,28 +104,13 @@ def _if_in_loop(content: ScopeContent) -> ScopedModel:
 def _if(part: GraphPart) -> GraphPart:
     """Return an If node with the nodes of `part` in the branch that is taken."""
     given = {f"{name}_if": array for name, array in part.given.items()}
-    node = helper.make_node(
-        "If",
-        [CONDITION_INPUT],
-        list(given),
-        then_branch=part.graph("then"),
-        else_branch=zeros_part(part.given).graph("else"),
-    )
-    return GraphPart([node], given=given)
+    return GraphPart([if_node(list(given), part.graph("then"), part.given)], given=given)
 
 
 def _loop_stacking(part: GraphPart) -> GraphPart:
     """Return a Loop node that runs the nodes of `part` in each iteration and stacks the results of the iterations."""
-    body = GraphPart(
-        [helper.make_node("Identity", ["goes_on"], ["again"]), *part.nodes],
-        part.initializers,
-        part.sparse,
-        {"again": np.array(True), **part.given},
-    )
     given = {f"{name}_loop": np.stack([array] * ITERATIONS) for name, array in part.given.items()}
-    node = helper.make_node(
-        "Loop", ["trips", CONDITION_INPUT], list(given), body=body.graph("body", _loop_body_inputs())
-    )
+    node = helper.make_node("Loop", ["trips", CONDITION_INPUT], list(given), body=_loop_body(part, {}))
     return GraphPart([node], [_trip_count()], given=given)
 
 
@@ -141,18 +127,21 @@ def _loop(content: ScopeContent, doubled: Sequence[str] = ()) -> ScopedModel:
     carried |= {name: fragment.operands[name] for name in doubled}
     names = {name: f"{name}_carried" for name in carried}
     doubling = [helper.make_node("Add", [names[name]] * 2, [f"{name}_doubled_inside"]) for name in doubled]
-    body = GraphPart(
-        [helper.make_node("Identity", ["goes_on"], ["again"]), *fragment.inside(names), *doubling],
-        given={"again": np.array(True), **{f"{name}_inside": array for name, array in given.items()}},
+    inside = {f"{name}_inside": array for name, array in given.items()}
+    body = _loop_body(
+        GraphPart([*fragment.inside(names), *doubling], given=inside),
+        {names[name]: array for name, array in carried.items()},
     )
-    inputs = {**_loop_body_inputs(), **{names[name]: array for name, array in carried.items()}}
-    node = helper.make_node("Loop", ["trips", "", *carried], list(given), body=body.graph("body", inputs))
+    node = helper.make_node("Loop", ["trips", "", *carried], list(given), body=body)
     return ScopedModel(content.replaced_by(GraphPart([node], [_trip_count()])))
 
 
-def _loop_body_inputs() -> dict[str, Array]:
-    """Return the first two inputs of a Loop body: iteration number and condition."""
-    return {"iteration": np.array(0, dtype=np.int64), "goes_on": np.array(True)}
+def _loop_body(part: GraphPart, inputs: Mapping[str, Array]) -> onnx.GraphProto:
+    """Return the body of a Loop that goes on, with further inputs after the iteration number and the condition."""
+    goes_on = helper.make_node("Identity", ["goes_on"], ["again"])
+    body = replace(part, nodes=[goes_on, *part.nodes], given={"again": np.array(True), **part.given})
+    first = {"iteration": np.array(0, dtype=np.int64), "goes_on": np.array(True)}
+    return body.graph("body", {**first, **inputs})
 
 
 def _trip_count() -> onnx.TensorProto:
@@ -167,17 +156,9 @@ def _loop_invariant(content: ScopeContent) -> ScopedModel:
     fragment = content.fragment
     zeros = zeros_part({f"{name}_start": array for name, array in fragment.results.items()})
     inside = {f"{name}_inside": array for name, array in fragment.results.items()}
-    body = GraphPart(
-        [helper.make_node("Identity", ["goes_on"], ["again"]), *fragment.inside({})],
-        given={"again": np.array(True), **inside},
-    )
     earlier = {f"{name}_earlier": array for name, array in fragment.results.items()}
-    node = helper.make_node(
-        "Loop",
-        ["trips", "", *zeros.given],
-        list(fragment.results),
-        body=body.graph("body", {**_loop_body_inputs(), **earlier}),
-    )
+    body = _loop_body(GraphPart(fragment.inside({}), given=inside), earlier)
+    node = helper.make_node("Loop", ["trips", "", *zeros.given], list(fragment.results), body=body)
     return ScopedModel(content.replaced_by(GraphPart([*zeros.nodes, node], [_trip_count()])))
 
 
@@ -255,13 +236,8 @@ def _if_in_function(content: ScopeContent) -> ScopedModel:
     step = _step_function(fragment, _all_attributes(fragment.nodes))
     branch = replace(fragment, nodes=tuple(step.node))
     inner = {f"{name}_inside": array for name, array in fragment.results.items()}
-    around = helper.make_node(
-        "If",
-        [CONDITION_INPUT],
-        list(fragment.results),
-        then_branch=GraphPart(branch.inside({}), given=inner).graph("then"),
-        else_branch=zeros_part(fragment.results).graph("else"),
-    )
+    then = GraphPart(branch.inside({}), given=inner).graph("then")
+    around = if_node(list(fragment.results), then, fragment.results)
     del step.node[:]
     step.node.extend([yes, around])
     if "" not in fragment.opsets:

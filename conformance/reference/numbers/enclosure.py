@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.reference.numbers.number_system import ArithmeticOperators
+from conformance.reference.numbers import ArithmeticOperators
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import (
     DEVIATIONS,

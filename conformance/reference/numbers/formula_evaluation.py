@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from conformance.models.arrays import Array, object_array
+from conformance.reference.numbers import ArithmeticOperators
 from conformance.reference.numbers.affine import error_hull
 from conformance.reference.numbers.bounded import INFINITY, ZERO, BoundedNumber, first_order_form
-from conformance.reference.numbers.number_system import ArithmeticOperators
 from conformance.reference.tolerances import IEEE_754
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from conformance.models.arrays import object_array
+from conformance.reference.numbers import ArithmeticOperators
 from conformance.reference.numbers.bounded import ZERO, BoundedNumber, bounded_sum
 from conformance.reference.numbers.formula_evaluation import monotone_image, to_precision
-from conformance.reference.numbers.number_system import ArithmeticOperators
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import FUNCTIONS
 

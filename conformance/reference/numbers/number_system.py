@@ -6,10 +6,9 @@ the kind of numbers: rounding, comparison, sums.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -25,38 +24,6 @@ if TYPE_CHECKING:
 
     Forms: TypeAlias = Sequence[Callable[..., Any]]
     """A formula in several forms, which are equal in algebra but round differently; the first is that of its page."""
-
-
-class ArithmeticOperators:
-    """The arithmetic operators of a type of tensors or numbers, which `_operate` computes."""
-
-    def _operate(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Self:
-        """Return the result of a function of the module `operator`; one of the operands may be a number."""
-        raise NotImplementedError
-
-    def __add__(self, other: Any) -> Self:
-        return self._operate(operator.add, self, other)
-
-    def __radd__(self, other: Any) -> Self:
-        return self._operate(operator.add, other, self)
-
-    def __sub__(self, other: Any) -> Self:
-        return self._operate(operator.sub, self, other)
-
-    def __rsub__(self, other: Any) -> Self:
-        return self._operate(operator.sub, other, self)
-
-    def __mul__(self, other: Any) -> Self:
-        return self._operate(operator.mul, self, other)
-
-    def __rmul__(self, other: Any) -> Self:
-        return self._operate(operator.mul, other, self)
-
-    def __truediv__(self, other: Any) -> Self:
-        return self._operate(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: Any) -> Self:
-        return self._operate(operator.truediv, other, self)
 
 
 class OptimizerFormula(Protocol):

@@ -16,7 +16,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.models.arrays import type_name, type_number
-from conformance.reference.numbers.number_system import ArithmeticOperators
+from conformance.reference.numbers import ArithmeticOperators
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
