@@ -27,7 +27,7 @@ from decimal import Decimal
 from itertools import combinations, product, starmap
 from math import prod
 from operator import neg
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.reference.numbers.affine import (
     AffineForm,
@@ -148,6 +148,17 @@ class BoundedNumber:
         """Return an input as a number, with the errors of a rounding to the precision and of a flush to zero."""
         error = ZERO if precision.can_represent(value) else precision.format.unit_roundoff
         return _round_result(value, (value, value), precision, error)
+
+    def reduced(self, precision: Precision | None = None, **kept: Any) -> BoundedNumber:
+        """Return the value and its interval, without terms, factors, span and affine form, but for the given ones.
+
+        Args:
+            precision: the precision of the result; None for that of this number.
+            kept: further arguments of the constructor.
+        """
+        interval = self.low, self.high
+        indeterminate = self.is_indeterminate
+        return BoundedNumber(self.value, precision or self.precision, interval, is_indeterminate=indeterminate, **kept)
 
     def literal(self, value: int) -> BoundedNumber:
         """Return an integer of the formula, such as the 1 in `1 - alpha`, as a number to combine with this number."""

@@ -67,7 +67,7 @@ def evaluate_formula(
     results = _evaluate_cached(formula, operands, attributes, precision)
     has_too_many = unique is not None and unique.has_too_many_copies
     if has_independent_results and has_too_many and precision.adversary is None:  # an adversary needs the errors
-        results = [object_array(map(_without_affine_form, result.flat), result.shape) for result in results]
+        results = [object_array(map(BoundedNumber.reduced, result.flat), result.shape) for result in results]
     elif has_independent_results and not has_too_many:
         results = [object_array(map(as_independent_number, result.flat), result.shape) for result in results]
     if unique is None:
@@ -168,13 +168,8 @@ class StatementForms:
             return scalar
         if not number.is_finite or number.is_indeterminate:
             return scalar
-        common = BoundedNumber(
-            number.value,
-            number.precision,
-            (number.low, number.high),
-            span=(number.peak, number.trough),
-            affine_form=number.error.as_independent_symbol(),
-        )
+        form = number.error.as_independent_symbol()
+        common = number.reduced(span=(number.peak, number.trough), affine_form=form)
         return CachedExpression(common, scalar.cache)
 
     def in_tensor_precision(self, scalar: CachedExpression | int) -> CachedExpression | int:
@@ -191,8 +186,7 @@ class StatementForms:
 def _rounded_to(number: BoundedNumber, precision: Precision) -> BoundedNumber:
     if number.is_exact and number.value.is_finite():
         return BoundedNumber.from_input(number.value, precision)
-    interval = number.low, number.high
-    return BoundedNumber(number.value, precision, interval, is_indeterminate=number.is_indeterminate)
+    return number.reduced(precision)
 
 
 # Hulls
@@ -336,11 +330,7 @@ def _equality_key(number: Any, symbols: SymbolPositions) -> Hashable:
 def _copy_with_symbols(number: BoundedNumber, symbols: Mapping[int, int] | None) -> BoundedNumber:
     """Return a copy of a number with its noise symbols renamed by the mapping `symbols`; None renames nothing."""
     form = number.affine_form
-    return BoundedNumber(
-        number.value,
-        number.precision,
-        (number.low, number.high),
-        is_indeterminate=number.is_indeterminate,
+    return number.reduced(
         span=(number.peak, number.trough),
         terms=number.terms,
         factors=number.factors,
@@ -415,14 +405,7 @@ def to_precision(elements: Array, precision: Precision) -> Array:
 def _to_precision(element: BoundedNumber | Decimal, precision: Precision) -> BoundedNumber:
     if isinstance(element, Decimal):
         return BoundedNumber.from_input(element, precision)
-    return BoundedNumber(
-        element.value,
-        precision,
-        (element.low, element.high),
-        is_indeterminate=element.is_indeterminate,
-        terms=element.terms,
-        affine_form=element.affine_form,
-    )
+    return element.reduced(precision, terms=element.terms, affine_form=element.affine_form)
 
 
 def as_number_array(result: Any, precision: Precision) -> Array:
@@ -443,12 +426,4 @@ def as_independent_number(number: BoundedNumber) -> BoundedNumber:
     form = number.affine_form
     if number.precision.adversary is None:
         form = number.error.as_independent_symbol() if number.is_finite and not number.is_exact else None
-    interval = number.low, number.high
-    return BoundedNumber(
-        number.value, number.precision, interval, is_indeterminate=number.is_indeterminate, affine_form=form
-    )
-
-
-def _without_affine_form(number: BoundedNumber) -> BoundedNumber:
-    interval = number.low, number.high
-    return BoundedNumber(number.value, number.precision, interval, is_indeterminate=number.is_indeterminate)
+    return number.reduced(affine_form=form)

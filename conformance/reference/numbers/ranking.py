@@ -14,7 +14,6 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from conformance.reference.numbers.affine import Interval
     from conformance.reference.numbers.precision import Precision
 
 Number: TypeAlias = BoundedNumber | Decimal
@@ -135,7 +134,7 @@ def drop_error(numbers: Array) -> Array:
 def _drop_error(number: BoundedNumber) -> BoundedNumber:
     is_enclosed = number.low < number.high and number.low.is_finite() and number.high.is_finite()
     is_indeterminate = number.is_indeterminate and not is_enclosed
-    return _as_single_term(number, (number.value, number.value), is_indeterminate=is_indeterminate)
+    return BoundedNumber(number.value, number.precision, is_indeterminate=is_indeterminate, terms=(ZERO,))
 
 
 def as_single_terms(numbers: Array) -> Array:
@@ -143,15 +142,7 @@ def as_single_terms(numbers: Array) -> Array:
 
     The order of addition changes only an error that all compared results share.
     """
-    terms = (
-        _as_single_term(number, (number.low, number.high), is_indeterminate=number.is_indeterminate)
-        for number in numbers.flat
-    )
-    return object_array(terms, numbers.shape)
-
-
-def _as_single_term(number: BoundedNumber, interval: Interval, *, is_indeterminate: bool) -> BoundedNumber:
-    return BoundedNumber(number.value, number.precision, interval, is_indeterminate=is_indeterminate, terms=(ZERO,))
+    return object_array((number.reduced(terms=(ZERO,)) for number in numbers.flat), numbers.shape)
 
 
 def subtract_maximum(numbers: Array, axis: int, shared: Callable[[Array], Array]) -> Array:
