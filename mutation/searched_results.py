@@ -64,8 +64,8 @@ def _make_scalars(model: onnx.ModelProto, _: str) -> None:
     """Store a Constant whose list has one element as a scalar."""
     for node in (node for node in all_nodes(model) if is_operator(node, "Constant")):
         held = node.attribute[0]
-        if held.name == "value_floats" and len(held.floats) == 1:
-            node.attribute[0].CopyFrom(helper.make_attribute("value_float", held.floats[0]))
+        if held.name == "value_ints" and len(held.ints) == 1:
+            held.CopyFrom(helper.make_attribute("value_int", held.ints[0]))
 
 
 def _forget_zeros(model: onnx.ModelProto, _: str) -> None:
@@ -101,7 +101,7 @@ REWRITES: Mapping[str, tuple[str, ModelRewrite]] = {
     ),
     "last_lost_after_concat": ("gives the last index after Concat", partial(_set_last, "Concat", lambda _: 1)),
     "first_of_sorted": ("takes the first element of the result of TopK for the largest one", _search_sorted),
-    "one_element_scalar": ("reads a Constant of one number as a scalar", _make_scalars),
+    "one_element_scalar": ("reads a Constant of one integer as a scalar", _make_scalars),
     "zeros_of_calls_lost": ("takes the default of a function where a call gives 0", _forget_zeros),
     "low_halves_signed": ("compares the low halves of 64-bit integers as signed ones", _compare_low_halves),
 }
