@@ -33,7 +33,7 @@ from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.reference.formulas.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.reference.formulas.normalization import NORMALIZATION_ENCLOSURES
 from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
-from conformance.reference.numbers.enclosure import Enclosure, is_strict, judged_at
+from conformance.reference.numbers.enclosure import Enclosure, as_enclosure, is_strict, judged_at
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
 from conformance.verdicts import Level, Unsupported
@@ -189,7 +189,7 @@ def _flush(tensor: Tensor) -> Tensor:
 def _hull_if_different(result: Tensor, other: Tensor) -> Tensor:
     if result is None or other is None or result.shape != other.shape:
         return result
-    first, second = (each if isinstance(each, Enclosure) else Enclosure.exact(each) for each in (result, other))
+    first, second = as_enclosure(result), as_enclosure(other)
     same = (np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True) for name in ("value", "error"))
     marked = [each.unspecified for each in (first, second) if each.unspecified is not None]
     return result if all(same) else first.hull([lambda: second]).leave_open(np.any(marked, axis=0))

@@ -18,7 +18,7 @@ from conformance.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT
 from conformance.reference.enclosures.regions import non_max_suppression
 from conformance.reference.enclosures.text import TEXT
 from conformance.reference.formulas.linear import accumulate, distinct_axes, integers, reduced_axes
-from conformance.reference.numbers.enclosure import Enclosure, is_strict
+from conformance.reference.numbers.enclosure import Enclosure, as_enclosure, is_strict
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import ABSENT
 from conformance.reference.numbers.precision import format_of, is_computed
@@ -125,9 +125,7 @@ def _values(tensor: Array | None, attribute: str) -> Array | None:
 
 
 def _enclosures(inputs: Sequence[Tensor]) -> list[Enclosure]:
-    return [
-        tensor if isinstance(tensor, Enclosure) else Enclosure.exact(tensor) for tensor in inputs if tensor is not None
-    ]
+    return [as_enclosure(tensor) for tensor in inputs if tensor is not None]
 
 
 def _extreme_of_operands(largest: bool) -> Callable[[Node, Sequence[Tensor]], list[Tensor]]:

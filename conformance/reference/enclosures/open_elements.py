@@ -14,7 +14,7 @@ import numpy as np
 from conformance.models.types import softmax_default_axis
 from conformance.reference.enclosures.exact import evaluate
 from conformance.reference.formulas.linear import reduced_axes
-from conformance.reference.numbers.enclosure import Enclosure, between
+from conformance.reference.numbers.enclosure import Enclosure, as_enclosure, between
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFLOW
 from conformance.verdicts import Unsupported
@@ -39,7 +39,7 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
     if node.op_type == "OneHot" and node.opset < 11 and isinstance(first, np.ndarray):
         # the page excludes negative indices, and states a result of them
         is_negative = np.expand_dims(first < 0, node.attributes.get("axis", -1))
-        return [_as_enclosure(results[0]).leave_open(is_negative)]
+        return [as_enclosure(results[0]).leave_open(is_negative)]
     if first is None or not np.size(_elements(first)):
         return _mark_empty_mean(node, inputs, results)
     if is_computed(first.dtype):
@@ -76,7 +76,7 @@ def leave_large_states_open(node: Node, inputs: Sequence[Tensor], results: list[
     reached = state * width * max(query, 1.0) * max(node.attributes.get("scale", 0.0), 1.0)
     if inputs[0] is None or reached <= format_of(inputs[0].dtype).largest:
         return results
-    return [None if tensor is None else _as_enclosure(tensor).undetermined(np.array(True)) for tensor in results]
+    return [None if tensor is None else as_enclosure(tensor).undetermined(np.array(True)) for tensor in results]
 
 
 def _largest_magnitude(array: Array | None) -> float:
@@ -97,11 +97,6 @@ def _has_nan(tensor: Tensor) -> bool:
     return tensor is not None and is_computed(tensor.dtype) and bool(_is_nan(tensor).any())
 
 
-def _as_enclosure(tensor: Tensor) -> Enclosure:
-    assert tensor is not None
-    return tensor if isinstance(tensor, Enclosure) else Enclosure.exact(tensor)
-
-
 def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
     X = _is_nan(inputs[0])
     rank, axis = X.ndim, node.attributes.get("axis", -1)
@@ -115,7 +110,7 @@ def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> li
         return [_within(results[0], mask, X.shape[axis])]
     if node.op_type == "TopK":
         mask = along(axis)
-        values = _order_with_nan(_as_enclosure(inputs[0]), _as_enclosure(results[0]), axis, node)
+        values = _order_with_nan(as_enclosure(inputs[0]), as_enclosure(results[0]), axis, node)
         return [values, _within(results[1], mask, X.shape[axis])]
     if node.op_type == "Hardmax":
         axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % rank
@@ -124,11 +119,11 @@ def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> li
     if node.op_type in ("ReduceMax", "ReduceMin"):
         axes = tuple(reduced_axes(node, inputs, rank) or ())
         mask = along(axes, keepdims=bool(node.attributes.get("keepdims", 1)))
-        return [_as_enclosure(results[0]).leave_open(mask)]
+        return [as_enclosure(results[0]).leave_open(mask)]
     if node.op_type in ("MaxPool", "GlobalMaxPool"):
         return results  # their windows are known where they are computed
     operands = [_is_nan(tensor) for tensor in inputs if tensor is not None and is_computed(tensor.dtype)]
-    return [_as_enclosure(results[0]).leave_open(reduce(np.logical_or, operands))]
+    return [as_enclosure(results[0]).leave_open(reduce(np.logical_or, operands))]
 
 
 def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> Enclosure:
@@ -156,7 +151,7 @@ def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> E
 
 def _within(tensor: Tensor, mask: Array, count: int) -> Enclosure:
     """Return integers below a count, of which some are open."""
-    exact, middle = _as_enclosure(tensor), (count - 1) / 2
+    exact, middle = as_enclosure(tensor), (count - 1) / 2
     mask = np.broadcast_to(mask, exact.shape)
     arrays = np.where(mask, middle, exact.value), np.where(mask, middle, exact.error)
     return Enclosure(*arrays, exact.dtype, unspecified=mask)
@@ -164,7 +159,7 @@ def _within(tensor: Tensor, mask: Array, count: int) -> Enclosure:
 
 def _in_any_order(tensor: Tensor, axis: int) -> Tensor:
     """Return the selected elements, in an order that is open; each is between the smallest and the largest."""
-    selected = _as_enclosure(tensor)
+    selected = as_enclosure(tensor)
     if not selected.value.size:
         return tensor
     low, high = (
@@ -183,7 +178,7 @@ def _mark_empty_mean(node: Node, inputs: Sequence[Tensor], results: list[Tensor]
     axes = reduced_axes(node, inputs, len(first.shape))
     if axes is None or all(first.shape[axis] for axis in axes):
         return results
-    return [_as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool))]
+    return [as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool))]
 
 
 def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
@@ -241,7 +236,7 @@ _UNDEFINED: Mapping[str, Callable[[Array], Array]] = {
 
 
 def _mark_undefined(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
-    result = _as_enclosure(results[0])
+    result = as_enclosure(results[0])
     mask = np.broadcast_to(_UNDEFINED[node.op_type](_elements(inputs[1])), result.shape)
     if not mask.any():
         return results

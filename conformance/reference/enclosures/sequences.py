@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from conformance.reference.numbers.enclosure import Enclosure, Tensor, known_elements, move
+from conformance.reference.numbers.enclosure import Enclosure, Tensor, as_enclosure, known_elements, move
 from conformance.reference.operators.data_movement import place_along
 from conformance.verdicts import Unsupported
 
@@ -36,11 +36,9 @@ def stack(parts: Sequence[TensorOrSequence], axis: int, *, joins: bool = False) 
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     if len(arrays) == len(parts):
         return np.asarray(combine(arrays, axis))
-    enclosures = [Enclosure.exact(each) if isinstance(each, np.ndarray) else each for each in map(as_tensor, parts)]
-    values, errors = (
-        combine([getattr(each, name) for each in enclosures if each is not None], axis) for name in ("value", "error")
-    )
-    return Enclosure(values, errors, next(each.dtype for each in enclosures if each is not None))
+    enclosures = [as_enclosure(as_tensor(part)) for part in parts]
+    values, errors = (combine([getattr(each, name) for each in enclosures], axis) for name in ("value", "error"))
+    return Enclosure(values, errors, enclosures[0].dtype)
 
 
 class EnclosureTensors:

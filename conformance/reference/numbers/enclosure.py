@@ -759,6 +759,12 @@ _EXPONENT_BITS = np.int64(0x7FF0_0000_0000_0000)
 """The exponent bits of a double. Alone they are the largest power of two up to the number."""
 
 
+def as_enclosure(tensor: Tensor) -> Enclosure:
+    """Return a tensor, which the node does not leave out, as an enclosure."""
+    assert tensor is not None
+    return tensor if isinstance(tensor, Enclosure) else Enclosure.exact(tensor)
+
+
 def known_elements(tensor: Tensor) -> Array:
     """Return the elements of a tensor.
 
