@@ -274,10 +274,9 @@ class MutantBackend:
             Unsupported: the reference does not implement an operator of the model.
         """
         own = self._own_kernels(model)
-        plain = Graph.from_model(own)
-        hidden = _values_read_only_by_argmax(plain) if self._hides else set()
+        hidden = _values_read_only_by_argmax(Graph.from_model(own)) if self._hides else set()
         last_readers = {
-            op_type: _last_readers(plain, op_type, patch.last_reader_of)
+            op_type: _last_readers(Graph.from_model(own), op_type, patch.last_reader_of)
             for op_type, patch in self.patches.items()
             if patch.last_reader_of
         }
