@@ -599,9 +599,9 @@ SHAPES_LEVEL = "shapes"
 
 
 def programs_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `programs`: the kind of scenarios."""
-    del op_type
-    return Declaration({"program": (*PROGRAMS, SHAPES_LEVEL), "types": ("float",)})
+    """Return the factors of the family `programs`: the kind of scenarios. Most need an operator of `SWAPPED`."""
+    programs = (*PROGRAMS, SHAPES_LEVEL) if op_type in SWAPPED else ("scans", SHAPES_LEVEL)
+    return Declaration({"program": programs, "types": ("float",)})
 
 
 def build_programs(op_type: str, name: str, row: Row) -> BuiltModel:

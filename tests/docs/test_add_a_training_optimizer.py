@@ -22,8 +22,13 @@ from repository import ROOT
 
 PATH = DOCS / "contributing" / "add-a-training-optimizer.md"
 PAGE = read_page(PATH)
-OPTIONAL = {"conformance/factors/names.py", "conformance/mutants/names.toml", "generators/declarations/attributes.py"}
-"""Files whose lists may name a new optimizer: odd names of values, mutants that mistake them, and values of T."""
+OPTIONAL = {
+    "conformance/factors/names.py",
+    "conformance/mutants/names.toml",
+    "generators/declarations/attributes.py",
+    "generators/declarations/programs.py",
+}
+"""Files whose lists may name a new optimizer: odd names, mutants that mistake them, T, exchanged attributes."""
 
 COPIED = ("conformance", "generators", "data/manifest.json")
 
