@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.history.index import open_index
-from conformance.history.store import HistoryStore, Target
+from conformance.history.store import HistoryStore
 from conformance.history.timeline import failing_span, timelines
 from conformance.results.known_faults import known_faults
-from conformance.subjects.naming import SubjectKind
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def with_counts(text: str, found: Collection[Timeline]) -> str:
     return _TABLE.sub(lambda match: match[1] + "".join(lines), text)
 
 
-def releases_sentence(found: Mapping[Target, Timeline], fault: KnownFault) -> str | None:
+def releases_sentence(found: Mapping[SubjectName, Timeline], fault: KnownFault) -> str | None:
     """Return the releases that have a fault, in words; None if the history has no release with it."""
-    timeline = found.get(Target.parse(fault.subject, SubjectKind(fault.kind)))
+    timeline = found.get(SubjectName.parse(fault.subject, SubjectKind(fault.kind)).without_release)
     span = timeline and span_of_fault(timeline, fault)
     if not timeline or not span:
         return None

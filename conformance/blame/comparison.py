@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from conformance.isolation.limits import Limits
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.subjects.naming import SubjectName
 
 
 class Failure(StrEnum):
@@ -162,7 +162,7 @@ class OpenSubjects:
 
     def __init__(self, limits: Limits, *, in_process: bool = False) -> None:
         self._limits, self._in_process = limits, in_process
-        self._in_this_process: dict[tuple[SubjectKind, str], Subject] = {}
+        self._in_this_process: dict[SubjectName, Subject] = {}
 
     @contextmanager
     def open(self, *names: SubjectName) -> Iterator[list[Subject]]:
@@ -174,12 +174,11 @@ class OpenSubjects:
             ConformanceError: a subject cannot be loaded.
         """
         kept = self._in_this_process
-        unique = list({(name.kind, name.text): name for name in names if (name.kind, name.text) not in kept}.values())
+        unique = [name for name in dict.fromkeys(names) if name not in kept]
         with started_subjects(unique, self._limits, no_isolation=self._in_process) as subjects:
-            found = {(subject.kind, subject.id): subject for subject in subjects}
-            kept.update({key: subject for key, subject in found.items() if client_of(subject) is None})
-            found.update(kept)
-            yield [found[name.kind, name.text] for name in names]
+            found = dict(zip(unique, subjects, strict=True))
+            kept.update({name: subject for name, subject in found.items() if client_of(subject) is None})
+            yield [(kept | found)[name] for name in names]
 
     @contextmanager
     def compare(

@@ -30,7 +30,7 @@ from conformance.environments.requirements import find_requirements
 from conformance.errors import ConformanceError, UsageError
 from conformance.history.index import open_index, results_of
 from conformance.history.releases import ReleaseRange
-from conformance.history.store import HistoryStore, Target
+from conformance.history.store import HistoryStore
 from conformance.judging.execute import judge_case
 from conformance.results.failure_groups import find_cause
 from conformance.results.identity import package_changes
@@ -338,7 +338,7 @@ class StoredAnswers:
     """
 
     def __init__(self, folder: Path, named: SubjectName, case: CorpusCase, digest: str) -> None:
-        store, target = HistoryStore(folder), Target.parse(named.text, named.kind)
+        store, target = HistoryStore(folder), named.without_release
         self._case = case
         self._files = {each.release: each for each in store.releases(target) if each.digest == digest}
         self.verdicts: dict[str, str] = {}
@@ -386,7 +386,7 @@ def releases_worth_comparing(folder: Path, named: SubjectName, operators: Collec
     """
     if not folder.is_dir():
         return []
-    store, target = HistoryStore(folder), Target(named.kind, named.name)
+    store, target = HistoryStore(folder), SubjectName.parse(named.name, named.kind)
     releases = store.releases(target)
     newest_digest = releases[-1].digest if releases else ""
     releases = [each for each in releases if each.digest == newest_digest]
@@ -406,15 +406,14 @@ def releases_worth_comparing(folder: Path, named: SubjectName, operators: Collec
 
 def stored_releases(folder: Path, named: SubjectName) -> list[str]:
     """Return the releases of a subject that a history has; none if there is no history."""
-    return [each.release for each in HistoryStore(folder).releases(Target.parse(named.text, named.kind))]
+    return [each.release for each in HistoryStore(folder).releases(named.without_release)]
 
 
 def installed_releases(named: SubjectName) -> list[str]:
     """Return the releases of a subject that have a usable environment."""
     found = []
     for environment in list_environments():
-        _, _, release = environment.subject.partition("@")
-        release = release.partition("[")[0]
+        release = SubjectName.parse(environment.subject, named.kind).release
         if release and environment.is_usable:
             requirements = find_requirements(named.at_release(release))
             if environment.folder.name == requirements.key:

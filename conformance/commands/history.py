@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +14,9 @@ from conformance.commands.options import Dask, Data, PythonForEnvironment, Verb,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.history.store import HistoryStore, Target
+    from conformance.history.store import HistoryStore
     from conformance.results.known_faults import KnownFault
+    from conformance.subjects.naming import SubjectName
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
 
@@ -120,10 +120,9 @@ def update(
     raise typer.Exit(1 if counts.failed else 0)
 
 
-def _parse_name(text: str, *, is_optimizer: bool) -> tuple[Target, str]:
+def _parse_name(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
     """Return the subject without its release, and its range of releases as text."""
     from conformance.errors import UnknownName, did_you_mean
-    from conformance.history.store import Target
     from conformance.plugins import registered_entry_points
     from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -131,7 +130,7 @@ def _parse_name(text: str, *, is_optimizer: bool) -> tuple[Target, str]:
     for kind in kinds:
         named = SubjectName.parse(text, kind)
         if named.name in registered_entry_points(kind.group):
-            return Target.parse(text, kind), named.release
+            return named.without_release, named.release
     known = [name for kind in kinds for name in registered_entry_points(kind.group)]
     raise UnknownName(
         "unknown-subject",
@@ -144,7 +143,7 @@ _ANY_RELEASE = "0"
 """Stands for a release; the package of a subject is the package that is installed in this release."""
 
 
-def _find_releases(store: HistoryStore, target: Target, text: str, python: str, *, only_new: bool) -> list[str]:
+def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: str, *, only_new: bool) -> list[str]:
     """Return the releases of a subject in a range, the oldest first."""
     from packaging.requirements import Requirement
     from packaging.version import Version
@@ -154,7 +153,7 @@ def _find_releases(store: HistoryStore, target: Target, text: str, python: str, 
     from conformance.history.releases import ReleaseRange, find_releases
 
     range = ReleaseRange.parse(text)
-    requirements = find_requirements(target.subject(_ANY_RELEASE))
+    requirements = find_requirements(target.at_release(_ANY_RELEASE))
     pinned = map(Requirement, (*requirements.packages, *requirements.bare))
     package = next(each.name for each in pinned if str(each.specifier) == f"=={_ANY_RELEASE}")
     stored = [each.version for each in store.releases(target)]
@@ -231,13 +230,14 @@ def show(
     echo(LEGEND, err=is_taken)
 
 
-def _is_subject_of(fault: KnownFault, target: Target) -> bool:
+def _is_subject_of(fault: KnownFault, target: SubjectName) -> bool:
     """Return whether a known fault is a fault of a subject; its release and its options are ignored."""
-    name = re.split(r"[@\[]", fault.subject, maxsplit=1)[0]
-    return (target.name, str(target.kind)) == (name, fault.kind)
+    from conformance.subjects.naming import SubjectName
+
+    return target.kind == fault.kind and target.name == SubjectName.parse(fault.subject, target.kind).name
 
 
-def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[Target], bool], Callable[[str], bool]]:
+def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[SubjectName], bool], Callable[[str], bool]]:
     """Return functions that select subjects and cases.
 
     Raises:

@@ -72,7 +72,7 @@ def _newest_results(timeline: Timeline) -> int:
 
 def _newest_text(timeline: Timeline) -> str:
     """Return the outcome of the newest release."""
-    name = timeline.target.subject(timeline.releases[-1]).text
+    name = timeline.target.at_release(timeline.releases[-1]).text
     results, causes = _newest_results(timeline), environment.count_text(timeline.faults[-1], "cause")
     regressions = sum(len(row.cases) for row in timeline.rows if row.course is Course.REGRESSION)
     return f"{name}: {timeline.failing[-1]:,} of {results:,} cases fail, with {causes}; {regressions:,} are regressions"
@@ -87,7 +87,7 @@ def _data(found: Sequence[Timeline]) -> dict[str, Any]:
                 "name": timeline.target.text,
                 "option": "-b" if timeline.target.kind is SubjectKind.BACKEND else "-o",
                 "releases": list(timeline.releases),
-                "commands": [timeline.target.subject(release).text for release in timeline.releases],
+                "commands": [timeline.target.at_release(release).text for release in timeline.releases],
                 "changes": _package_changes(timeline),
                 "unavailable": [[each.release, each.reason] for each in timeline.unavailable],
                 "unfailing": sum(len(row.cases) for row in timeline.rows if row.course is Course.NO_FAILURE),
@@ -120,7 +120,7 @@ def _package_changes(timeline: Timeline) -> list[list[str]]:
     The packages of the subject itself are left out.
     """
     changes: list[list[str]] = []
-    own = {canonicalize_name(name) for name in released_packages(timeline.target.subject(timeline.releases[0]))}
+    own = {canonicalize_name(name) for name in released_packages(timeline.target.at_release(timeline.releases[0]))}
     before: dict[str, str] = {}
     for packages in timeline.packages:
         now = dict(package.split("==", 1) for package in packages if "==" in package)

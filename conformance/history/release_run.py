@@ -33,7 +33,7 @@ from conformance.results.environment import without_data
 from conformance.results.file import read_results
 from conformance.results.records import CorpusRecord, HistoryRecord
 from conformance.serialization.decoding import read_own_toml
-from conformance.subjects.naming import SubjectKind
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.subjects.request import adapter_digest
 from conformance.verdicts import Verdict
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from conformance.environments.registry import Environment
     from conformance.environments.requirements import Requirements
     from conformance.history.rejudge import JudgedAgain
-    from conformance.history.store import HistoryStore, StoredRelease, Target
+    from conformance.history.store import HistoryStore, StoredRelease
     from conformance.results.file import Results
     from conformance.results.records import Header, Result
 
@@ -91,7 +91,7 @@ class ReleaseTask:
             are the nearest releases in the store.
     """
 
-    target: Target
+    target: SubjectName
     release: str
     shard: str = ""
     cases: tuple[str, ...] = ()
@@ -100,12 +100,12 @@ class ReleaseTask:
     @property
     def subject(self) -> str:
         """Name of the subject on the command line."""
-        return self.target.subject(self.release).text
+        return self.target.at_release(self.release).text
 
     @property
     def requirements(self) -> Requirements:
         """The packages of its environment."""
-        return find_requirements(self.target.subject(self.release))
+        return find_requirements(self.target.at_release(self.release))
 
 
 def work_folder(store: HistoryStore, corpus: Corpus, task: ReleaseTask) -> Path:
@@ -315,7 +315,7 @@ class ReleaseRun:
         """
         task, known = self.task, self.known
         if environment is not None and environment.document is not None:
-            document, named = environment.document, task.target.subject(task.release)
+            document, named = environment.document, task.target.at_release(task.release)
             history = HistoryRecord(
                 task.target.text, task.release, document.python, document.installed, adapter_digest(named) or ""
             )
@@ -361,7 +361,7 @@ def without_paths(text: str) -> str:
     return _ADDRESS_PATTERN.sub("0x…", text)
 
 
-def run_configuration(target: Target) -> tuple[dict[str, str], list[str]]:
+def run_configuration(target: SubjectName) -> tuple[dict[str, str], list[str]]:
     """Return the environment variables and the options that `runtimes.toml` has for the runs of a subject."""
     runtimes = read_own_toml("conformance.adapters", "runtimes.toml")["runtimes"]
     found = runtimes.get(target.name, {}) if target.kind is SubjectKind.BACKEND else {}

@@ -47,7 +47,7 @@ from conformance.results.file import encode_record, history_cases_path, read_res
 from conformance.results.records import CaseRecord, Footer, Header, Result, ReturnedValues, case_record
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord
-from conformance.subjects.naming import SubjectKind, SubjectName, format_subject
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -115,36 +115,6 @@ _decode_values = JsonReader(ValuesRecord)
 
 
 @dataclass(frozen=True)
-class Target:
-    """A subject of a history, without its release.
-
-    Attributes:
-        kind: backend or graph optimizer.
-        name: name of the subject.
-        options: options in brackets, as text: `with=numpy>=2`.
-    """
-
-    kind: SubjectKind
-    name: str
-    options: str = ""
-
-    @property
-    def text(self) -> str:
-        """The name with its options."""
-        return format_subject(self.name, options=self.options)
-
-    def subject(self, release: str) -> SubjectName:
-        """Return the subject for a release: `onnxruntime@1.20.1[optimization=disabled]`."""
-        return SubjectName.parse(self.text, self.kind).at_release(release)
-
-    @classmethod
-    def parse(cls, text: str, kind: SubjectKind) -> Target:
-        """Return the target in the name of a subject; a release in the name is ignored."""
-        named = SubjectName.parse(text, kind)
-        return cls(kind, named.name, named.options_text)
-
-
-@dataclass(frozen=True)
 class StoredRelease:
     """A release with results in the store.
 
@@ -161,10 +131,10 @@ class StoredRelease:
         """The part of the header that names the release."""
         return history_of(self.header)
 
-    @property
-    def target(self) -> Target:
+    @cached_property
+    def target(self) -> SubjectName:
         """The subject without its release."""
-        return Target.parse(self.history.subject, self.header.subjects[0].kind)
+        return SubjectName.parse(self.history.subject, self.header.subjects[0].kind).without_release
 
     @property
     def release(self) -> str:
@@ -270,15 +240,15 @@ class HistoryStore:
         with state_errors(self.folder):
             return require_state_folder(self.folder, *parts)
 
-    def subject_folder(self, target: Target) -> Path:
+    def subject_folder(self, target: SubjectName) -> Path:
         """Return the folder of all results of a subject, with any options.
 
         Raises:
             JobError: the folder is a link.
         """
-        return self.plain_folder(f"{target.kind}s", re.sub(r"[^\w.-]", "_", target.name))
+        return self.plain_folder(target.kind.group, re.sub(r"[^\w.-]", "_", target.name))
 
-    def releases(self, target: Target | None = None) -> list[StoredRelease]:
+    def releases(self, target: SubjectName | None = None) -> list[StoredRelease]:
         """Return the releases with results, the oldest first; of all subjects, or of one.
 
         A file that another process removes meanwhile is left out.
@@ -286,7 +256,7 @@ class HistoryStore:
         Raises:
             ResultsError: a file is damaged.
         """
-        kinds = [f"{kind}s" for kind in SubjectKind]
+        kinds = [kind.group for kind in SubjectKind]
         named = [(kind, path.name) for kind in kinds for path in sorted(self.plain_folder(kind).glob("*"))]
         folders = [self.subject_folder(target)] if target else [self.plain_folder(*each) for each in named]
         paths = [path for folder in folders for path in sorted(folder.glob(f"*{_RESULTS_SUFFIX}"))]
@@ -303,7 +273,7 @@ class HistoryStore:
             key=lambda each: (each.target.kind, each.target.text, each.version, each.path.name),
         )
 
-    def unavailable(self, target: Target) -> dict[str, UnavailableDocument]:
+    def unavailable(self, target: SubjectName) -> dict[str, UnavailableDocument]:
         """Return the releases of a subject that cannot be run, by release.
 
         Raises:
@@ -321,12 +291,12 @@ class HistoryStore:
                 found[document.release] = document
         return found
 
-    def record_unavailable(self, target: Target, release: str, code: str, reason: str) -> None:
+    def record_unavailable(self, target: SubjectName, release: str, code: str, reason: str) -> None:
         """Record why a release cannot be run."""
         document = UnavailableDocument(target.text, release, code, reason)
         self._write(self._unavailable_path(target, release), encode_record(document))
 
-    def _unavailable_path(self, target: Target, release: str) -> Path:
+    def _unavailable_path(self, target: SubjectName, release: str) -> Path:
         variant = hashlib.sha256(target.text.encode()).hexdigest()[:8]
         return self.subject_folder(target) / f"{release}-{variant}{_UNAVAILABLE_SUFFIX}"
 
@@ -344,7 +314,7 @@ class HistoryStore:
         """
         self.add_cases(corpus)
         history = history_of(header)
-        target = Target.parse(history.subject, header.subjects[0].kind)
+        target = SubjectName.parse(history.subject, header.subjects[0].kind).without_release
         stem = self.subject_folder(target) / f"{history.release}-{result_key(header)}"
         known, new, lines = set(self.values(target)), dict[str, Any](), list[bytes]()
         counts: dict[Level, dict[Verdict, int]] = {}
@@ -364,7 +334,7 @@ class HistoryStore:
         self._unavailable_path(target, history.release).unlink(missing_ok=True)
         return StoredRelease(path, header)
 
-    def values(self, target: Target) -> dict[str, ReturnedValues]:
+    def values(self, target: SubjectName) -> dict[str, ReturnedValues]:
         """Return all values of a subject by their digests.
 
         Raises:
@@ -519,7 +489,7 @@ def _read_header(path: Path) -> Header:
     if not _DIGEST_PATTERN.fullmatch(header.corpus.digest):
         raise malformed_release_error(path, "the digest of its corpus is not hexadecimal")
     try:
-        StoredRelease(path, header).target.subject(header.history.release)
+        StoredRelease(path, header).target.at_release(header.history.release)
     except UnknownName as error:
         raise malformed_release_error(path, error.problem.removesuffix(".")) from None
     return header

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.history.store import HistoryStore, StoredRelease, Target, UnavailableDocument
+    from conformance.history.store import HistoryStore, StoredRelease, UnavailableDocument
     from conformance.results.known_faults import KnownFault
+    from conformance.subjects.naming import SubjectName
 
 SYMBOLS: Mapping[str, str] = {
     Verdict.PASS: ".",
@@ -174,7 +175,7 @@ class Timeline:
         failing: for each release, the number of failing cases.
     """
 
-    target: Target
+    target: SubjectName
     releases: tuple[str, ...]
     packages: tuple[tuple[str, ...], ...]
     unavailable: tuple[UnavailableDocument, ...]
@@ -186,7 +187,7 @@ class Timeline:
 def timelines(
     store: HistoryStore,
     index: sqlite3.Connection,
-    has_target: Callable[[Target], bool] = lambda _: True,
+    has_target: Callable[[SubjectName], bool] = lambda _: True,
     has_case: Callable[[str], bool] = lambda _: True,
 ) -> list[Timeline]:
     """Return the timelines of the subjects in a store.
@@ -196,7 +197,7 @@ def timelines(
         has_target: whether a subject is included.
         has_case: whether a case is included.
     """
-    by_target: dict[Target, list[StoredRelease]] = defaultdict(list)
+    by_target: dict[SubjectName, list[StoredRelease]] = defaultdict(list)
     files = {path: id for id, path in index.execute("SELECT id, path FROM files")}
     for stored in store.releases():
         # An update may have added a release since the index was opened.
@@ -225,7 +226,7 @@ def _newest_results(releases: Sequence[StoredRelease]) -> list[StoredRelease]:
 def _timeline(
     store: HistoryStore,
     index: sqlite3.Connection,
-    target: Target,
+    target: SubjectName,
     releases: Sequence[StoredRelease],
     files: Sequence[int],
     has_case: Callable[[str], bool],
@@ -272,7 +273,7 @@ class _CaseCells:
     varying: set[int] = field(default_factory=set)
 
 
-def _rows(target: Target, found: Mapping[str, _CaseCells]) -> list[Row]:
+def _rows(target: SubjectName, found: Mapping[str, _CaseCells]) -> list[Row]:
     """Return the rows of a subject, regressions first, then those with the most cases."""
     groups: dict[tuple[tuple[str, ...], str, KnownFault | None], list[str]] = defaultdict(list)
     for case, results in found.items():
@@ -303,7 +304,7 @@ def _first_failure(row: Row) -> int:
     return -int(span.since) if span else 0
 
 
-def _fault_of(target: Target, case: str, verdict: str) -> KnownFault | None:
+def _fault_of(target: SubjectName, case: str, verdict: str) -> KnownFault | None:
     faults = known_faults_in(target.name, str(target.kind), case)
     return next((fault for fault in faults if fault.verdict == verdict), None)
 

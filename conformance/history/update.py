@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.environments.registry import Environment
     from conformance.history.release_run import RunSettings
-    from conformance.history.store import StoredRelease, Target
+    from conformance.history.store import StoredRelease
     from conformance.jobs.job import ChunkResult, Workers
+    from conformance.subjects.naming import SubjectName
 
 
 def order_by_gaps(releases: Sequence[str]) -> list[str]:
@@ -66,7 +67,7 @@ def order_by_gaps(releases: Sequence[str]) -> list[str]:
 
 
 def missing_releases(
-    store: HistoryStore, target: Target, releases: Iterable[str], corpus: Corpus, *, retry: bool = False
+    store: HistoryStore, target: SubjectName, releases: Iterable[str], corpus: Corpus, *, retry: bool = False
 ) -> list[str]:
     """Return the releases that have no results of the corpus and are not recorded as unavailable.
 
@@ -246,7 +247,7 @@ def _run_tasks(
     counts: UpdateCounts,
 ) -> Iterator[StoredRelease]:
     """Run the tasks of a job, and yield each release when all its shards are in the store."""
-    parts: dict[tuple[Target, str], list[list[Any]]] = defaultdict(list)
+    parts: dict[tuple[SubjectName, str], list[list[Any]]] = defaultdict(list)
     missing = Counter((task.target, task.release) for task in job.tasks)
     began = last = time.monotonic()
     for number, chunk in enumerate(run_job(job, workers), 1):

@@ -139,6 +139,11 @@ class SubjectName:
         """Return the name at a release, with all its options."""
         return SubjectName.parse(format_subject(self.name, release, self.options_text), self.kind)
 
+    @property
+    def without_release(self) -> SubjectName:
+        """The name without its release."""
+        return self.at_release("")
+
     def with_option(self, option: str, value: str) -> SubjectName:
         """Return the name with another value of an option, or without the option if the value is empty."""
         parts = (part.strip() for part in self.options_text.split(","))

@@ -15,8 +15,8 @@ from fake_subject import always_right, always_wrong, wrong_on_argmax
 from history_stores import TARGET, add_release, write_three_cases
 from selenium.webdriver.common.keys import Keys
 
-from conformance.history.store import HistoryStore, StoredRelease, Target
-from conformance.subjects.naming import SubjectKind
+from conformance.history.store import HistoryStore, StoredRelease
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> HistorySt
     store = HistoryStore(tmp_path_factory.mktemp("history") / "store")
     for number, release in enumerate(RELEASES):
         add_release(store, corpus, release, always_right if number < 20 else wrong_on_argmax)
-    add_release(store, corpus, "0.1", always_wrong, Target(SubjectKind.BACKEND, "tract"))
+    add_release(store, corpus, "0.1", always_wrong, SubjectName.parse("tract", SubjectKind.BACKEND))
     with store.lock():
         store.record_unavailable(TARGET, UNAVAILABLE, "subject.not-installable", "it has no wheel")
     return store
@@ -227,7 +227,7 @@ def change_records(stored: StoredRelease, change: Callable[[Any], None]) -> None
 def hostile(tmp_path: Path, corpus: Corpus) -> HostileStore:
     store = HistoryStore(tmp_path / "hostile")
     case = f"test_{HOSTILE}"
-    target = Target(SubjectKind.BACKEND, "onnxruntime", f"with={HOSTILE}")
+    target = SubjectName.parse(f"onnxruntime[with={HOSTILE}]", SubjectKind.BACKEND)
 
     def change(record: Any) -> None:
         if record["record"] == "header":

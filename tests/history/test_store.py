@@ -16,9 +16,9 @@ from refusals import assert_raises
 
 from conformance.files import atomic_write
 from conformance.history import store as store_module
-from conformance.history.store import LOCK_FILE, HistoryStore, Target
+from conformance.history.store import LOCK_FILE, HistoryStore
 from conformance.results.file import read_results
-from conformance.subjects.naming import SubjectKind
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_releases_are_sorted_as_versions(store, corpus):
     for release in ("1.10.0", "1.9.0", "1.9.1"):
         add_release(store, corpus, release, always_right)
     assert [each.release for each in store.releases(TARGET)] == ["1.9.0", "1.9.1", "1.10.0"]
-    assert store.releases(Target(SubjectKind.BACKEND, "onnxruntime", "optimization=disabled")) == []
+    assert store.releases(SubjectName.parse("onnxruntime[optimization=disabled]", SubjectKind.BACKEND)) == []
 
 
 def test_unavailable_release_is_recorded_until_it_has_results(store, corpus):

@@ -7,13 +7,12 @@ import dataclasses
 import pytest
 from script_modules import script_module
 
-from conformance.history.store import Target
 from conformance.history.timeline import Row, Timeline
 from conformance.results.known_faults import known_faults
-from conformance.subjects.naming import SubjectKind
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
-TARGET = Target(SubjectKind.BACKEND, "onnxruntime")
+TARGET = SubjectName.parse("onnxruntime", SubjectKind.BACKEND)
 RELEASES = ("1.0", "1.1", "1.2", "1.3")
 
 

@@ -17,12 +17,12 @@ from conformance.corpus.corpus import MANIFEST, open_corpus
 from conformance.corpus.loading import load_case
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.rules import CriterionSettings
-from conformance.history.store import HistoryStore, StoredRelease, Target
+from conformance.history.store import HistoryStore, StoredRelease
 from conformance.judging.execute import ExecutionOptions, judge_case
 from conformance.results.records import HistoryRecord
 from conformance.run.recorder import Recorder
 from conformance.subjects.loading import Subject
-from conformance.subjects.naming import SubjectKind
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
 
-TARGET = Target(SubjectKind.BACKEND, "onnxruntime")
+TARGET = SubjectName.parse("onnxruntime", SubjectKind.BACKEND)
 
 
 class OneStepOff(always_right):
@@ -84,13 +84,13 @@ def run_release(
 
 
 def add_release(
-    store: HistoryStore, corpus: Corpus, release: str, backend: Any, target: Target = TARGET
+    store: HistoryStore, corpus: Corpus, release: str, backend: Any, target: SubjectName = TARGET
 ) -> StoredRelease:
     """Run a fake release on a corpus and add its results to a store."""
     from conformance.results.file import read_results
 
     path = store.folder.parent / f"{release}.jsonl"
-    run_release(backend, corpus, target.subject(release).text, path)
+    run_release(backend, corpus, target.at_release(release).text, path)
     run = read_results(path)
     history = HistoryRecord(target.text, release, "3.11.7", [], "a1")
     with store.lock():
