@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.audit.judgement import JudgedNode, Judgement, JudgementOptions
+from conformance.audit.judgement import Judgement, JudgementOptions, NodeJudgement
 from conformance.errors import JobError
 from conformance.files.atomic_write import write_bytes_atomically
 from conformance.files.journal import (
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from conformance.audit.judgement import JudgedNode
     from conformance.jobs.job import ChunkResult, Workers
     from conformance.models.arrays import Array
 
@@ -71,7 +72,7 @@ CHUNK_ELEMENTS = 2**22
 class JudgedChunk(msgspec.Struct, forbid_unknown_fields=True):
     """The judgements of one chunk."""
 
-    nodes: list[JudgedNode]
+    nodes: list[NodeJudgement]
 
 
 class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -274,7 +275,7 @@ class AuditWorkers:
             _, digest = _read_record(folder)
         ranges = chunk_ranges(recording)
         job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, recording.data_folder)
-        judged: list[JudgedNode] = []
+        judged: list[NodeJudgement] = []
         with JobState(folder / f"chunks{'-all' if all_elements else ''}.jsonl", job) as state:
             for chunk in run_job(job, self.workers, state):
                 judged += chunk.result.nodes

@@ -86,9 +86,9 @@ class JudgedElement:
     operands: tuple[str, ...] = ()
 
 
-@dataclass
-class JudgedNode:
-    """The judgement of one node of the main graph.
+@dataclass(frozen=True)
+class NodeJudgement:
+    """The judgement of one node of the main graph on its own; `Judgement.complete` makes it a `JudgedNode`.
 
     Attributes:
         number: the position of the node in the main graph.
@@ -109,17 +109,14 @@ class JudgedNode:
         open_element: the first unspecified element.
         should_share: the largest difference as a share of the bound of level `should`.
         should_worst: the element with this share, if it is outside of the bound of level `should` only.
-        together: the names of the nodes that were judged together with this node, because the values between them are
+        segment: the numbers of the nodes that were judged together with this node, because the values between them are
             hidden.
-        segment: their numbers.
         inner_nodes: the number of nodes in its subgraphs, which were judged together with the node.
         way: how its outputs were obtained.
         type: the element type of its first output; empty if the output is not known.
         operations: about how many operations the node needs; see `conformance.graphs.arithmetic`.
         introduced: the largest error against the exact result of the node's own operands; see
             `conformance.audit.propagation`.
-        accumulated: the largest error against the exact value of the whole model; None if that is not known.
-        origin: the number of the node from which most of the accumulated error comes; None if that is not known.
         level: `should` if only the bounds of this level are useful for at least half of the elements.
         should_undetermined: the number of undetermined elements with the bounds of level `should`.
         should_loose: the number of loose elements with the bounds of level `should`.
@@ -141,18 +138,34 @@ class JudgedNode:
     open_element: JudgedElement | None = None
     should_share: float = 0.0
     should_worst: JudgedElement | None = None
-    together: tuple[str, ...] = ()
     segment: tuple[int, ...] = ()
     inner_nodes: int = 0
     way: str = ""
     type: str = ""
     operations: int = 0
     introduced: float = 0.0
-    accumulated: float | None = None
-    origin: int | None = None
     level: Level = Level.MUST
     should_undetermined: int = 0
     should_loose: int = 0
+
+    def useless_bounds(self, level: Level) -> tuple[int, int]:
+        """Return the numbers of undetermined and of loose elements with the bounds of a level."""
+        return (self.undetermined, self.loose) if level is Level.MUST else (self.should_undetermined, self.should_loose)
+
+
+@dataclass(frozen=True)
+class JudgedNode(NodeJudgement):
+    """The final judgement of one node of the main graph.
+
+    Attributes:
+        together: the names of the nodes of `segment`.
+        accumulated: the largest error against the exact value of the whole model; None if that is not known.
+        origin: the number of the node from which most of the accumulated error comes; None if that is not known.
+    """
+
+    together: tuple[str, ...] = ()
+    accumulated: float | None = None
+    origin: int | None = None
 
     @property
     def level_share(self) -> float:
@@ -172,10 +185,6 @@ class JudgedNode:
     def judged_elements(self, level: Level) -> int:
         """Return the number of compared elements that a wrong value would put outside of a useful bound of a level."""
         return self.elements - sum(self.useless_bounds(level)) - self.unspecified
-
-    def useless_bounds(self, level: Level) -> tuple[int, int]:
-        """Return the numbers of undetermined and of loose elements with the bounds of a level."""
-        return (self.undetermined, self.loose) if level is Level.MUST else (self.should_undetermined, self.should_loose)
 
     @property
     def fault_rank(self) -> int:
@@ -215,18 +224,36 @@ class Judgement:
         }
         self._producers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
 
-    def judge(self, numbers: Iterable[int]) -> Iterator[JudgedNode]:
-        """Yield the judgements of some nodes; nodes of the operator Constant are left out.
-
-        A node with a hidden output is judged together with the nodes that take the output; see `complete`.
-        """
+    def judge(self, numbers: Iterable[int]) -> Iterator[NodeJudgement]:
+        """Yield the judgements of some nodes on their own; nodes of the operator Constant are left out."""
         for number in numbers:
             if not is_operator(self.nodes[number], "Constant"):
                 yield self._judge_node(number)
 
-    def complete(self, judged: Sequence[JudgedNode]) -> list[JudgedNode]:
-        """Return the judgements of all nodes, with those of the nodes that were judged together with others."""
-        return _with_covered(sorted(judged, key=lambda node: node.number), self.nodes, self._recorded)
+    def complete(self, judged: Iterable[NodeJudgement]) -> list[JudgedNode]:
+        """Return the final judgements from those of all nodes on their own.
+
+        A node without a known output has the judgement of the node that was judged together with it.
+        """
+        own = sorted(judged, key=lambda node: node.number)
+        names = {each.number: each.name for each in own}
+        obtained = {*self._recorded.values, *self._recorded.others}
+        known = {each.number for each in own if not obtained.isdisjoint(self.nodes[each.number].output)}
+        covering: dict[int, NodeJudgement] = {}
+        for each in sorted(own, key=lambda node: node.level.rank):
+            if each.number in known and each.verdict is not NodeVerdict.NOT_JUDGED:
+                covering = dict.fromkeys(each.segment, each) | covering
+        complete = []
+        for each in own:
+            final = {**vars(each), "together": tuple(names[number] for number in each.segment)}
+            if each.number not in known and each.verdict is not NodeVerdict.NOT_JUDGED:
+                if later := covering.get(each.number):
+                    final |= {"level": later.level, "reason": f"judged together with {later.name}"}
+                else:
+                    reason = "its value is hidden, and no later value that depends on it could be judged"
+                    final |= {"verdict": NodeVerdict.NOT_JUDGED, "reason": reason}
+            complete.append(JudgedNode(**final))
+        return complete
 
     def _hidden_value(self, name: str) -> _Hidden | None:
         """Return the enclosure of a value that is not recorded; None if it cannot be computed."""
@@ -263,28 +290,29 @@ class Judgement:
             known = {name: each if isinstance(each, list) else _in_float(each) for name, each in known.items()}
         return known, before
 
-    def _judge_node(self, number: int) -> JudgedNode:
+    def _judge_node(self, number: int) -> NodeJudgement:
         node, recorded = self.nodes[number], self._recorded
         first = node.output[0] if node.output else ""
-        result = JudgedNode(number, node.name or first, node.op_type, node.domain, NodeVerdict.CORRECT)
         known, before = self._operands(node)
         tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
         outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
-        result.inner_nodes = inner_node_count(node)
-        result.type = next((type_name(array.dtype) for array in outputs.values()), "")
-        result.way = str(recorded.ways.get(first, Exposure.HIDDEN))
-        result.all_elements = sum(int(array.size) for array in outputs.values())
-        result.operations = operation_count(
-            node,
-            {name: np.shape(_elements(tensor)) for name, tensor in tensors.items()}
-            | {name: array.shape for name, array in outputs.items()},
-        ) * (1 + result.inner_nodes)
+        shapes = {name: np.shape(_elements(tensor)) for name, tensor in tensors.items()}
+        shapes |= {name: array.shape for name, array in outputs.items()}
+        inner_nodes = inner_node_count(node)
+        unjudged = NodeJudgement(
+            number,
+            node.name or first,
+            node.op_type,
+            node.domain,
+            NodeVerdict.NOT_JUDGED,
+            all_elements=sum(int(array.size) for array in outputs.values()),
+            inner_nodes=inner_nodes,
+            way=str(recorded.ways.get(first, Exposure.HIDDEN)),
+            type=next((type_name(array.dtype) for array in outputs.values()), ""),
+            operations=operation_count(node, shapes) * (1 + inner_nodes),
+        )
         if refusal := recorded.refused.get(first):
-            result.verdict, result.reason = (
-                NodeVerdict.NOT_JUDGED,
-                f"the subject does not run the node alone: {refusal}",
-            )
-            return result
+            return replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
         try:
             is_whole = self._options.all_elements or len(tensors) < len(known)
             sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
@@ -295,34 +323,25 @@ class Judgement:
                 else:
                     expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
         except Unsupported as reason:
-            result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
-            return result
+            return replace(unjudged, reason=str(reason))
         except EVALUATION_ERRORS as error:
-            result.verdict = NodeVerdict.NOT_JUDGED
-            result.reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
-            return result
-        keeps_signs = not before and has_signed_zeros(self._scope.node(node))
+            return replace(unjudged, reason=f"the reference cannot compute the node: {type(error).__name__}: {error}")
+        comparison = _Comparison(part, not before and has_signed_zeros(self._scope.node(node)))
+        element_type = unjudged.type
         for position, (name, tensor) in enumerate(zip(node.output, expected, strict=False)):
-            if not name:
-                continue
             if name in outputs:
-                if isinstance(tensor, list):
-                    continue
-                if self._options.keeps_float:
-                    tensor = _rounded_to(outputs[name].dtype, tensor)  # noqa: PLW2901
-                _compare(name, position, tensor, result, part, outputs[name].shape, keeps_signs=keeps_signs)
-            else:
+                if not isinstance(tensor, list):
+                    own = _rounded_to(outputs[name].dtype, tensor) if self._options.keeps_float else tensor
+                    comparison.add(name, position, own, outputs[name].shape)
+            elif name:
                 if name in recorded.others and isinstance(tensor, list):
-                    _compare_sequence(name, tensor, recorded.others[name], result)
+                    comparison.add_sequence(name, tensor, recorded.others[name])
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
-                if tensor is not None and not isinstance(tensor, list) and not result.type:
-                    result.type = type_name(tensor.dtype)
-        result.segment = tuple(sorted(before))
-        _settle(result)
-        if result.verdict is not NodeVerdict.WRONG and (contradiction := self._contradiction(outputs)):
-            result.verdict, result.reason = NodeVerdict.NOT_JUDGED, contradiction
-        return result
+                if tensor is not None and not isinstance(tensor, list):
+                    element_type = element_type or type_name(tensor.dtype)
+        unjudged = replace(unjudged, type=element_type, segment=tuple(sorted(before)))
+        return comparison.conclude(unjudged, self._contradiction(outputs))
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return a recorded value as a node may have received it."""
@@ -401,20 +420,6 @@ def judge_last(
     return replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
 
 
-def _compare_sequence(name: str, expected: list[Any], actual: Any, result: JudgedNode) -> None:
-    """Compare an output that is a sequence, and record the result."""
-    count = _element_count(expected)
-    result.elements += count
-    result.all_elements += count
-    is_admissible = _is_admissible_sequence(actual, expected)
-    if is_admissible is None:
-        result.undetermined += count
-        result.should_undetermined += count
-    elif not is_admissible:
-        result.verdict, result.share = NodeVerdict.WRONG, math.inf
-        result.reason = f"{name} has other elements than {len(expected)} tensors or maps that the page states"
-
-
 def _element_count(expected: Sequence[Any]) -> int:
     """Return the number of elements of all tensors and maps of a sequence."""
     return sum(len(each) if isinstance(each, dict) else int(np.prod(each.shape, dtype=np.int64)) for each in expected)
@@ -450,83 +455,144 @@ def _as_floats(scores: Mapping[Any, Any]) -> dict[Any, float]:
     return {key: float(each) for key, each in scores.items()}
 
 
-def _compare(
-    name: str,
-    position: int,
-    expected: Tensor,
-    result: JudgedNode,
-    part: Sample,
-    shape: tuple[int, ...],
-    *,
-    keeps_signs: bool,
-) -> None:
-    """Compare one output with its enclosure, and record the result."""
-    actual = part.outputs[name]
-    result.elements += int(actual.size)
-    if expected is None:
-        result.undetermined += int(actual.size)
-        result.should_undetermined += int(actual.size)
-        return
-    if not are_comparable(actual, expected):
-        result.verdict, result.share = NodeVerdict.WRONG, math.inf
-        result.reason = (
-            f"{name} is {actual.dtype} {list(actual.shape)}, but must be {expected.dtype} {list(expected.shape)}"
+@dataclass
+class _LevelCounts:
+    """The outputs of a node compared with the bounds of one level; for the fields see `NodeJudgement`."""
+
+    undetermined: int = 0
+    loose: int = 0
+    share: float = 0.0
+    worst: JudgedElement | None = None
+
+
+@dataclass
+class _Comparison:
+    """The comparison of the outputs of a node with their enclosures.
+
+    Attributes:
+        part: the part of the node that is judged.
+        keeps_signs: whether the sign of a zero matters at level `should`.
+        must: the comparison with the bounds of level `must`.
+        should: the comparison with the bounds of level `should`.
+        elements: the number of compared elements.
+        in_sequences: the number of those that are in sequences or maps.
+        unspecified: the number of elements for which the page of the operator states no result.
+        open_element: the first of them.
+        introduced: the largest error.
+        mismatch: what is wrong with a type or a shape, or with a sequence; otherwise empty.
+    """
+
+    part: Sample
+    keeps_signs: bool
+    must: _LevelCounts = field(default_factory=_LevelCounts)
+    should: _LevelCounts = field(default_factory=_LevelCounts)
+    elements: int = 0
+    in_sequences: int = 0
+    unspecified: int = 0
+    open_element: JudgedElement | None = None
+    introduced: float = 0.0
+    mismatch: str = ""
+
+    def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
+        """Compare an output with its enclosure.
+
+        Args:
+            name: the name of the output.
+            position: its position.
+            expected: its enclosure; None if it is not known.
+            shape: the shape of the whole output.
+        """
+        actual = self.part.outputs[name]
+        self.elements += int(actual.size)
+        if expected is None:
+            self._add_undetermined(int(actual.size))
+            return
+        if not are_comparable(actual, expected):
+            must_be = f"{expected.dtype} {list(expected.shape)}"
+            self._add_mismatch(f"{name} is {actual.dtype} {list(actual.shape)}, but must be {must_be}")
+            return
+        if not actual.size:
+            return
+
+        def element(place: int, distances: Distances) -> JudgedElement:
+            value, middle, bound = (
+                _number(each.flat[place]) for each in (actual, distances.expected, distances.bounds)
+            )
+            index = tuple(int(each) for each in np.unravel_index(place, actual.shape))
+            operands = operand_texts(self.part.node, self.part.operands, actual.shape, index)
+            return JudgedElement(name, self.part.locate(position, place, shape), value, middle, bound, operands)
+
+        strict = (expected.should or expected) if isinstance(expected, Enclosure) else expected
+        at_must = find_distances(actual, expected)
+        at_should = find_distances(actual, strict, has_signed_zeros=self.keeps_signs)
+        self.introduced = max(self.introduced, relative_error(actual, np.asarray(at_must.expected)))
+        self.unspecified += int(np.count_nonzero(at_must.unspecified))
+        if at_must.unspecified.any() and self.open_element is None:
+            self.open_element = element(int(np.argmax(at_must.unspecified)), at_must)
+        for counts, distances in ((self.must, at_must), (self.should, at_should)):
+            counts.undetermined += int(np.count_nonzero(distances.undetermined))
+            counts.loose += int(np.count_nonzero(distances.loose))
+            place = int(np.argmax(distances.shares))
+            share = float(distances.shares.flat[place])
+            if share > 1 and (share > counts.share or counts.worst is None):
+                counts.worst = element(place, distances)
+            counts.share = max(share, counts.share)
+
+    def add_sequence(self, name: str, expected: list[Any], actual: Any) -> None:
+        """Compare an output that is a sequence."""
+        count = _element_count(expected)
+        self.elements += count
+        self.in_sequences += count
+        is_admissible = _is_admissible_sequence(actual, expected)
+        if is_admissible is None:
+            self._add_undetermined(count)
+        elif not is_admissible:
+            self._add_mismatch(f"{name} has other elements than {len(expected)} tensors or maps that the page states")
+
+    def _add_undetermined(self, count: int) -> None:
+        self.must.undetermined += count
+        self.should.undetermined += count
+
+    def _add_mismatch(self, text: str) -> None:
+        self.mismatch, self.must.share = text, math.inf
+
+    def conclude(self, unjudged: NodeJudgement, contradiction: str) -> NodeJudgement:
+        """Return the judgement of the node.
+
+        Args:
+            unjudged: the judgement without a comparison.
+            contradiction: why the model is invalid; otherwise empty.
+        """
+        must, should = self.must, self.should
+        found = replace(
+            unjudged,
+            elements=self.elements,
+            all_elements=unjudged.all_elements + self.in_sequences,
+            unspecified=self.unspecified,
+            open_element=self.open_element,
+            introduced=self.introduced,
+            **vars(must),
+            **{f"should_{name}": value for name, value in vars(should).items()},
         )
-        return
-    if not actual.size:
-        return
-
-    def element(place: int, distances: Distances) -> JudgedElement:
-        value, expected, bound = (
-            _number(array.flat[place]) for array in (actual, distances.expected, distances.bounds)
-        )
-        index = tuple(int(each) for each in np.unravel_index(place, actual.shape))
-        operands = operand_texts(part.node, part.operands, actual.shape, index)
-        return JudgedElement(name, part.locate(position, place, shape), value, expected, bound, operands)
-
-    distances = find_distances(actual, expected)
-    result.introduced = max(result.introduced, relative_error(actual, np.asarray(distances.expected)))
-    result.undetermined += int(np.count_nonzero(distances.undetermined))
-    result.loose += int(np.count_nonzero(distances.loose))
-    result.unspecified += int(np.count_nonzero(distances.unspecified))
-    if distances.unspecified.any() and result.open_element is None:
-        result.open_element = element(int(np.argmax(distances.unspecified)), distances)
-    place = int(np.argmax(distances.shares))
-    share = float(distances.shares.flat[place])
-    if share > result.share or result.worst is None:
-        result.share = max(share, result.share)
-        if share > 1:
-            result.verdict, result.worst = NodeVerdict.WRONG, element(place, distances)
-    strict = (expected.should or expected) if isinstance(expected, Enclosure) else expected
-    distances = find_distances(actual, strict, has_signed_zeros=keeps_signs)
-    result.should_undetermined += int(np.count_nonzero(distances.undetermined))
-    result.should_loose += int(np.count_nonzero(distances.loose))
-    place = int(np.argmax(distances.shares))
-    share = float(distances.shares.flat[place])
-    if share > result.should_share or result.should_worst is None:
-        result.should_share = max(share, result.should_share)
-        if share > 1:
-            result.should_worst = element(place, distances)
-
-
-def _settle(result: JudgedNode) -> None:
-    """Set the verdict of a node without a wrong element whose elements are open, and drop `should` from a wrong one."""
-    if result.verdict is not NodeVerdict.CORRECT:
-        result.should_share, result.should_worst = result.share, None
-        return
-    useful = [each for each in (Level.MUST, Level.SHOULD) if 2 * sum(result.useless_bounds(each)) <= result.elements]
-    if not useful:
-        result.verdict = NodeVerdict.NOT_JUDGED
-        result.reason = (
-            f"more than half of the elements have no useful bound: {result.undetermined} are undetermined, and the "
-            f"bounds of {result.loose} are larger than the expected values"
-        )
-        return
-    result.level = useful[0]
-    if result.unspecified:
-        result.verdict = NodeVerdict.UNSPECIFIED
-        elements = "1 element" if result.unspecified == 1 else f"{result.unspecified} elements"
-        result.reason = f"the page of {result.op_type} states no result for {elements}"
+        if self.mismatch or must.worst is not None:
+            wrong = NodeVerdict.WRONG
+            return replace(found, verdict=wrong, reason=self.mismatch, should_share=must.share, should_worst=None)
+        levels = (Level.MUST, Level.SHOULD)
+        useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
+        verdict, reason = NodeVerdict.CORRECT, ""
+        if contradiction:
+            verdict, reason = NodeVerdict.NOT_JUDGED, contradiction
+        elif not useful:
+            verdict = NodeVerdict.NOT_JUDGED
+            reason = (
+                f"more than half of the elements have no useful bound: {must.undetermined} are undetermined, and the "
+                f"bounds of {must.loose} are larger than the expected values"
+            )
+        elif self.unspecified:
+            verdict = NodeVerdict.UNSPECIFIED
+            elements = "1 element" if self.unspecified == 1 else f"{self.unspecified} elements"
+            reason = f"the page of {found.op_type} states no result for {elements}"
+        return replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
 
 
 def _in_float(tensor: Tensor) -> Tensor:
@@ -555,29 +621,3 @@ def _number(element: Any) -> float:
         return int(element) if np.asarray(element).dtype.kind in "iu" else float(element)
     except (TypeError, ValueError):
         return math.nan
-
-
-def _with_covered(
-    judged: Sequence[JudgedNode], nodes: Sequence[onnx.NodeProto], recorded: RecordedValues
-) -> list[JudgedNode]:
-    """Return judgements in which a node without a known output has that of the node that covers it."""
-    names = {result.number: result.name for result in judged}
-    obtained = {*recorded.values, *recorded.others}
-    known = {result.number for result in judged if not obtained.isdisjoint(nodes[result.number].output)}
-    covering: dict[int, JudgedNode] = {}
-    for result in sorted(judged, key=lambda each: each.level.rank):
-        if result.number in known and result.verdict is not NodeVerdict.NOT_JUDGED:
-            for number in result.segment:
-                covering.setdefault(number, result)
-    complete = []
-    for result in judged:
-        verdict, level, reason = result.verdict, result.level, result.reason
-        if result.number not in known and verdict is not NodeVerdict.NOT_JUDGED:
-            if later := covering.get(result.number):
-                level, reason = later.level, f"judged together with {later.name}"
-            else:
-                verdict = NodeVerdict.NOT_JUDGED
-                reason = "its value is hidden, and no later value that depends on it could be judged"
-        together = tuple(names[number] for number in result.segment)
-        complete.append(replace(result, verdict=verdict, level=level, reason=reason, together=together))
-    return complete

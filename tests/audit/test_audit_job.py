@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 from refusals import assert_raises
 
 from conformance.audit.job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
-from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
+from conformance.audit.judgement import JudgedElement, NodeJudgement, NodeVerdict
 from conformance.audit.report import as_json
 from conformance.audit.session import AuditOptions, audit_subject
 from conformance.graphs.inputs import InputSet
@@ -176,8 +176,8 @@ def test_file_in_the_place_of_the_folder_is_refused(model: LoadedModel, tmp_path
 @pytest.mark.parametrize("share", [0.0, 0.1, 1e-300, 5e-324, float("inf")])
 def test_judgement_survives_json(share: float) -> None:
     worst = JudgedElement("Y", (1, 2), float("-inf"), 1e22, -0.0)
-    node = JudgedNode(
-        *(3, "n", "Add", "", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, ("a",), (1, 2)),
+    node = NodeJudgement(
+        *(3, "n", "Add", "", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, (1, 2)),
         *(4, "cut", "float", 7),
     )
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 4),))
@@ -189,7 +189,7 @@ def test_judgements_of_other_nodes_are_refused(number: int, judged: list[int]) -
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 2), (2, 3)))
 
     def chunk(number: int, nodes: list[int], segment: int = 0) -> ChunkResult:
-        judgements = [replace(JudgedNode(each, "", "", "", NodeVerdict.CORRECT), segment=(segment,)) for each in nodes]
+        judgements = [NodeJudgement(each, "", "", "", NodeVerdict.CORRECT, segment=(segment,)) for each in nodes]
         return ChunkResult(number, JudgedChunk(judgements))
 
     job.check_result(chunk(0, [0, 1]))
