@@ -17,7 +17,7 @@ from conformance.graphs.intermediate_values import SubjectRefused, run_once
 from conformance.isolation.start_subjects import client_of, started_subjects
 from conformance.models.graphs import call_expansion_problem, copy_of
 from conformance.models.inputs import required_input_names
-from conformance.models.validity import check_model, find_missing_functions
+from conformance.models.validity import find_missing_functions, model_violation
 from conformance.subjects.failures import CaseEnded, call_running_subject
 from conformance.verdicts import Verdict
 
@@ -145,11 +145,7 @@ def find_fault(model: onnx.ModelProto, rewritten: onnx.ModelProto) -> str:
         return f"it has {len(after)} outputs instead of {len(before)}"
     if missing := next(find_missing_functions(model, rewritten), ""):
         return missing
-    try:
-        check_model(rewritten)
-    except Exception as error:  # noqa: BLE001 - the checker raises errors of several kinds
-        return next(iter(str(error).splitlines()), type(error).__name__)
-    return call_expansion_problem(rewritten) or ""
+    return model_violation(rewritten) or call_expansion_problem(rewritten) or ""
 
 
 class OpenSubjects:

@@ -17,8 +17,7 @@ Every part has valid inputs, because a user could give a model any input.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +29,16 @@ from conformance.blame.difference import observe
 from conformance.blame.passes import minimize
 from conformance.blame.verdict import BlameOutcome, enclose_outputs, judge
 from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
-from conformance.graphs.fed_model import FedModel, case_arrays, with_array, with_arrays
+from conformance.graphs.fed_model import FedModel, case_arrays, with_arrays
 from conformance.graphs.inlining import inline_taken_branches, unrolled_models
 from conformance.graphs.intermediate_values import record_values
 from conformance.models.graphs import copy_of, is_operator, iter_nodes
 from conformance.models.inputs import initializer_arrays
-from conformance.models.validity import check_model
+from conformance.models.validity import model_violation
 from conformance.reference.numbers.enclosure import Enclosure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from conformance.blame.comparison import Comparison
     from conformance.blame.difference import Difference
@@ -130,7 +129,7 @@ class DifferenceReduction:
     ) -> Iterator[Reducer]:
         """Yield a reducer, and count the cases that it has tried."""
         deadline = time.monotonic() + self.seconds / 3
-        reducer = Reducer(self.comparison.first.target, is_same, self.progress, deadline, on_smaller=on_smaller)
+        reducer = Reducer(self.comparison.first.target, is_same, self.progress, deadline, on_smaller)
         try:
             yield reducer
         finally:
@@ -167,192 +166,139 @@ class Reducer:
         is_same: whether a smaller case has the same difference.
         progress: is called with a text for the user.
         deadline: the time (`time.monotonic`) at which the reduction ends.
+        on_smaller: is called with each smaller case that has the same difference.
         tested: the number of cases that were tried.
         ended_early: whether the time ended before the reduction.
-        on_smaller: is called with each smaller case that has the same difference.
     """
 
     backend: Any
     is_same: Callable[[FedModel], bool]
-    progress: Callable[[str], None] = lambda _: None
-    deadline: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
+    progress: Callable[[str], None]
+    deadline: float
+    on_smaller: Callable[[FedModel], None]
     tested: int = 0
     ended_early: bool = False
-    on_smaller: Callable[[FedModel], None] = lambda _: None
     _smallest: FedModel = field(init=False)
+    """The smallest case so far; each step makes it smaller."""
 
     def reduce(self, case: FedModel) -> FedModel:
         """Return the smallest case that was found until the deadline; it may be the given one."""
         self._smallest = case
-        try:
-            return self._reduce_in_rounds(case)
-        except _TimeIsOverError:
-            return self._smallest
-
-    def _reduce_in_rounds(self, case: FedModel) -> FedModel:
-        for round in range(4):
-            size = node_count(case.model)
-            case = self._cut(case)
-            case = self._drop_outputs(case)
-            case = self._open_subgraphs(case)
-            if round and node_count(case.model) == size:
-                break
-        case = self._drop_inner_nodes(case)
-        case = self._shrink_dimensions(case)
-        return self._simplify_weights(case)
+        with suppress(_TimeIsOverError):
+            for round in range(4):
+                size = node_count(self._smallest.model)
+                self._cut()
+                self._drop_outputs()
+                self._open_subgraphs()
+                if round and node_count(self._smallest.model) == size:
+                    break
+            self._shorten_loops()
+            self._drop_inner_nodes()
+            self._shrink_dimensions()
+            self._simplify_weights()
+        return self._smallest
 
     def is_or_has_part(self, case: FedModel) -> FedModel | None:
         """Return the case if it holds, else a part of it that does; None if no part holds until the deadline."""
-        try:
-            return case if self._holds(case) else self._find_part(case)
-        except _TimeIsOverError:
-            return None
+        with suppress(_TimeIsOverError):
+            if self._holds(case) or self._has_part(case):
+                return self._smallest
+        return None
 
     def _holds(self, case: FedModel | None) -> bool:
-        """Return whether a smaller case is valid and has the same difference."""
+        """Return whether a smaller case is valid and has the same difference; the case is the smallest then."""
         if time.monotonic() > self.deadline:
             self.ended_early = True
             raise _TimeIsOverError
         if case is None:
             return False
         self.tested += 1
-        try:
-            check_model(case.model)
-        except Exception:  # noqa: BLE001 - the checker raises errors of several kinds
-            return False
-        if not self.is_same(case):
+        if model_violation(case.model) is not None or not self.is_same(case):
             return False
         self.progress(f"{node_count(case.model)} nodes, {self.tested} models tried")
         self._smallest = case
         self.on_smaller(case)
         return True
 
-    def _cut(self, case: FedModel) -> FedModel:
-        nodes = live_nodes(case.model)
-        values = known_values(self.backend, case)
-        whole = cut(case.model, nodes, values)
-        best = case
-        if whole is not None and self._holds(whole):
-            best = whole
+    def _take_first(self, cases: Iterable[FedModel | None]) -> bool:
+        """Return whether one of some smaller cases holds; the first that does is the smallest then."""
+        return any(map(self._holds, cases))
 
-        def keeps(part: Sequence[int]) -> bool:
-            nonlocal best
-            smaller = cut(case.model, part, values)
-            if not self._holds(smaller):
-                return False
-            assert smaller is not None
-            best = smaller
-            return True
+    def _cut(self) -> None:
+        case = self._smallest
+        nodes, values = live_nodes(case.model), known_values(self.backend, case)
+        self._holds(cut(case.model, nodes, values))
+        minimize(nodes, lambda part: self._holds(cut(case.model, part, values)), 10_000)
 
-        minimize(nodes, keeps, 10_000)
-        return best
+    def _drop_outputs(self) -> None:
+        for value in list(self._smallest.model.graph.output):
+            if len(self._smallest.model.graph.output) > 1:
+                model = copy_of(self._smallest.model)
+                model.graph.output.remove(value)
+                self._holds(without_unused(FedModel(model, self._smallest.inputs)))
 
-    def _drop_outputs(self, case: FedModel) -> FedModel:
-        for value in list(case.model.graph.output):
-            if len(case.model.graph.output) == 1:
-                break
-            model = copy_of(case.model)
-            kept = [each for each in model.graph.output if each.name != value.name]
-            del model.graph.output[:]
-            model.graph.output.extend(kept)
-            smaller = without_unused(FedModel(model, case.inputs))
-            if self._holds(smaller):
-                case = smaller
-        return case
-
-    def _open_subgraphs(self, case: FedModel) -> FedModel:
-        values = known_values(self.backend, case)
-        inlined = inline_taken_branches(case.model, values)
-        if inlined is not None and self._holds(opened := without_unused(FedModel(inlined, case.inputs))):
-            case = opened
+    def _open_subgraphs(self) -> None:
+        values = known_values(self.backend, self._smallest)
+        inlined = inline_taken_branches(self._smallest.model, values)
+        if inlined is not None:
+            self._holds(without_unused(FedModel(inlined, self._smallest.inputs)))
+        case = self._smallest
         for number, node in enumerate(case.model.graph.node):
             if is_operator(node, "Loop"):
-                for unrolled in unrolled_models(case.model, number, values):
-                    if self._holds(opened := without_unused(FedModel(unrolled, case.inputs))):
-                        return opened
-        return case
+                unrolled = unrolled_models(case.model, number, values)
+                if self._take_first(without_unused(FedModel(each, case.inputs)) for each in unrolled):
+                    return
 
-    def _drop_inner_nodes(self, case: FedModel) -> FedModel:
+    def _drop_inner_nodes(self) -> None:
         """Leave out nodes of subgraphs: a user of a node's output takes one of the node's inputs instead."""
-        case = self._shorten_loops(case)
         place = 0
-        while True:
-            inner = list(inner_nodes(case.model))
-            if place >= len(inner):
-                return case
+        while place < len(inner := list(inner_nodes(self._smallest.model))):
             graph, position = inner[place]
-            for source in [name for name in dict.fromkeys(graph.node[position].input) if name]:
-                smaller = bypass_inner(case, place, source)
-                if self._holds(smaller):
-                    case = smaller
-                    break
-            else:
+            sources = [name for name in dict.fromkeys(graph.node[position].input) if name]
+            if not self._take_first(bypass_inner(self._smallest, place, source) for source in sources):
                 place += 1
 
-    def _shorten_loops(self, case: FedModel) -> FedModel:
-        for node in case.model.graph.node:
+    def _shorten_loops(self) -> None:
+        for node in self._smallest.model.graph.node:
             if is_operator(node, "Loop") and node.input and node.input[0]:
-                smaller = with_array(case, node.input[0], np.asarray(1, np.int64))
-                if self._holds(smaller):
-                    assert smaller is not None
-                    case = smaller
-        return case
+                self._holds(with_arrays(self._smallest, {node.input[0]: np.asarray(1, np.int64)}))
 
-    def _shrink_dimensions(self, case: FedModel) -> FedModel:
-        arrays = case_arrays(case)
-        sizes = Counter(size for array in arrays.values() for size in array.shape if size > 1)
+    def _shrink_dimensions(self) -> None:
+        sizes = {size for array in case_arrays(self._smallest).values() for size in array.shape if size > 1}
         for size in sorted(sizes, reverse=True):
-            current = size
-            for wanted in dict.fromkeys((1, 2, 3, size // 4, size // 2)):
-                if not 0 < wanted < current:
-                    continue
-                starts = dict.fromkeys((0, current - wanted, (current - wanted) // 2))
-                found = next(
-                    (each for start in starts if self._holds(each := shrink(case, current, start, wanted))), None
-                )
-                if found is not None:
-                    case = found
-                    break
-        for name in list(case.inputs):
-            for axis, size in enumerate(case.inputs[name].shape):
+            smaller = (each for each in dict.fromkeys((1, 2, 3, size // 4, size // 2)) if 0 < each < size)
+            parts = ((start, each) for each in smaller for start in dict.fromkeys((0, size - each, (size - each) // 2)))
+            self._take_first(shrink(self._smallest, size, *part) for part in parts)
+        for name in list(self._smallest.inputs):
+            for axis, size in enumerate(self._smallest.inputs[name].shape):
                 if size > 1:
-                    smaller = with_array(case, name, case.inputs[name].take(range(1), axis))
-                    if self._holds(smaller):
-                        assert smaller is not None
-                        case = smaller
-        return case
+                    first = self._smallest.inputs[name].take(range(1), axis)
+                    self._holds(with_arrays(self._smallest, {name: first}))
 
-    def _simplify_weights(self, case: FedModel) -> FedModel:
-        numbers = {name for name, array in initializer_arrays(case.model.graph).items() if array.size == 1}
-        for name in case_arrays(case):
-            if name in numbers:
-                continue
-            for simple in simple_arrays(case_arrays(case)[name]):
-                smaller = with_array(case, name, simple)
-                if self._holds(smaller):
-                    assert smaller is not None
-                    case = smaller
-                    break
-        return case
+    def _simplify_weights(self) -> None:
+        arrays = initializer_arrays(self._smallest.model.graph)
+        numbers = {name for name, array in arrays.items() if array.size == 1}
+        for name, array in case_arrays(self._smallest).items():
+            if name not in numbers:
+                self._take_first(with_arrays(self._smallest, {name: simple}) for simple in simple_arrays(array))
 
-    def _find_part(self, case: FedModel) -> FedModel | None:
-        """Return a part of at most `WINDOW_NODES` consecutive nodes that holds; None if there is none.
+    def _has_part(self, case: FedModel) -> bool:
+        """Return whether a part of at most `WINDOW_NODES` consecutive nodes holds.
 
         Single nodes come last: composed bounds can hide a fault of one of them.
         """
         nodes = live_nodes(case.model)
         if len(nodes) <= 1:
-            return None
+            return False
         values = known_values(self.backend, case)
         for size in (WINDOW_NODES, 4, 1):
             if len(nodes) <= size // 2:
                 continue
             for start in range(0, max(1, len(nodes) - size // 2), max(1, size // 2)):
                 self.progress(f"nodes from {start} of {len(nodes)}")
-                part = cut(case.model, nodes[start : start + size], values)
-                if self._holds(part):
-                    return part
-        return None
+                if self._holds(cut(case.model, nodes[start : start + size], values)):
+                    return True
+        return False
 
 
 def node_count(model: onnx.ModelProto) -> int:

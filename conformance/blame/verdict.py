@@ -33,6 +33,7 @@ from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
+from conformance.serialization.text import first_line
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -454,5 +455,5 @@ def _strict_fault(comparison: Comparison, case: FedModel) -> str:
         if rewritten is not None:
             infer_shapes(rewritten, strict_mode=True)
     except Exception as error:  # noqa: BLE001 - shape inference raises errors of several kinds
-        return next(iter(str(error).splitlines()), type(error).__name__)
+        return first_line(error)
     return ""

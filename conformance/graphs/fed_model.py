@@ -60,13 +60,8 @@ def _constant_tensors(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.Tensor
                 yield node.output[0], attribute.t
 
 
-def with_array(case: FedModel, name: str, array: Array) -> FedModel | None:
-    """Return a case with another array for an input or an initializer; None if the array has no ONNX type."""
-    return with_arrays(case, {name: array})
-
-
 def with_arrays(case: FedModel, arrays: Mapping[str, Array]) -> FedModel | None:
-    """Return a case with other arrays, by name; None if an array has no ONNX type."""
+    """Return a case with other arrays for inputs, initializers or Constants; None if an array has no ONNX type."""
     model = copy_of(case.model)
     for graph in all_graphs(model):
         del graph.value_info[:]  # sizes may differ

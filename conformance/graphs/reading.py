@@ -28,7 +28,7 @@ from conformance.models.graphs import (
     with_inferred_types,
 )
 from conformance.models.inputs import MAX_DENSE_ELEMENTS
-from conformance.models.validity import MAX_MODEL_BYTES, check_model, read_model
+from conformance.models.validity import MAX_MODEL_BYTES, model_violation, read_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,11 +73,10 @@ class LoadedModel:
         content, model = read_model(path)
         data_folder = _load_external_data(model, path)
         complete(model, str(path))
-        try:
-            check_model(_without_external_data(model) if data_folder else model)
-        except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
-            problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
-            raise ModelError("invalid", problem, "Correct the model.") from None
+        violation = model_violation(_without_external_data(model) if data_folder else model)
+        if violation is not None:
+            problem = f"{path} is not a valid ONNX model: {violation.rstrip('. ')}."
+            raise ModelError("invalid", problem, "Correct the model.")
         prepared = with_inferred_types(inline_functions(model))
         sparse = (prod(each.dims) for graph in all_graphs(prepared) for each in graph.sparse_initializer)
         if sum(sparse) > MAX_DENSE_ELEMENTS:
@@ -110,10 +109,6 @@ def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
         tensor.data_location = onnx.TensorProto.DEFAULT
         del tensor.external_data[:]
     return folder if kept else None
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
 
 
 def _without_external_data(model: onnx.ModelProto) -> onnx.ModelProto:

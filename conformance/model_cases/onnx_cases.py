@@ -31,7 +31,7 @@ from conformance.model_cases.parts import part_of_model
 from conformance.models.arrays import array_of, is_floating, type_name
 from conformance.models.graphs import all_nodes, subgraphs_of
 from conformance.models.inputs import DeclaredInput, fed_input_names, initializer_arrays
-from conformance.models.validity import check_model
+from conformance.models.validity import model_violation
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, round_each_node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask, hull
 from conformance.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
@@ -272,7 +272,7 @@ def _hard_case(
         given.model.SerializeToString(deterministic=True),
         tuple(values for values, _ in data_sets),
         answers=tuple(tuple(answers) for _, answers in data_sets),
-        full_check_exception=_full_check_problem(given.model),
+        full_check_exception=model_violation(given.model, shapes=True) or "",
     )
 
 
@@ -437,7 +437,7 @@ def _case(
         given.model.SerializeToString(deterministic=True),
         tuple(tuple(inputs) for inputs, _ in data_sets),
         answers=tuple(map(tuple, answers)),
-        full_check_exception=_full_check_problem(given.model),
+        full_check_exception=model_violation(given.model, shapes=True) or "",
     )
 
 
@@ -485,11 +485,3 @@ def _is_acceptable(answer: Answer, own: Array) -> bool:
     if answer.bound is not None:
         expected = Enclosure(answer.expected.astype(np.float64), answer.bound, answer.expected.dtype)
     return expected.dtype == own.dtype and expected.shape == own.shape and bool(admissible_mask(own, expected).all())
-
-
-def _full_check_problem(model: onnx.ModelProto) -> str:
-    try:
-        check_model(model, shapes=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        return str(error).splitlines()[0]
-    return ""

@@ -25,6 +25,7 @@ from conformance.models.graphs import (
     top_level_graphs,
 )
 from conformance.models.types import MAIN_DOMAINS, normal_domain
+from conformance.serialization.text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -222,16 +223,17 @@ def report_invalid_model(path: Path, model: onnx.ModelProto) -> Iterator[None]:
     except (ConformanceError, OSError):
         raise
     except Exception:
-        violation = _violation(model)
+        violation = model_violation(model)
         if violation is None:
             raise
-        raise ModelError("invalid", f"{path} is not a valid ONNX model: {violation}.", "Correct the model.") from None
+        problem = f"{path} is not a valid ONNX model: {violation.rstrip('. ')}."
+        raise ModelError("invalid", problem, "Correct the model.") from None
 
 
-def _violation(model: onnx.ModelProto) -> str | None:
-    """Return the first line of the checker's error, or None if the model is valid."""
+def model_violation(model: onnx.ModelProto, *, shapes: bool = False) -> str | None:
+    """Return the first line of the error of `check_model`, or None if the model is valid."""
     try:
-        check_model(model)
+        check_model(model, shapes=shapes)
     except Exception as error:  # noqa: BLE001 - it raises errors of several kinds, of which some are bare exceptions
-        return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
+        return first_line(error)
     return None

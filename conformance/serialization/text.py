@@ -31,6 +31,11 @@ def one_line(text: str) -> str:
     return " ".join(escape_unprintable(text).split())
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of the text of an error; the name of its class if it has no text."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 def shorten_middle(text: str, max_length: int) -> str:
     """Return a text with at most `max_length` characters; an ellipsis replaces the middle of a longer text.
 
