@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 
 from conformance.models.arrays import type_name
+from conformance.models.graphs import copy_of
 from conformance.models.types import MAIN_DOMAINS, softmax_default_axis
 from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.reference.formulas.linear import reduced_axes
@@ -25,6 +25,8 @@ from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import onnx
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node
@@ -216,8 +218,7 @@ def _sample_slices(
     operands: list[Tensor] = [known[name] if name else None for name in node.inputs]
     results = [outputs[name] if name else None for name in node.outputs]
     axes = list(independent_axes(node, operands, results))
-    changed = onnx.NodeProto()
-    changed.CopyFrom(proto)
+    changed = copy_of(proto)
     sample = Sample(changed, dict(known), dict(outputs))
     while True:
         tensors: list[tuple[int, str, int, Tensor]] = [

@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.errors import CorpusError
 from conformance.models.arrays import Array, array_of, dtype_of
+from conformance.models.graphs import copy_of
 from conformance.verdicts import CheckKind, Level, check_name
 
 if TYPE_CHECKING:
@@ -204,9 +205,7 @@ class CaseInMemory(LoadedCase):
 
     def fresh_model(self) -> onnx.ModelProto:
         """Return a copy of the model, which a subject may modify."""
-        copy = type(self.model)()
-        copy.CopyFrom(self.model)
-        return copy
+        return copy_of(self.model)
 
 
 def load_case_in_memory(corpus: Corpus, case: CorpusCase) -> CaseInMemory:

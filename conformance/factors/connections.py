@@ -16,6 +16,7 @@ from onnx import helper
 
 from conformance.generation.models import array_value_info
 from conformance.models.arrays import tensor_of, type_name, type_number
+from conformance.models.graphs import copy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,8 +93,7 @@ def join_parts(parts: Iterable[GraphPart]) -> GraphPart:
 
 def rename_values(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:
     """Return a copy of a node whose inputs and outputs are renamed by the mapping `names`."""
-    copy = onnx.NodeProto()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     copy.input[:] = [names.get(name, name) for name in node.input]
     copy.output[:] = [names.get(name, name) for name in node.output]
     return copy

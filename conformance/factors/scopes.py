@@ -23,6 +23,7 @@ from conformance.factors.connections import (
     join_parts,
     zeros_part,
 )
+from conformance.models.graphs import copy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -263,8 +264,7 @@ def _step_function(
     """
     nodes = []
     for node in fragment.nodes:
-        copy = onnx.NodeProto()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         del copy.attribute[:]
         copy.attribute.extend(map(_attribute_reference, node.attribute))
         nodes.append(copy)

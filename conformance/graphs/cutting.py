@@ -11,7 +11,7 @@ from onnx import helper
 from conformance.generation.models import array_value_info
 from conformance.graphs.fed_model import FedModel
 from conformance.graphs.renaming import FreshNames, Renamer
-from conformance.models.graphs import all_graphs, copy_of, is_operator, names_taken_by, subgraphs_of
+from conformance.models.graphs import all_graphs, constant_names, copy_of, is_operator, names_taken_by, subgraphs_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -99,7 +99,7 @@ def cut(model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Arr
     needed = [name for name in used if name not in made]
     part = part_of(model, "reduced", [*(constants[name] for name in needed if name in constants), *numbers])
     _add_constants(part.graph, graph, {*needed, *_annotation_parameters(graph, {*needed, *made})})
-    held = {*constants, *_constant_names(part.graph)}
+    held = {*constants, *constant_names(part.graph)}
     inputs: dict[str, Array] = {}
     for name in needed:
         if name in held:
@@ -124,15 +124,11 @@ def cut(model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Arr
     return FedModel(part, inputs) if part.graph.output else None
 
 
-def _constant_names(graph: onnx.GraphProto) -> set[str]:
-    return {*(each.name for each in graph.initializer), *(each.values.name for each in graph.sparse_initializer)}
-
-
 def _add_constants(part: onnx.GraphProto, graph: onnx.GraphProto, names: Container[str]) -> None:
     """Add the initializers of a graph with these names, their declarations as inputs, and their annotations."""
     part.initializer.extend(each for each in graph.initializer if each.name in names)
     part.sparse_initializer.extend(each for each in graph.sparse_initializer if each.values.name in names)
-    held = _constant_names(part)
+    held = constant_names(part)
     part.input.extend(value for value in graph.input if value.name in held)
     known = held.union(*(node.output for node in part.node))
     part.quantization_annotation.extend(each for each in graph.quantization_annotation if each.tensor_name in known)

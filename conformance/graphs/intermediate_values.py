@@ -22,7 +22,7 @@ import numpy as np
 
 from conformance.graphs.cutting import single_node_model, with_outputs
 from conformance.isolation.proxies import BackendProxy
-from conformance.models.arrays import dtype_of, is_floating
+from conformance.models.arrays import dtype_of, has_same_bits, is_floating
 from conformance.models.graphs import is_operator
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.subjects.failures import CaseEnded, call_running_subject
@@ -160,13 +160,7 @@ def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
 def _is_identical(first: Any, second: Any) -> bool:
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
         return type(first).__name__ == type(second).__name__ and value_digest_of(first) == value_digest_of(second)
-    if first.dtype != second.dtype or first.shape != second.shape:
-        return False
-    if first.dtype.kind not in "fV":  # NumPy takes bfloat16 for a type of bytes
-        return bool(np.all(first == second))
-    word = f"u{first.dtype.itemsize}"
-    is_nan = np.isnan(first.astype(np.float64)) & np.isnan(second.astype(np.float64))
-    return bool(np.all((first.view(word) == second.view(word)) | is_nan))
+    return has_same_bits(first, second)
 
 
 def value_digest_of(value: Any) -> str:

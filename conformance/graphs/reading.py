@@ -21,6 +21,7 @@ from conformance.graphs.inlining import inline_functions
 from conformance.models.external_data import external_bytes, external_tensors, is_packed
 from conformance.models.graphs import (
     all_graphs,
+    constant_names,
     copy_of,
     names_taken_by,
     subgraphs_of,
@@ -154,8 +155,7 @@ def _own_constants(graph: onnx.GraphProto | onnx.FunctionProto) -> set[str]:
     """Return the names of the inputs and initializers of a graph, or of the inputs of a function."""
     if isinstance(graph, onnx.FunctionProto):
         return set(graph.input)
-    dense = {value.name for value in (*graph.input, *graph.initializer)}
-    return dense | {tensor.values.name for tensor in graph.sparse_initializer}
+    return {value.name for value in graph.input} | constant_names(graph)
 
 
 def _is_declared(value: onnx.ValueInfoProto) -> bool:

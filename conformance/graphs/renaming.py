@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from conformance.models.graphs import names_in_model, subgraphs_of
+from conformance.models.graphs import copy_of, names_in_model, subgraphs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -146,8 +146,7 @@ def append_body(
         fresh: the source of new names.
         captured: the new names of values that the subgraph captures.
     """
-    copy = type(body)()
-    copy.CopyFrom(body)
+    copy = copy_of(body)
     names = dict(captured or {}) | {value.name: name for value, name in zip(body.input, given, strict=False)}
     del copy.input[:]
     Renamer(fresh).rename_graph(copy, names, lambda name: fresh.take(prefix + name))

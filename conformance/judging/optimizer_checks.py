@@ -25,7 +25,7 @@ from conformance.models.comparison import (
     opset_versions,
     remove_trailing_empty_names,
 )
-from conformance.models.graphs import Scope, called_name
+from conformance.models.graphs import Scope, called_name, constant_names
 from conformance.models.summaries import MAX_SHOWN_ELEMENTS, shortest_decimal
 from conformance.models.types import adds_only_dimension_names, is_refinement, strip_denotations, type_text
 from conformance.models.validity import find_missing_functions, find_unchecked_faults
@@ -260,8 +260,7 @@ def _stale_entries(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[
 
 def _values_of_graph(graph: onnx.GraphProto) -> set[str]:
     """Return the names of a graph's values: inputs, initializers and outputs of nodes."""
-    names = {value.name for value in (*graph.input, *graph.initializer)}
-    names |= {tensor.values.name for tensor in graph.sparse_initializer}
+    names = {value.name for value in graph.input} | constant_names(graph)
     return names.union(name for node in graph.node for name in node.output)
 
 

@@ -16,6 +16,8 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from msgspec.structs import asdict
 
 from conformance.isolation.tensors import decode_tensor, encode_tensor
+from conformance.models.arrays import has_same_bits
+from conformance.models.graphs import copy_of
 from conformance.results.records import EQUAL, RecordedTensor, ReturnedValues
 
 if TYPE_CHECKING:
@@ -63,27 +65,13 @@ def _encode_output(expected: Array, output: Any) -> RecordedTensor | str | None:
     if not isinstance(output, np.ndarray | np.generic):
         return None
     array = np.asarray(output)
-    if _is_equal(expected, array):
+    if has_same_bits(expected, array):
         return EQUAL
     try:
         message = encode_tensor("", array)
     except (KeyError, TypeError, ValueError):
         return None
     return RecordedTensor(message["dtype"], list(message["shape"]), message["data"])
-
-
-def _is_equal(expected: Array, output: Array) -> bool:
-    """Return whether all elements have equal bits; NaN equals NaN."""
-    if expected.dtype != output.dtype or expected.shape != output.shape:
-        return False
-    if expected.tobytes() == output.tobytes():
-        return True
-    if expected.dtype.kind not in "fV" or expected.dtype.itemsize not in {1, 2, 4, 8}:
-        return False
-    bits = f"u{expected.dtype.itemsize}"
-    one, other = np.ascontiguousarray(expected), np.ascontiguousarray(output)
-    both_nan = (one != one) & (other != other)  # noqa: PLR0124
-    return bool(((one.view(bits) == other.view(bits)) | both_nan).all())
 
 
 def encode_models(before: onnx.ModelProto, returned: Sequence[onnx.ModelProto]) -> ReturnedValues | str | None:
@@ -198,9 +186,7 @@ class ReplayedOptimizer:
 
 def _decode_model(before: onnx.ModelProto, text: str) -> onnx.ModelProto:
     if text == EQUAL:
-        copy = onnx.ModelProto()
-        copy.CopyFrom(before)
-        return copy
+        return copy_of(before)
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(binascii.a2b_base64(text, strict_mode=True))
     except (binascii.Error, DecodeError, ValueError) as error:

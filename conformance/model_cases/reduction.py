@@ -14,12 +14,14 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import onnx
 
 from conformance.model_cases.typed_values import TypedValue, infer
+from conformance.models.graphs import copy_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
+
+    import onnx
 
     from conformance.model_cases.parts import Part
 
@@ -151,8 +153,7 @@ def _reduced(value: TypedValue, sizes: Mapping[int, int], *, is_kept: bool) -> T
 
 
 def _with_sizes(node: onnx.NodeProto, sizes: Mapping[int, int]) -> onnx.NodeProto:
-    copy = onnx.NodeProto()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     for attribute in copy.attribute:
         if attribute.name in SIZE_ATTRIBUTES and attribute.HasField("i"):
             attribute.i = sizes.get(attribute.i, attribute.i)

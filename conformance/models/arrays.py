@@ -148,6 +148,17 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "fV" and "int" not in dtype.name
 
 
+def has_same_bits(first: Array, second: Array) -> bool:
+    """Return whether two arrays have the same type, shape and bits, except for the bits of NaN."""
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return False
+    if first.dtype.kind not in "fV":  # NumPy takes bfloat16 for a type of bytes
+        return bool(np.all(first == second))
+    word = f"u{first.dtype.itemsize}"
+    is_nan = np.isnan(first.astype(np.float64)) & np.isnan(second.astype(np.float64))
+    return bool(np.all((first.view(word) == second.view(word)) | is_nan))
+
+
 MAX_RANK = 32
 """Maximum number of dimensions of a tensor; the most over which every version of NumPy iterates."""
 

@@ -11,22 +11,22 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from google.protobuf.message import Message  # type: ignore[import-untyped]
 from onnx import AttributeProto, TensorProto, defs, numpy_helper
 
 from conformance.models.arrays import array_of, tensor_of
-from conformance.models.graphs import attribute_graphs, count_free_uses, topological_order
+from conformance.models.graphs import M, attribute_graphs, copy_of, count_free_uses, topological_order
 from conformance.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
 
+    from google.protobuf.message import Message  # type: ignore[import-untyped]
 
-M = TypeVar("M", bound=Message)
+
 TYPED_DATA_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 """Fields of `TensorProto` that can store numeric elements instead of `raw_data`."""
 
@@ -36,8 +36,7 @@ def copy_with_raw_tensors(message: M) -> M:
 
     Tensors that cannot be read are copied unchanged.
     """
-    copy: M = type(message)()
-    copy.CopyFrom(message)
+    copy = copy_of(message)
     convert_tensors_to_raw(copy)
     return copy
 
@@ -393,8 +392,7 @@ def _attribute_defaults(op_type: str, opset: int) -> Mapping[str, str]:
 
 
 def _attribute_digest(attribute: onnx.AttributeProto) -> str:
-    copy = onnx.AttributeProto()
-    copy.CopyFrom(attribute)
+    copy = copy_of(attribute)
     copy.ClearField("name")
     copy.ClearField("doc_string")
     return _digest(normal_form(copy).SerializeToString(deterministic=True))

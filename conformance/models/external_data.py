@@ -17,7 +17,7 @@ from onnx.helper import get_all_tensor_dtypes
 from conformance.errors import ModelError
 from conformance.models.arrays import check_shape, dtype_of
 from conformance.models.graphs import all_tensors
-from conformance.models.inputs import dense_array, tensor_elements
+from conformance.models.inputs import initializer_arrays, tensor_elements
 from conformance.models.types import element_type_text
 
 if TYPE_CHECKING:
@@ -179,10 +179,10 @@ def initializer_arrays_in(graph: onnx.GraphProto, folder: Path | None) -> dict[s
         Unsupported: an initializer is in external data without a folder, or a sparse one cannot be converted.
         ModelError: external data cannot be used; see `map_external_tensor`.
     """
-    dense = {
-        tensor.name: map_external_tensor(tensor, folder)
-        if folder is not None and tensor.data_location == onnx.TensorProto.EXTERNAL
-        else tensor_elements(tensor)
-        for tensor in graph.initializer
-    }
-    return {**dense, **{tensor.values.name: dense_array(tensor) for tensor in graph.sparse_initializer}}
+
+    def read(tensor: onnx.TensorProto) -> Array:
+        if folder is None or tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return tensor_elements(tensor)
+        return map_external_tensor(tensor, folder)
+
+    return initializer_arrays(graph, read)

@@ -15,9 +15,10 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from onnx import AttributeProto, ModelProto, TensorProto, defs, shape_inference
+from google.protobuf.message import Message  # type: ignore[import-untyped]
+from onnx import AttributeProto, TensorProto, defs, shape_inference
 
 from conformance.models.types import MAIN_DOMAINS, normal_domain
 
@@ -27,10 +28,13 @@ if TYPE_CHECKING:
     import onnx
 
 
-def copy_of(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a copy of a model."""
-    copy = ModelProto()
-    copy.CopyFrom(model)
+M = TypeVar("M", bound=Message)
+
+
+def copy_of(message: M) -> M:
+    """Return a copy of a message, such as a model, a node or a graph."""
+    copy: M = type(message)()
+    copy.CopyFrom(message)
     return copy
 
 
@@ -73,6 +77,11 @@ def count_captures(graph: onnx.GraphProto) -> Counter[str]:
     return counts
 
 
+def constant_names(graph: onnx.GraphProto) -> set[str]:
+    """Return the names of the initializers of a graph, dense and sparse."""
+    return {tensor.name for tensor in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
+
+
 def count_free_uses(graph: onnx.GraphProto, *, deep: bool = True) -> Counter[str]:
     """Return how often a subgraph uses each value of the enclosing graphs, by name.
 
@@ -81,8 +90,7 @@ def count_free_uses(graph: onnx.GraphProto, *, deep: bool = True) -> Counter[str
     Args:
         deep: whether to count uses in nested subgraphs too.
     """
-    own = {value.name for value in (*graph.input, *graph.initializer)}
-    own.update(tensor.values.name for tensor in graph.sparse_initializer)
+    own = {value.name for value in graph.input} | constant_names(graph)
     counts: Counter[str] = Counter()
     for node in graph.node:
         counts.update(name for name in node.input if name not in own)
@@ -280,9 +288,8 @@ def names_in_model(model: onnx.ModelProto) -> set[str]:
 
 
 def _names_of(graph: onnx.GraphProto) -> set[str]:
-    values = chain(graph.input, graph.output, graph.value_info, graph.initializer, graph.node)
-    sparse = (tensor.values.name for tensor in graph.sparse_initializer)
-    names = {*(value.name for value in values), *sparse}
+    values = chain(graph.input, graph.output, graph.value_info, graph.node)
+    names = constant_names(graph).union(value.name for value in values)
     for node in graph.node:
         names.update(node.input, node.output, *map(_names_of, subgraphs_of(node)))
     return names

@@ -10,27 +10,17 @@ import onnx
 from onnx import helper
 
 from conformance.models.arrays import Array, array_of, dtype_of, type_name
-from conformance.models.graphs import is_operator
+from conformance.models.graphs import constant_names, is_operator
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from conformance.models.arrays import Array
 
 
 MAX_DENSE_ELEMENTS = 1 << 24
 """Maximum number of elements of a sparse tensor after conversion to a dense array."""
-
-
-def initializer_arrays(graph: onnx.GraphProto) -> dict[str, Array]:
-    """Return a graph's initializers, dense and sparse, by name. Sparse tensors become dense arrays.
-
-    Raises:
-        Unsupported: an initializer is in external data, or a sparse one cannot be converted.
-    """
-    dense = {tensor.name: tensor_elements(tensor) for tensor in graph.initializer}
-    return {**dense, **{tensor.values.name: dense_array(tensor) for tensor in graph.sparse_initializer}}
 
 
 def tensor_elements(tensor: onnx.TensorProto) -> Array:
@@ -44,6 +34,22 @@ def tensor_elements(tensor: onnx.TensorProto) -> Array:
     if tensor.data_type not in helper.get_all_tensor_dtypes():
         return np.frombuffer(tensor.raw_data, dtype=np.uint8)
     return array_of(tensor)
+
+
+def initializer_arrays(
+    graph: onnx.GraphProto, read_dense: Callable[[onnx.TensorProto], Array] = tensor_elements
+) -> dict[str, Array]:
+    """Return a graph's initializers, dense and sparse, by name. Sparse tensors become dense arrays.
+
+    Args:
+        graph: the graph.
+        read_dense: returns the elements of a dense initializer.
+
+    Raises:
+        Unsupported: an initializer is in external data, or a sparse one cannot be converted.
+    """
+    dense = {tensor.name: read_dense(tensor) for tensor in graph.initializer}
+    return dense | {tensor.values.name: dense_array(tensor) for tensor in graph.sparse_initializer}
 
 
 def constant_value(node: onnx.NodeProto) -> Array | None:
@@ -92,8 +98,7 @@ def dense_array(sparse: onnx.SparseTensorProto) -> Array:
 
 def required_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     """Return the graph inputs without a default value, in order. An initializer is the default of its input."""
-    defaults = {tensor.name for tensor in graph.initializer}
-    defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
+    defaults = constant_names(graph)
     return [value for value in graph.input if value.name not in defaults]
 
 

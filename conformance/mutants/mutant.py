@@ -22,7 +22,7 @@ from onnx import helper
 
 from conformance.adapters.reference import PreparedReferenceGraph
 from conformance.models.arrays import Array
-from conformance.models.graphs import all_nodes
+from conformance.models.graphs import all_nodes, copy_of
 from conformance.models.types import MAIN_DOMAINS
 from conformance.mutants import arithmetic
 from conformance.mutants.arithmetic import Rounding
@@ -299,8 +299,7 @@ class MutantBackend:
         changing = (each.defaults or each.by_position or each.rewrites for each in self.patches.values())
         if not overridden and not any(changing):
             return model
-        copy = type(model)()
-        copy.CopyFrom(model)
+        copy = copy_of(model)
         functions = [function for function in copy.functions if not self._replaces(function)]
         del copy.functions[:]
         copy.functions.extend(functions)

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from conformance.models.graphs import called_name, function_name, is_operator
+from conformance.models.graphs import called_name, constant_names, function_name, is_operator
 from conformance.models.types import ARGMAX_DEFAULTS, normal_domain
 from conformance.reference.nodes import attribute_values
 from conformance.reference.operators.training_optimizers import (
@@ -257,8 +257,7 @@ def _wiring_errors(model: onnx.ModelProto) -> Iterator[str]:
     graph = model.graph
     if not model.opset_import:
         yield "the model imports no opset"
-    known = {"", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
-    known |= {tensor.values.name for tensor in graph.sparse_initializer}
+    known = {"", *(value.name for value in graph.input), *constant_names(graph)}
     for node in graph.node:
         yield from (
             f"no node before {node.op_type} computes its input {name}" for name in node.input if name not in known
