@@ -13,13 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from conformance.errors import HistoryError
 from conformance.files.journal import open_state, state_errors
-from conformance.history.store import INDEX_FILE, history_cases, malformed_release_error, read_lines
+from conformance.history.store import INDEX_FILE, history_cases, malformed_release_error, read_lines, store_errors
 from conformance.results.failure_groups import find_cause
 from conformance.results.file import decode_record
 from conformance.results.records import Footer, Result
-from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -156,19 +154,13 @@ def results_of(stored: StoredRelease) -> Iterator[Result]:
     """
     cases: set[str] = set()
     record: object = None
-    try:
-        for line in read_lines(stored.path, gzip.open):
+    with store_errors(stored.path, malformed_release_error):
+        for line in read_lines(stored.path, gzip.open, malformed_release_error):
             record = decode_record(line)
             if isinstance(record, Result):
                 if record.case in cases:
                     raise malformed_release_error(stored.path, f"it has two results of {record.case}")
                 cases.add(record.case)
                 yield record
-    except MalformedError as error:
-        raise malformed_release_error(stored.path, str(error)) from None
-    except HistoryError as error:
-        raise malformed_release_error(
-            stored.path, error.problem.partition(" is not a file of a history: ")[2].removesuffix(".")
-        ) from None
     if not isinstance(record, Footer) or record.results != len(cases):
         raise malformed_release_error(stored.path, "it has no footer that counts its results")

@@ -50,7 +50,7 @@ from conformance.serialization.decoding import Count, MalformedError, NonEmpty, 
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.results.file import Results
@@ -65,7 +65,8 @@ LOCK_FILE = "update.lock"
 INDEX_FILE = "index.sqlite"
 WORK_FOLDER = ".work"
 
-_RESULTS_SUFFIX, _VALUES_SUFFIX, _UNAVAILABLE_SUFFIX = ".jsonl.gz", ".values.xz", ".unavailable.json"
+_RESULTS_SUFFIX, _HASHES_SUFFIX = ".jsonl.gz", ".hashes.json.gz"
+_VALUES_SUFFIX, _UNAVAILABLE_SUFFIX = ".values.xz", ".unavailable.json"
 _MAX_PACKED_BYTES = 2**26
 _MAX_UNPACKED_BYTES = 2**28
 DIGEST_LENGTH = 16
@@ -183,14 +184,12 @@ class HistoryStore:
 
     def _check_format(self) -> None:
         path = self.folder / _STORE_FILE
-        try:
-            found = _decode_store(read_state(path, 2**16)).format
-        except FileNotFoundError:
-            if (self.folder / "backends").exists() or (self.folder / "optimizers").exists():
-                raise _damaged_error(path, "the file is missing") from None
+        if not os.path.lexists(path):
+            if any((self.folder / kind.group).exists() for kind in SubjectKind):
+                raise _damaged_error(path, "the file is missing")
             return
-        except (OSError, MalformedError) as error:
-            raise _damaged_error(path, error_text(error)) from None
+        with store_errors(path):
+            found = _decode_store(read_state(path, 2**16)).format
         if found != FORMAT:
             raise HistoryError(
                 "other-format",
@@ -226,10 +225,6 @@ class HistoryStore:
         finally:
             self.lock_descriptor = None
             os.close(descriptor)
-
-    def remove(self, stored: StoredRelease) -> None:
-        """Remove the results file of a release whose results are in another file; its values remain."""
-        stored.path.unlink(missing_ok=True)
 
     def plain_folder(self, *parts: str) -> Path:
         """Return a folder of the store, which may not exist yet.
@@ -281,10 +276,8 @@ class HistoryStore:
         """
         found = {}
         for path in sorted(self.subject_folder(target).glob(f"*{_UNAVAILABLE_SUFFIX}")):
-            try:
+            with store_errors(path):
                 document = _decode_unavailable(read_state(path, 2**16))
-            except (OSError, MalformedError) as error:
-                raise _damaged_error(path, error_text(error)) from None
             if not _is_version(document.release):
                 raise _damaged_error(path, f"{document.release} is not a release")
             if document.subject == target.text:
@@ -342,26 +335,22 @@ class HistoryStore:
         """
         found: dict[str, ReturnedValues] = {}
         for path in sorted(self.subject_folder(target).glob(f"*{_VALUES_SUFFIX}")):
-            for line in read_lines(path, lzma.open):
-                try:
-                    record = _decode_values(line)
-                except MalformedError as error:
-                    raise _damaged_error(path, str(error)) from None
-                found[record.digest] = record.values
+            with store_errors(path):
+                records = map(_decode_values, read_lines(path, lzma.open))
+                found.update((record.digest, record.values) for record in records)
         return found
 
     def add_cases(self, corpus: Corpus) -> None:
         """Write the case records and the hashes of a corpus, if the store does not have them."""
-        path = self._cases_path(corpus.digest)
-        hashes = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
+        path, hashes = self._cases_path(corpus.digest), self._cases_path(corpus.digest, _HASHES_SUFFIX)
         if path.exists() and hashes.exists():
             return
         self._write(hashes, gzip.compress(encode_record(HashesDocument(case_hashes(corpus))), mtime=0))
         records = b"".join(encode_record(case_record(corpus, case)) for case in corpus.cases.values())
         self._write(path, gzip.compress(records, mtime=0))
 
-    def _cases_path(self, digest: str) -> Path:
-        return self.plain_folder("cases") / f"{digest[:16]}{_RESULTS_SUFFIX}"
+    def _cases_path(self, digest: str, suffix: str = _RESULTS_SUFFIX) -> Path:
+        return self.plain_folder("cases") / f"{digest[:16]}{suffix}"
 
     def hashes(self, digest: str) -> dict[str, CaseHashes]:
         """Return the hashes of the cases of a corpus by case; nothing if the file with the hashes is missing.
@@ -369,14 +358,11 @@ class HistoryStore:
         Raises:
             HistoryError: the file is damaged.
         """
-        path = self._cases_path(digest)
-        path = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
+        path = self._cases_path(digest, _HASHES_SUFFIX)
         if not path.exists():
             return {}
-        try:
-            return _decode_hashes(_unpack(path, gzip.open)).cases
-        except MalformedError as error:
-            raise _damaged_error(path, str(error)) from None
+        with store_errors(path):
+            return _decode_hashes(_unpack(path, gzip.open, _damaged_error)).cases
 
     def _write(self, path: Path, content: bytes) -> None:
         try:
@@ -516,13 +502,26 @@ def error_text(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
-def read_lines(path: Path, open_packed: Any) -> list[bytes]:
-    """Return the lines of a packed file of a store.
+def _damaged_error(path: Path, reason: str) -> HistoryError:
+    return HistoryError(
+        "damaged", f"{path} is not a file of a history: {reason}.", "Restore the file, or remove it and update again."
+    )
 
-    Raises:
-        HistoryError: the file is damaged.
-    """
-    return _unpack(path, open_packed).splitlines(keepends=True)
+
+@contextmanager
+def store_errors(path: Path, make_error: Callable[[Path, str], Exception] = _damaged_error) -> Iterator[None]:
+    """Replace an error of a file of a store that cannot be read or is damaged; `make_error` returns the other error."""
+    try:
+        yield
+    except (*_UNPACKING_ERRORS, MalformedError) as error:
+        raise make_error(path, error_text(error)) from None
+
+
+def read_lines(
+    path: Path, open_packed: Any, make_error: Callable[[Path, str], Exception] = _damaged_error
+) -> list[bytes]:
+    """Return the lines of a packed file of a store; `make_error` returns the error for a damaged file."""
+    return _unpack(path, open_packed, make_error).splitlines(keepends=True)
 
 
 def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
@@ -532,31 +531,20 @@ def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
         HistoryError: the file with the records is damaged.
     """
     source = history_cases_path(path, digest)
-    for line in read_lines(source, gzip.open):
-        try:
-            yield _decode_case(line)
-        except MalformedError as error:
-            raise _damaged_error(source, str(error)) from None
+    with store_errors(source):
+        yield from map(_decode_case, read_lines(source, gzip.open))
 
 
-def _unpack(path: Path, open_packed: Any) -> bytes:
-    try:
+def _unpack(path: Path, open_packed: Any, make_error: Callable[[Path, str], Exception]) -> bytes:
+    with store_errors(path, make_error):
         packed = read_state(path, _MAX_PACKED_BYTES)
         with open_packed(io.BytesIO(packed)) as stream:
             content: bytes = stream.read(_MAX_UNPACKED_BYTES + 1)
-    except _UNPACKING_ERRORS as error:
-        raise _damaged_error(path, error_text(error)) from None
     if not packed:
-        raise _damaged_error(path, "it is empty")
+        raise make_error(path, "it is empty")
     if len(content) > _MAX_UNPACKED_BYTES:
-        raise _damaged_error(path, "it is too large")
+        raise make_error(path, "it is too large")
     return content
-
-
-def _damaged_error(path: Path, reason: str) -> HistoryError:
-    return HistoryError(
-        "damaged", f"{path} is not a file of a history: {reason}.", "Restore the file, or remove it and update again."
-    )
 
 
 def _unwritable_error(path: Path, error: OSError) -> HistoryError:

@@ -324,7 +324,7 @@ def _add_parts(store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Se
     added = store.add(header, results.values(), corpus)
     replaced = max(stored, key=lambda each: each.header.started, default=added)
     if replaced.path != added.path:
-        store.remove(replaced)
+        replaced.path.unlink(missing_ok=True)  # its values remain
     shutil.rmtree(work_folder(store, corpus, task), ignore_errors=True)
     return added
 
