@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -29,7 +29,7 @@ from conformance.environments.registry import list_environments
 from conformance.environments.requirements import find_requirements
 from conformance.errors import ConformanceError, UsageError
 from conformance.history.index import open_index, results_of
-from conformance.history.releases import ReleaseRange
+from conformance.history.releases import ReleaseRange, middles_between
 from conformance.history.store import HistoryStore
 from conformance.judging.execute import judge_case
 from conformance.results.failure_groups import find_cause
@@ -190,18 +190,9 @@ class ReleaseSearch:
 
     def _samples(self, last: int) -> Iterator[int]:
         """Yield the numbers of releases: the hints, then the middles of ever smaller ranges."""
-        order = [number for number in map(self._number, self.hints) if number >= 0]
-        ranges = [(-1, last + 1)]
-        while ranges:
-            first, last = ranges.pop(0)
-            middle = (first + last) // 2
-            if first < middle < last:
-                order.append(middle)
-                ranges += [(first, middle), (middle, last)]
-        yield from list(dict.fromkeys(order))[: MAX_SAMPLES + len(self.hints)]
-
-    def _number(self, release: str) -> int:
-        return self.releases.index(release) if release in self.releases else -1
+        hinted = [self.releases.index(release) for release in self.hints if release in self.releases]
+        order = dict.fromkeys([*hinted, *middles_between(-1, last + 1)])
+        yield from islice(order, MAX_SAMPLES + len(self.hints))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 from packaging.version import Version
@@ -182,7 +182,7 @@ class ReleaseRun:
             self._borrowed.give_back()
             self._borrowed = None
 
-    def collect(self, environment: Environment | None) -> tuple[Any, list[Result]]:
+    def collect(self, environment: Environment | None) -> tuple[Header, list[Result]]:
         """Run the cases whose results are not known; return the header and the results for the store.
 
         Args:

@@ -18,7 +18,7 @@ from conformance.errors import HistoryError, UnknownName
 from conformance.processes.start import run_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from subprocess import CompletedProcess
 
 
@@ -71,6 +71,16 @@ class ReleaseRange:
         return (
             self.last is None or release <= self.last or release.release[: len(self.last.release)] == self.last.release
         )
+
+
+def middles_between(first: int, last: int) -> Iterator[int]:
+    """Yield the numbers between two numbers: the middle, then the middles of ever smaller ranges."""
+    ranges = [(first, last)]
+    for low, high in ranges:
+        middle = (low + high) // 2
+        if low < middle < high:
+            yield middle
+            ranges += [(low, middle), (middle, high)]
 
 
 def find_releases(package: str, range: ReleaseRange, python: str = sys.executable) -> list[str]:

@@ -9,10 +9,8 @@ install or start is recorded with the reason.
 
 from __future__ import annotations
 
-import gzip
 import shutil
 import time
-import zlib
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,12 +28,18 @@ from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.errors import ResultsError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.history.release_run import SHARDS, ReleaseRun, ReleaseTask, without_paths, work_folder
-from conformance.history.releases import full_disk_error, is_disk_error, is_network_error, is_timeout, no_network_error
+from conformance.history.releases import (
+    full_disk_error,
+    is_disk_error,
+    is_network_error,
+    is_timeout,
+    middles_between,
+    no_network_error,
+)
 from conformance.history.store import HistoryStore
 from conformance.jobs.job import require_number, run_job
 from conformance.jobs.process_pool import ProcessWorkers
-from conformance.results.file import decode_record, encode_record
-from conformance.results.records import Header, Result
+from conformance.results.records import Header, Result  # noqa: TC001 - msgspec reads the annotations
 from conformance.serialization.decoding import MalformedError
 from conformance.verdicts import Verdict
 
@@ -53,17 +57,9 @@ if TYPE_CHECKING:
 
 def order_by_gaps(releases: Sequence[str]) -> list[str]:
     """Return sorted releases in the order of an update: the newest, the oldest, then the middle of each gap."""
-    if not releases:
-        return []
-    ordered = [len(releases) - 1, 0]
-    gaps = [(0, len(releases) - 1)]
-    while gaps:
-        first, last = gaps.pop(0)
-        if last - first > 1:
-            middle = (first + last) // 2
-            ordered.append(middle)
-            gaps += [(first, middle), (middle, last)]
-    return [releases[number] for number in dict.fromkeys(ordered)]
+    last = len(releases) - 1
+    order = dict.fromkeys([last, 0, *middles_between(0, last)])
+    return [releases[number] for number in order] if releases else []
 
 
 def missing_releases(
@@ -80,15 +76,17 @@ def missing_releases(
 
 
 class ReleaseChunkResult(msgspec.Struct, forbid_unknown_fields=True):
-    """Result of one chunk: the packed records, or the code and the text of the error of the release.
+    """Result of one chunk: the header and the results, or the code and the text of the error of the release.
 
     Attributes:
-        records: the header and the results, packed by gzip; empty after an error.
+        header: the header; None after an error.
+        results: the results.
         code: code of the error; empty without an error.
         reason: text of the error.
     """
 
-    records: bytes = b""
+    header: Header | None = None
+    results: list[Result] = []
     code: str = ""
     reason: str = ""
 
@@ -118,12 +116,12 @@ class ReleaseJob:
     def check_result(self, chunk: ChunkResult) -> None:
         """See `conformance.jobs.job.Job`."""
         require_number(chunk.number, len(self.tasks))
+        task, header = self.tasks[chunk.number], chunk.result.header
+        history = header.history if header is not None else None
         if chunk.result.code:
             return
-        task, (header, *_) = self.tasks[chunk.number], _unpack_records(chunk.result.records)
-        found = header.history.subject, header.history.release
-        if found != (task.target.text, task.release):
-            raise MalformedError(f"it has results of {'@'.join(found)}, not of {task.subject}")
+        if history is None or (history.subject, history.release) != (task.target.text, task.release):
+            raise MalformedError(f"it does not have results of {task.subject}")
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], ReleaseChunkResult]]:
@@ -174,11 +172,11 @@ class ReleaseJob:
 def _chunk_result(run: ReleaseRun, prepare: Callable[[], Environment | None]) -> ReleaseChunkResult:
     """Return the records of a run, or its error; the environment of a run that ends early can be used again."""
     try:
-        header, records = run.collect(prepare())
+        header, results = run.collect(prepare())
     except (SubjectError, ResultsError) as error:
         return ReleaseChunkResult(code=error.code, reason=error.problem)
     run.give_back()
-    return ReleaseChunkResult(gzip.compress(b"".join(map(encode_record, [header, *records])), mtime=0))
+    return ReleaseChunkResult(header, results)
 
 
 @dataclass
@@ -247,7 +245,7 @@ def _run_tasks(
     counts: UpdateCounts,
 ) -> Iterator[StoredRelease]:
     """Run the tasks of a job, and yield each release when all its shards are in the store."""
-    parts: dict[tuple[SubjectName, str], list[list[Any]]] = defaultdict(list)
+    parts: dict[tuple[SubjectName, str], list[ReleaseChunkResult]] = defaultdict(list)
     missing = Counter((task.target, task.release) for task in job.tasks)
     began = last = time.monotonic()
     for number, chunk in enumerate(run_job(job, workers), 1):
@@ -256,10 +254,9 @@ def _run_tasks(
         if result.code:
             line = _record_error(store, task, result, counts)
         else:
-            records = _unpack_records(result.records)
-            parts[release].append(records)
+            parts[release].append(result)
             missing[release] -= 1
-            line = _summary(records[1:])
+            line = _summary(result.results)
         if not missing[release]:
             yield _add_parts(store, corpus, task, parts.pop(release))
             counts.done += 1
@@ -300,13 +297,16 @@ def _record_error(store: HistoryStore, task: ReleaseTask, result: ReleaseChunkRe
     return f"unavailable: {problem}"
 
 
-def _add_parts(store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Sequence[list[Any]]) -> StoredRelease:
+def _add_parts(
+    store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Sequence[ReleaseChunkResult]
+) -> StoredRelease:
     """Add the results of the shards of a release to the store, or replace the results of repeated cases.
 
     Results of another corpus are replaced, and the results files of the run are removed.
     """
-    header = parts[0][0]
-    results: dict[str, Result] = {record.case: record for _, *records in parts for record in records}
+    header = parts[0].header
+    assert header is not None, "a part without an error has a header"
+    results = {result.case: result for part in parts for result in part.results}
     stored = [each for each in store.releases(task.target) if each.release == task.release]
     if task.cases:
         earlier = next(each for each in stored if each.digest == corpus.digest)
@@ -327,27 +327,3 @@ def _add_parts(store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Se
         replaced.path.unlink(missing_ok=True)  # its values remain
     shutil.rmtree(work_folder(store, corpus, task), ignore_errors=True)
     return added
-
-
-_MAX_UNPACKED_BYTES = 2**28
-
-
-def _unpack_records(packed: bytes) -> list[Any]:
-    """Return the header and the result records of a chunk.
-
-    Raises:
-        MalformedError: the worker returned something else.
-    """
-    try:
-        content = zlib.decompressobj(31).decompress(packed, _MAX_UNPACKED_BYTES)
-    except zlib.error as error:
-        raise MalformedError(f"it is not packed records ({error})") from None
-    records: list[Any] = [decode_record(line) for line in content.splitlines(keepends=True)]
-    header, *results = records or [None]
-    if (
-        not isinstance(header, Header)
-        or header.history is None
-        or not all(isinstance(each, Result) for each in results)
-    ):
-        raise MalformedError("it is not a header and results")
-    return records

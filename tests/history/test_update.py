@@ -347,6 +347,6 @@ def test_results_of_another_release_or_damaged_ones_are_refused(store, corpus, f
     with job.open() as run_chunk:
         result = run_chunk(0)
     job.check_result(ChunkResult(0, result))
-    for number, records in [(1, result.records), (2, result.records), (0, b""), (0, b"not packed")]:
+    for number, refused in [(1, result), (2, result), (0, ReleaseChunkResult())]:
         with pytest.raises(MalformedError):
-            job.check_result(ChunkResult(number, ReleaseChunkResult(records)))
+            job.check_result(ChunkResult(number, refused))
