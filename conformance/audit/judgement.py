@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.audit.operands import operand_texts
-from conformance.audit.sampling import Sample, take_sample
+from conformance.audit.sampling import Sample, take_sample, values_of
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.cutting import part_of
 from conformance.graphs.distances import are_comparable, find_distances, relative_error
@@ -296,7 +296,7 @@ class Judgement:
         known, before = self._operands(node)
         tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
         outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
-        shapes = {name: np.shape(_elements(tensor)) for name, tensor in tensors.items()}
+        shapes = {name: np.shape(values_of(tensor)) for name, tensor in tensors.items()}
         shapes |= {name: array.shape for name, array in outputs.items()}
         inner_nodes = inner_node_count(node)
         unjudged = NodeJudgement(
@@ -610,10 +610,6 @@ def _rounded_to(dtype: np.dtype[Any], tensor: Tensor) -> Tensor:
         return tensor.astype(dtype)
     rounded = replace(tensor.as_type(dtype).returned(), unspecified=tensor.unspecified)
     return replace(rounded, compute_should=lambda: tensor.should and tensor.should.as_type(dtype).returned())
-
-
-def _elements(tensor: Tensor) -> Array:
-    return tensor.value if isinstance(tensor, Enclosure) else np.asarray(tensor)
 
 
 def _number(element: Any) -> float:

@@ -113,7 +113,7 @@ def take_sample(
     """
     if node.domain not in MAIN_DOMAINS or any(name not in outputs for name in node.outputs if name):
         return None
-    sizes = [math.prod(np.shape(_values(tensor))) for tensor in (*known.values(), *outputs.values())]
+    sizes = [math.prod(np.shape(values_of(tensor))) for tensor in (*known.values(), *outputs.values())]
     if max(sizes, default=0) <= SAMPLED_ABOVE:
         return None
     elements = _sample_elements(node, known, outputs)
@@ -126,7 +126,8 @@ def take_sample(
         return None  # the evaluation of the whole node reports what is wrong
 
 
-def _values(tensor: Tensor) -> Array:
+def values_of(tensor: Tensor) -> Array:
+    """Return the values of a tensor, or the middles of its enclosure."""
     return tensor.value if isinstance(tensor, Enclosure) else np.asarray(tensor)
 
 
@@ -222,7 +223,7 @@ def _sample_slices(
     sample = Sample(changed, dict(known), dict(outputs))
     while True:
         tensors: list[tuple[int, str, int, Tensor]] = [
-            (_values(tensor).size, kind, number, tensor)
+            (values_of(tensor).size, kind, number, tensor)
             for kind, group in (("inputs", operands), ("outputs", results))
             for number, tensor in enumerate(group)
             if tensor is not None
@@ -263,7 +264,7 @@ def _count(axis: IndependentAxis, operands: Sequence[Tensor], results: Sequence[
         ValueError: an operand and an output differ in it, so that the output has a wrong shape.
     """
     sizes = {
-        _values(operands[number]).shape[place] // axis.inner.get(number, 1) for number, place in axis.inputs.items()
+        values_of(operands[number]).shape[place] // axis.inner.get(number, 1) for number, place in axis.inputs.items()
     }
     sizes |= {result.shape[place] for number, place in axis.outputs.items() if (result := results[number]) is not None}
     (size,) = sizes
@@ -311,7 +312,7 @@ def independent_axes(
     """
     find = _AXES.get(node.op_type)
     if find is not None and (len(results) == 1 or node.op_type in ("TopK", "LayerNormalization")):
-        shapes = [None if tensor is None else _values(tensor).shape for tensor in operands]
+        shapes = [None if tensor is None else values_of(tensor).shape for tensor in operands]
         yield from find(_Shapes(node, operands, shapes, [None if each is None else each.shape for each in results]))
 
 

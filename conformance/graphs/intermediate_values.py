@@ -30,7 +30,7 @@ from conformance.subjects.harness import value_digest
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -103,6 +103,11 @@ class _Recording(RecordedValues):
     """Values to which more are added."""
 
     values: dict[str, Array]
+
+    def add(self, values: Mapping[str, Array], way: Exposure) -> None:
+        """Add values that were obtained in one way."""
+        self.values |= values
+        self.ways |= dict.fromkeys(values, way)
 
 
 def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, times: int = 1) -> list[list[Any]]:
@@ -214,16 +219,14 @@ def record_values(
         SubjectRefused: the subject fails on every way.
     """
     recorded = _Recording({}, {}, list(outputs))
-    for name, array in zip(required_input_names(model.graph), inputs, strict=True):
-        recorded.values[name], recorded.ways[name] = array, Exposure.OUTPUT
+    recorded.add(dict(zip(required_input_names(model.graph), inputs, strict=True)), Exposure.OUTPUT)
     for name, array in (initializer_arrays(model.graph) if constants is None else constants).items():
         recorded.values.setdefault(name, array)
         recorded.ways.setdefault(name, Exposure.CONSTANT)
-    for value, array in zip(model.graph.output, outputs, strict=True):
-        if isinstance(array, np.ndarray):
-            recorded.values[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
-        else:
-            recorded.others[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
+    named = {value.name: output for value, output in zip(model.graph.output, outputs, strict=True)}
+    recorded.add(_arrays_by_name(named, outputs), Exposure.OUTPUT)
+    recorded.others |= {name: output for name, output in named.items() if name not in recorded.values}
+    recorded.ways |= dict.fromkeys(recorded.others, Exposure.OUTPUT)
     names = exposable_values(model)
     if not names:
         return recorded
@@ -259,19 +262,29 @@ def _expose(
 ) -> bool:
     """Expose values; record them and return True if the model's outputs keep their bits, or need not keep them."""
     recorded.runs += 1
-    (results,) = run_once(backend, with_outputs(model, names), inputs)
-    own = len(model.graph.output)
-    if not are_identical(results[:own], recorded.outputs):
+    outputs, exposed = _run_exposed(backend, model, inputs, names)
+    if not are_identical(outputs, recorded.outputs):
         if must_keep_outputs:
             return False
         recorded.remark = "the outputs differ from run to run; the values and outputs are those of one run"
-        recorded.outputs = results[:own]
-        pairs = zip((value.name for value in model.graph.output), results, strict=False)
-        recorded.values.update((name, array) for name, array in pairs if isinstance(array, np.ndarray))
-    for name, array in zip(names, results[own:], strict=True):
-        if isinstance(array, np.ndarray):
-            recorded.values[name], recorded.ways[name] = array, way
+        recorded.outputs = outputs
+        recorded.values |= _arrays_by_name((value.name for value in model.graph.output), outputs)
+    recorded.add(exposed, way)
     return True
+
+
+def _run_exposed(
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str]
+) -> tuple[list[Any], dict[str, Array]]:
+    """Run a model with additional outputs; return its own outputs, and the other ones by name."""
+    (results,) = run_once(backend, with_outputs(model, names), inputs)
+    own = len(model.graph.output)
+    return results[:own], _arrays_by_name(names, results[own:])
+
+
+def _arrays_by_name(names: Iterable[str], values: Iterable[Any]) -> dict[str, Array]:
+    """Return values by name, without sequences and maps."""
+    return {name: value for name, value in zip(names, values, strict=True) if isinstance(value, np.ndarray)}
 
 
 def _expose_groups(
@@ -299,15 +312,11 @@ def expose_together(
     backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: RecordedValues
 ) -> dict[str, Array] | None:
     """Return values of one run by name; None if the subject refuses, or if the model's outputs change."""
-    try:
-        (results,) = run_once(backend, with_outputs(model, names), inputs)
-    except SubjectRefused:
-        return None
-    own = len(model.graph.output)
-    if not are_identical(results[:own], recorded.outputs):
-        return None
-    pairs = zip(names, results[own:], strict=True)
-    return {name: array for name, array in pairs if isinstance(array, np.ndarray)}
+    with suppress(SubjectRefused):
+        outputs, exposed = _run_exposed(backend, model, inputs, names)
+        if are_identical(outputs, recorded.outputs):
+            return exposed
+    return None
 
 
 def _cut(backend: Any, model: onnx.ModelProto, recorded: _Recording, progress: Callable[[str], None]) -> None:
@@ -324,6 +333,4 @@ def _cut(backend: Any, model: onnx.ModelProto, recorded: _Recording, progress: C
         except SubjectRefused as refusal:
             recorded.refused[node.output[0]] = str(refusal)
             continue
-        for value, array in zip(single.graph.output, results, strict=True):
-            if isinstance(array, np.ndarray):
-                recorded.values[value.name], recorded.ways[value.name] = array, Exposure.CUT
+        recorded.add(_arrays_by_name((value.name for value in single.graph.output), results), Exposure.CUT)

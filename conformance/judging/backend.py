@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from conformance.judging.accuracy import AccuracyCounter, GradeCount
     from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import OutputEvidence, Placement, Result, ReturnedValues, Within
+    from conformance.results.records import OutputEvidence, Placement, Result, ReturnedValues
     from conformance.verdicts import Phase
 
 
@@ -155,74 +156,70 @@ def judge_backend(
             Verdict.SKIPPED, None, "an input or output is not a tensor: the case is for graph optimizers only", 0.0
         )
     recorder = OutputRecorder() if record else None
-    model = _TimedModel(backend, case, provider, accuracy_counter, recorder, stop_at_first=stop_at_first)
-    if case.is_invalid:
-        return structs.replace(_judge_rejection(model, case), placement=model.placement or None)
-    return structs.replace(
-        _judge_outputs(model, case, profile),
-        placement=model.placement or None,
-        accuracy=model.accuracy,
-    )
+    model = _TimedModel(backend, case, provider, accuracy_counter, recorder, stop_at_first)
+    result = _judge_rejection(model, case) if case.is_invalid else _judge_outputs(model, case, profile)
+    accuracy = accuracy_counter.total(model.counts) if accuracy_counter is not None else {}
+    return structs.replace(result, placement=model.placement or None, accuracy=accuracy)
 
 
+@dataclass
 class _TimedModel:
-    """The model of a case on a backend, with a stopwatch for the backend's work.
+    """The model of a case on a backend.
 
     Attributes:
-        placement: number of nodes by provider and operator; None as long as it is unknown.
+        backend: the backend.
+        case: the case.
+        provider: execution provider on which every node must run, or None.
+        accuracy_counter: counter of elements by accuracy grade, or None.
+        recorder: recorder of the outputs, or None.
         stop_at_first: whether the first output that is not acceptable ends the case.
-        watch: seconds that the backend took to prepare and run the model.
+        placement: number of nodes by provider and operator; None as long as it is unknown.
+        seconds: seconds that the backend took to prepare and run the model.
+        counts: number of elements of all outputs by accuracy grade.
     """
 
-    def __init__(
-        self,
-        backend: Any,
-        case: LoadedCase,
-        provider: str | None,
-        accuracy_counter: AccuracyCounter | None,
-        recorder: OutputRecorder | None = None,
-        *,
-        stop_at_first: bool,
-    ) -> None:
-        self.backend, self._case, self.provider = backend, case, provider
-        self.stop_at_first = stop_at_first
-        self._prepared: Any = None
-        self._accuracy_counter = accuracy_counter
-        self._recorder = recorder
-        self.placement: Placement | None = None
-        self._counts: list[GradeCount] = []
-        self.watch = _Stopwatch()
+    backend: Any
+    case: LoadedCase
+    provider: str | None
+    accuracy_counter: AccuracyCounter | None
+    recorder: OutputRecorder | None
+    stop_at_first: bool
+    placement: Placement | None = None
+    seconds: float = 0.0
+    counts: list[GradeCount] = field(default_factory=list)
+    _prepared: Any = None
 
     def load(self) -> None:
-        with self.watch:
-            self._prepared = call_subject("load", lambda: self.backend.prepare(self._case.model, "CPU"))
+        self._prepared = self._call("load", lambda: self.backend.prepare(self.case.model, "CPU"))
         self._place("load")
 
     def run(self, data_set: DataSet) -> Any:
-        with self.watch:
-            outputs = call_subject("run", lambda: self._prepared.run(list(data_set.inputs)))
+        outputs = self._call("run", lambda: self._prepared.run(list(data_set.inputs)))
         self._place("run")
         return outputs
 
-    def count(self, number: int, data_set: DataSet, outputs: Sequence[object]) -> None:
-        """Count the elements of a data set's outputs by accuracy grade, if the run counts accuracy."""
-        if self._accuracy_counter is not None:
-            self._counts += self._accuracy_counter.count(self._case, number, data_set, outputs)
+    def _call(self, phase: Phase, call: Callable[[], Any]) -> Any:
+        started = time.perf_counter()
+        try:
+            return call_subject(phase, call)
+        finally:
+            self.seconds += time.perf_counter() - started
 
-    def record(self, data_set: DataSet, outputs: Sequence[object]) -> None:
-        """Record the outputs of a data set, if the run records outputs."""
-        if self._recorder is not None:
-            self._recorder.add(data_set, outputs)
+    def add(self, number: int, data_set: DataSet, outputs: Sequence[object]) -> None:
+        """Count and record the outputs of a data set, as far as the run does."""
+        if self.accuracy_counter is not None:
+            self.counts += self.accuracy_counter.count(self.case, number, data_set, outputs)
+        if self.recorder is not None:
+            self.recorder.add(data_set, outputs)
+
+    def result(self, verdict: Verdict, phase: Phase | None, message: str, **evidence: Any) -> Result:
+        """Return the result of the case with some evidence."""
+        return new_result(verdict, phase, message, self.seconds, **evidence)
 
     @property
     def returned(self) -> ReturnedValues | str | None:
         """The outputs of all data sets; None if the run does not record outputs."""
-        return self._recorder.values() if self._recorder is not None else None
-
-    @property
-    def accuracy(self) -> dict[str, Within]:
-        """Number of elements of all outputs by accuracy grade; empty if the run does not count accuracy."""
-        return self._accuracy_counter.total(self._counts) if self._accuracy_counter is not None else {}
+        return self.recorder.values() if self.recorder is not None else None
 
     def _place(self, phase: Phase) -> None:
         """Store where the nodes run; raise CaseEnded if a node does not run on the requested provider.
@@ -240,7 +237,6 @@ def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementPro
     """Run a valid model on every data set and return the result."""
     evidence: list[OutputEvidence] = []
     retained = RetainedOutputs([value.name for value in case.model.graph.output])
-    watch = model.watch
     try:
         model.load()
         companion = prepare_companion(model.backend, case)
@@ -249,21 +245,19 @@ def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementPro
             if companion is not None:
                 companion.run()
     except CaseEnded as stop:
-        return new_result(stop.verdict, stop.phase, stop.message, watch.seconds, outputs=evidence)
+        return model.result(stop.verdict, stop.phase, stop.message, outputs=evidence)
     violations = [_violation_sentence(output) for output in evidence if output.violation is not None]
     if violations:
         more = _more_outputs(len(violations) - 1)
         returned = None if retained.violation() else model.returned
-        return new_result(
-            Verdict.FAIL, "compare", violations[0] + more, watch.seconds, outputs=evidence, returned=returned
-        )
+        return model.result(Verdict.FAIL, "compare", violations[0] + more, outputs=evidence, returned=returned)
     level = (
         profile.level_of_check(RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL) if profile else RETAINED_OUTPUTS_LEVEL
     )
     if overwritten := retained.check(Level.weakest([case.entry.level, level])):
         message = f"{overwritten.name}: {overwritten.violation}"
-        return new_result(Verdict.FAIL, "compare", message, watch.seconds, outputs=evidence, checks=[overwritten])
-    return new_result(Verdict.PASS, None, "", watch.seconds, outputs=evidence, returned=model.returned)
+        return model.result(Verdict.FAIL, "compare", message, outputs=evidence, checks=[overwritten])
+    return model.result(Verdict.PASS, None, "", outputs=evidence, returned=model.returned)
 
 
 def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Result:
@@ -272,7 +266,6 @@ def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Result:
     If a provider is requested and no node was assigned to it, a rejection is `unsupported`: the runtime rejected the
     model, not the provider.
     """
-    watch = model.watch
     try:
         model.load()
         outputs = model.run(next(iter(case.data_sets())))
@@ -280,10 +273,10 @@ def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Result:
         rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
         if rejected and model.provider is not None and model.placement is None:
             message = f"rejected before a node was assigned to {model.provider}: {stop.message}"
-            return new_result(Verdict.UNSUPPORTED, stop.phase, message, watch.seconds)
-        return new_result(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
+            return model.result(Verdict.UNSUPPORTED, stop.phase, message)
+        return model.result(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message)
     title = read_case_json(case.corpus, case.entry).title
-    return new_result(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}", watch.seconds)
+    return model.result(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}")
 
 
 def is_rejection(error: BaseException | None) -> bool:
@@ -309,32 +302,30 @@ def _run_data_set(
     before = [array.tobytes() for array in data_set.inputs]
     outputs = model.run(data_set)
     if not isinstance(outputs, list | tuple):
-        raise CaseEnded(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
+        raise _failure(f"run returned a {type(outputs).__name__}, not a sequence of outputs")
     if len(outputs) != len(data_set.outputs):
-        raise CaseEnded(
-            Verdict.FAIL, "compare", f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}"
-        )
+        raise _failure(f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}")
+    pairs = list(zip(data_set.outputs, outputs, strict=True))
     if model.stop_at_first:
-        for output, actual in zip(data_set.outputs, outputs, strict=True):
+        for output, actual in pairs:
             if not is_acceptable(output, actual):
-                raise CaseEnded(Verdict.FAIL, "compare", f"{output.name} is not acceptable")
+                raise _failure(f"{output.name} is not acceptable")
     retained.add(number, outputs)
-    model.count(number, data_set, outputs)
-    model.record(data_set, outputs)
-    evidence: list[OutputEvidence] = []
-    if not model.stop_at_first:
-        evidence = [
-            compare_output(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)
-        ]
+    model.add(number, data_set, outputs)
+    evidence = [] if model.stop_at_first else [compare_output(output, actual, number) for output, actual in pairs]
     if overwritten := overwritten_inputs(data_set.inputs, before):
-        raise CaseEnded(Verdict.FAIL, "compare", f"input {overwritten[0]} is not what it was before the run")
+        raise _failure(f"input {overwritten[0]} is not what it was before the run")
     if not any(output.violation is not None for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
         if index is not None and model.stop_at_first:
-            raise CaseEnded(Verdict.FAIL, "compare", f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
+            raise _failure(f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
         if index is not None:
             evidence[index] = structs.replace(evidence[index], violation=NO_INTERPRETATION_VIOLATION)
     return evidence
+
+
+def _failure(message: str) -> CaseEnded:
+    return CaseEnded(Verdict.FAIL, "compare", message)
 
 
 def _more_outputs(count: int) -> str:
@@ -350,20 +341,6 @@ def _violation_sentence(output: OutputEvidence) -> str:
         sentence += f", first at {bad.index}: {bad.actual} instead of {bad.expected}"
         sentence += f" (off by {bad.ulp:g} ULP)" if bad.ulp is not None else ""
     return sentence
-
-
-class _Stopwatch:
-    """Context manager that adds up the seconds spent inside it."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._started = 0.0
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self._started
 
 
 class RetainedOutputs:
