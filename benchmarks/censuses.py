@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.census.chunks import Cell, count_chunk
-from conformance.census.query import QueryFailure, open_client
+from conformance.census.query import open_client
+from conformance.graphs.intermediate_values import SubjectRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,6 +137,6 @@ def _runtime(operator: str, type: str) -> float:
             vars(asked)["answer"] = timed
             for piece in pieces:
                 count_chunk(asked, cell, piece)
-        except QueryFailure:
+        except SubjectRefused:
             return 0.0
     return seconds * cell.chunk_count / len(pieces)

@@ -16,7 +16,7 @@ from conformance.serialization.codec import encode_json
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from conformance.audit.probes import ProbedNode
     from conformance.audit.session import SubjectAudit
@@ -97,24 +97,19 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     yield f"  {judged_text(audit)}"
     for node in [each for each in audit.nodes if each.open_element][:MAX_LISTED_NODES]:
         yield f"  UNSPECIFIED {open_text(node)}"
-    for node in audit.nodes_below_should[:MAX_LISTED_NODES]:
-        yield f"  SHOULD {should_text(node)}"
-        yield from _command_lines(audit, node)
+    yield from _fault_lines(audit, "SHOULD", audit.nodes_below_should, should_text)
     for reason, count in reasons(audit.nodes):
         yield f"  not judged, {count}: {reason}"
-    for node in audit.wrong_nodes[:MAX_LISTED_NODES]:
-        yield f"  WRONG {wrong_text(node)}"
-        yield from _command_lines(audit, node)
+    yield from _fault_lines(audit, "WRONG", audit.wrong_nodes, wrong_text)
     if len(audit.wrong_nodes) > MAX_LISTED_NODES:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
     if audit.probes:
         yield f"  on hard data: {probes_text(audit.probes)}"
-    for probed in audit.wrong_probes[:MAX_LISTED_NODES]:
-        yield f"  WRONG ON HARD DATA {wrong_text(probed.node)}"
-        yield from _command_lines(audit, probed.node)
-    for probed in audit.probes_below_should[:MAX_LISTED_NODES]:
-        yield f"  SHOULD ON HARD DATA {should_text(probed.node)}"
-        yield from _command_lines(audit, probed.node)
+    for kind, probes, text in (
+        ("WRONG", audit.wrong_probes, wrong_text),
+        ("SHOULD", audit.probes_below_should, should_text),
+    ):
+        yield from _fault_lines(audit, f"{kind} ON HARD DATA", [each.node for each in probes], text)
 
 
 def probes_text(probes: Sequence[ProbedNode]) -> str:
@@ -159,9 +154,13 @@ def node_command(audit: SubjectAudit, node: JudgedNode) -> str:
     return " ".join([audit.command, *(f"--node {number}" for number in numbers)]) if audit.command else ""
 
 
-def _command_lines(audit: SubjectAudit, node: JudgedNode) -> Iterator[str]:
-    if command := node_command(audit, node):
-        yield f"    to run it alone: {command}"
+def _fault_lines(
+    audit: SubjectAudit, kind: str, nodes: Sequence[JudgedNode], text: Callable[[JudgedNode], str]
+) -> Iterator[str]:
+    for node in nodes[:MAX_LISTED_NODES]:
+        yield f"  {kind} {text(node)}"
+        if command := node_command(audit, node):
+            yield f"    to run it alone: {command}"
 
 
 @dataclass
@@ -301,12 +300,8 @@ def judged_text(audit: SubjectAudit) -> str:
 
 def wrong_text(node: JudgedNode) -> str:
     """Return the description of a wrong node in one line."""
-    place = _place(node)
-    return (
-        f"{place}: {node.reason}"
-        if node.worst is None
-        else f"{place}: {_element_text(node, node.worst, node.share, Level.MUST)}"
-    )
+    fault = node.reason if node.worst is None else _element_text(node, node.worst, node.share, Level.MUST)
+    return f"{_place(node)}: {fault}"
 
 
 def should_text(node: JudgedNode) -> str:

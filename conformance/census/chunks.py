@@ -286,7 +286,7 @@ def count_chunk(client: QueryClient, cell: Cell, chunk: int) -> list[BinadeCount
     """Run the operator of a cell on the arguments of a chunk, and return the counters.
 
     Raises:
-        QueryFailure: the subject fails, or returns something other than a tensor of the right type and shape.
+        SubjectRefused: the subject fails, or returns something other than a tensor of the right type and shape.
     """
     if cell.operator == "ArgMax":
         return _count_argmax(client, cell, chunk)
@@ -362,7 +362,7 @@ def is_shift_symmetric(client: QueryClient, cell: Cell) -> bool:
     """Return whether Softmax gives its two results for random rows [a, b] in the same order as for rows [0, b - a].
 
     Raises:
-        QueryFailure: the subject fails, or returns something other than a tensor of the right type and shape.
+        SubjectRefused: the subject fails, or returns something other than a tensor of the right type and shape.
     """
     pairs, differences = softmax.random_pairs(cell.float_type)
     Y, Z = (client.query(cell.operator, X, cell.type) for X in (pairs, differences))

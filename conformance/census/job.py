@@ -14,8 +14,9 @@ import numpy as np
 from conformance.census import softmax
 from conformance.census.chunks import Cell, count_chunk, is_shift_symmetric
 from conformance.census.counters import BinadeCounters, check_ordinals
-from conformance.census.query import QueryClient, QueryFailure, open_client
+from conformance.census.query import QueryClient, open_client
 from conformance.errors import SubjectError
+from conformance.graphs.intermediate_values import SubjectRefused
 from conformance.jobs.job import require_number
 from conformance.results.environment import cpu_features
 from conformance.serialization.decoding import Count, MalformedError
@@ -114,7 +115,7 @@ class _CensusWorker:
         self._census, self._stack = census, stack
         self._name = ""
         self._client: QueryClient | None = None
-        self._failed: dict[int, QueryFailure] = {}
+        self._failed: dict[int, SubjectRefused] = {}
 
     def run_chunk(self, number: int) -> CellChunkResult:
         index, chunk = self._census.locate_chunk(number)
@@ -127,10 +128,10 @@ class _CensusWorker:
             result.rows = count_chunk(client, cell, chunk)
             if cell.operator in softmax.SOFTMAX_OPERATORS and chunk == 0:
                 result.symmetric = is_shift_symmetric(client, cell)
-        except QueryFailure as error:
+        except SubjectRefused as error:
             self._failed[index] = error
             result.failure = str(error).partition("\n")[0]  # further lines are a traceback with paths of this machine
-            result.refused = error.is_refusal
+            result.refused = error.is_unsupported
         return result
 
     def _subject(self, name: str) -> QueryClient:

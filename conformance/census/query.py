@@ -14,6 +14,7 @@ from onnx import helper
 from conformance.census.float_ordinals import FLOAT_TYPES
 from conformance.errors import SubjectError
 from conformance.generation.models import build_model, make_value_info
+from conformance.graphs.intermediate_values import SubjectRefused
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import client_of, started_subjects
 from conformance.subjects.failures import CaseEnded, call_running_subject
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
 
 
 CENSUS_OPSET = 13
-
-
-class QueryFailure(Exception):
-    """A subject failed, or returned something other than a tensor of the right type and shape.
-
-    Attributes:
-        is_refusal: whether the subject reports that it does not support the operator or type.
-    """
-
-    def __init__(self, message: str, *, is_refusal: bool = False) -> None:
-        super().__init__(message)
-        self.is_refusal = is_refusal
 
 
 class NodeQuery(NamedTuple):
@@ -92,7 +81,7 @@ class QueryClient:
         """Return the subject's output for an input.
 
         Raises:
-            QueryFailure: the subject fails, or the output has the wrong type or shape.
+            SubjectRefused: the subject fails, or the output has the wrong type or shape.
         """
         opened = NodeQuery(operator, type, (None, *X.shape[1:]), select_last_index)
         fixed = NodeQuery(operator, type, X.shape, select_last_index)
@@ -100,7 +89,7 @@ class QueryClient:
             return self._query(fixed, X)
         try:
             return self._query(opened, X)
-        except QueryFailure:
+        except SubjectRefused:
             Y = self._query(fixed, X)
             self.is_fixed = True
             return Y
@@ -109,7 +98,7 @@ class QueryClient:
         """Return the subject's output for an input of a node.
 
         Raises:
-            QueryFailure: the subject fails, or the output has the wrong type or shape.
+            SubjectRefused: the subject fails, or the output has the wrong type or shape.
             StorageError, SubjectError, SuiteFault: the subject did not answer; see `call_running_subject`.
         """
         dtype = np.dtype(np.int64) if node.operator == "ArgMax" else FLOAT_TYPES[node.type].dtype
@@ -118,12 +107,14 @@ class QueryClient:
             outputs = call_running_subject(self.subject.id, "run", lambda: self._run(node, X))
         except CaseEnded as ended:
             self.prepared = {}
-            raise QueryFailure(ended.message, is_refusal=ended.verdict is Verdict.UNSUPPORTED) from None
+            raise SubjectRefused(ended.message, is_unsupported=ended.verdict is Verdict.UNSUPPORTED) from None
         if not isinstance(outputs, list | tuple) or len(outputs) != 1 or not hasattr(outputs[0], "dtype"):
-            raise QueryFailure("returns something other than one tensor")
+            raise SubjectRefused("returns something other than one tensor")
         Y: Array = outputs[0]
         if (Y.dtype, Y.shape) != (dtype, shape):
-            raise QueryFailure(f"returns {Y.dtype} of shape {list(Y.shape)} instead of {dtype} of shape {list(shape)}")
+            raise SubjectRefused(
+                f"returns {Y.dtype} of shape {list(Y.shape)} instead of {dtype} of shape {list(shape)}"
+            )
         return Y
 
     def _run(self, node: NodeQuery, X: Array) -> Any:

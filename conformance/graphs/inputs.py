@@ -22,9 +22,10 @@ from conformance.generation.models import pseudo_random_array
 from conformance.models.arrays import MAX_RANK, Array, array_of, check_shape, tensor_of, type_name
 from conformance.models.graphs import is_operator
 from conformance.models.inputs import DeclaredInput, known_dtype, required_inputs
+from conformance.models.types import dimension_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 MAX_INPUT_BYTES = 2**31
@@ -112,14 +113,8 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
         UsageError: an input is not a tensor of a type that can be made, a shape contradicts the model, or a name is
             neither that of an input nor that of a dimension.
     """
+    check_shape_names([graph], shapes)
     values = required_inputs(graph)
-    known = {value.name for value in values} | {
-        size.dim_param for value in values for size in value.type.tensor_type.shape.dim if size.dim_param
-    }
-    for name in shapes:
-        if name not in known:
-            hint = f"The model has {', '.join(sorted(known)) or 'no inputs'}."
-            raise UsageError("unknown-shape", f"--shape: the model has no input and no dimension {name}.", hint)
     divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
     made = [_make_input(value, shapes, f"{seed}/{number}") for value in values]
     pairs = zip(values, made, strict=True)
@@ -130,6 +125,21 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
             for value, array in pairs
         ),
     )
+
+
+def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) -> None:
+    """Check that each name of `--shape` is that of an input or of a dimension of a graph.
+
+    Raises:
+        UsageError: no graph has the name.
+    """
+    values = [value for graph in graphs for value in required_inputs(graph)]
+    known = {value.name for value in values}
+    known |= {size.dim_param for value in values for size in value.type.tensor_type.shape.dim if size.dim_param}
+    for name in shapes:
+        if name not in known:
+            hint = f"Name one of {', '.join(sorted(known))}." if known else "Leave --shape out."
+            raise UsageError("unknown-shape", f"--shape: no model has an input or a dimension {name}.", hint)
 
 
 def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str) -> Array:
@@ -191,10 +201,7 @@ def shape_of_input(
 
 
 def _declared_text(value: onnx.ValueInfoProto) -> str:
-    return "x".join(
-        str(size.dim_value) if size.HasField("dim_value") else size.dim_param or "?"
-        for size in value.type.tensor_type.shape.dim
-    )
+    return "x".join(map(dimension_text, value.type.tensor_type.shape.dim))
 
 
 def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:

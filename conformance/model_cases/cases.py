@@ -16,7 +16,7 @@ import onnx
 from conformance.corpus.case import MODELS_CORPUS, REGION_TAG, Case
 from conformance.errors import ModelError, UsageError
 from conformance.generation.models import array_value_info
-from conformance.graphs.inputs import parse_shapes, read_inputs, shape_of_input
+from conformance.graphs.inputs import check_shape_names, parse_shapes, read_inputs, shape_of_input
 from conformance.model_cases.operands import Operands
 from conformance.model_cases.parts import part_of_nodes
 from conformance.model_cases.reduction import STEPS, reduced_part
@@ -100,13 +100,7 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
         first, *_ = read_inputs(inputs, model.prepared.graph)
         return [GivenModel(model, tuple(TypedValue.of(array, is_given=True) for array in first.arrays))]
     sizes = parse_shapes(shapes)
-    known = {name for model in models for name in _names_with_sizes(model.prepared.graph)}
-    if unknown := [name for name in sizes if name not in known]:
-        raise UsageError(
-            "unknown-shape",
-            f"--shape: no model has an input or a dimension {unknown[0]}.",
-            f"The models have {', '.join(sorted(known)) or 'no inputs'}.",
-        )
+    check_shape_names((model.prepared.graph for model in models), sizes)
     return [GivenModel(model, tuple(_typed_inputs(model, sizes))) for model in models]
 
 
@@ -125,12 +119,6 @@ def _check_schemas(model: LoadedModel) -> None:
                 "of which onnx has no schema.",
                 "Replace the operator by operators of ONNX, or by a model-local function.",
             )
-
-
-def _names_with_sizes(graph: onnx.GraphProto) -> Iterator[str]:
-    for value in required_inputs(graph):
-        yield value.name
-        yield from (size.dim_param for size in value.type.tensor_type.shape.dim if size.dim_param)
 
 
 def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[TypedValue]:
