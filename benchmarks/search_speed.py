@@ -15,7 +15,7 @@ from conformance.adapters.reference import ReferenceBackend
 from conformance.judging.backend import judge_backend
 from conformance.search.cases import NoExpectedOutputsError, build_native_case, build_oracle_case
 from conformance.search.job import EXAMPLES_PER_CHUNK, OPERATORS
-from conformance.search.sampling import sample_examples
+from conformance.search.sampling import mix_examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def search_rows(table: Table) -> None:
         drawn = [
             example
             for piece in range(1, PIECES + 1)
-            for example in sample_examples(OPERATORS, 0, piece, EXAMPLES_PER_CHUNK)
+            for example in mix_examples(OPERATORS, 0, piece, EXAMPLES_PER_CHUNK)
         ]
     small = [example for example in drawn if _elements(example) <= SMALL]
     _row(table, f"small draws of {SMALL} elements at most", small, "at least 500/s", Counter())

@@ -14,7 +14,7 @@ from conformance.search.cases import NoExpectedOutputsError, case_id
 from conformance.search.evaluation import EvaluatedExample, optimizer_task
 from conformance.search.example import ARGMAX
 from conformance.search.job import EXAMPLES_PER_CHUNK, OPERATORS
-from conformance.search.sampling import sample_examples
+from conformance.search.sampling import mix_examples
 from conformance.verdicts import Level
 from mutation.search_score import OptimizerExample
 from mutation.variants import random_variant
@@ -22,7 +22,7 @@ from mutation.variants import random_variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.search.example import Example
+    from conformance.search.program_example import SampledExample
     from mutation.pass_mutants import PassMutant
     from mutation.variants import Variant
 
@@ -145,11 +145,11 @@ def find_false_positives(
     return result
 
 
-def _record(result: SearchFalsePositives, name: str, example: Example, *, is_wrong: bool) -> None:
+def _record(result: SearchFalsePositives, name: str, example: SampledExample, *, is_wrong: bool) -> None:
     if is_wrong:
         result.found.setdefault(name, []).append(case_id(example))
 
 
-def _sample(families: Sequence[str], seed: int) -> Iterator[Example]:
+def _sample(families: Sequence[str], seed: int) -> Iterator[SampledExample]:
     for chunk in count():
-        yield from sample_examples(families, seed, chunk, EXAMPLES_PER_CHUNK)
+        yield from mix_examples(families, seed, chunk, EXAMPLES_PER_CHUNK)

@@ -14,7 +14,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.cases import NoExpectedOutputsError
 from conformance.search.evaluation import EvaluatedExample, optimizer_task
 from conformance.search.job import EXAMPLES_PER_CHUNK, OPERATORS
-from conformance.search.sampling import sample_examples
+from conformance.search.sampling import mix_examples
 from conformance.verdicts import Level
 from mutation.passes import ReferencePassOutput
 
@@ -165,7 +165,7 @@ def _unreachable_reason(id: str) -> str | None:
 
 def _evaluated_examples(seed: int, score: SearchScore) -> Iterator[EvaluatedExample]:
     for chunk in count():
-        for example in sample_examples(OPERATORS, seed, chunk, EXAMPLES_PER_CHUNK):
+        for example in mix_examples(OPERATORS, seed, chunk, EXAMPLES_PER_CHUNK):
             score.examples += 1
             evaluated = EvaluatedExample(example)
             yield evaluated
@@ -266,7 +266,7 @@ def optimizer_examples(seed: int) -> Iterator[tuple[int, OptimizerExample]]:
     """Yield random examples about the pass, each with its number; examples without expected outputs are omitted."""
     numbers = count(1)
     for chunk in count():
-        for example in sample_examples((PASS_NAME,), seed, chunk, EXAMPLES_PER_CHUNK):
+        for example in mix_examples((PASS_NAME,), seed, chunk, EXAMPLES_PER_CHUNK):
             number = next(numbers)
             try:
                 yield number, OptimizerExample(optimizer_task(EvaluatedExample(example).native))

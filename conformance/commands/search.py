@@ -326,7 +326,7 @@ def _print_failing_example(failing: FailingExample) -> None:
     from conformance.search.named_mutants import mutants_sentence
     from conformance.serialization.text import one_line
 
-    example = read_any_example(failing.example, failing.drawn)
+    example = read_any_example(failing.example, failing.drawn, failing.program)
     echo(f"{failing.subject}: {failing.verdict}: {one_line(truncate_line(failing.message))}")
     echo(f"  {describe(example, failing.conditions)} ({case_id(example)})")
     if sentence := mutants_sentence(failing.mutants):

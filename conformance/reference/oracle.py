@@ -269,7 +269,7 @@ def _answer(value: Value) -> Answer:
         return Answer(value.elements, choices=value.choices)
     format = arrays.FLOAT_FORMATS[type_name(value.dtype)]
     numbers: list[Any] = list(value.elements.flat)
-    if not all(isinstance(number, BoundedNumber) for number in numbers):  # an input passed through
+    if not any(isinstance(number, BoundedNumber) for number in numbers):  # an input passed through
         return Answer(decimals.to_array(value.elements, format, value.dtype))
     expected, bounds, determinate = zip(*_evaluate_elements(numbers, format), strict=True) if numbers else ((), (), ())
     shape = value.elements.shape
@@ -281,8 +281,14 @@ def _answer(value: Value) -> Answer:
     )
 
 
-def _evaluate_elements(numbers: Sequence[BoundedNumber], format: FloatFormat) -> list[tuple[float, float, bool]]:
-    """Return the result of `_evaluate_element` for each number; equal numbers are evaluated once."""
+def _evaluate_elements(numbers: Sequence[Any], format: FloatFormat) -> list[tuple[float, float, bool]]:
+    """Return the result of `_evaluate_element` for each number; equal numbers are evaluated once.
+
+    A number without bounds is one of an input that a Loop or a Scan stacked with computed numbers.
+    """
+    precision = next((number.precision for number in numbers if isinstance(number, BoundedNumber)), None)
+    if precision is not None:
+        numbers = [each if isinstance(each, BoundedNumber) else BoundedNumber(each, precision) for each in numbers]
     keys = [(id(number.value), id(number.low), id(number.high), number.is_indeterminate) for number in numbers]
     evaluated = {
         key: _evaluate_element(number, format) for key, number in dict(zip(keys, numbers, strict=True)).items()

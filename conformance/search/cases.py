@@ -36,6 +36,7 @@ from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZ
 from conformance.reference.oracle import Answer, answers_for_graph
 from conformance.search.distractors import SHOULD_NAMES
 from conformance.search.drawn_example import DrawnExample
+from conformance.search.example import Example
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array
     from conformance.search.drawn_example import AnyExample
-    from conformance.search.example import Example
+    from conformance.search.program_example import SampledExample
 
 
 ORACLE_SECONDS = 10.0
@@ -79,11 +80,15 @@ def build_oracle_case(example: AnyExample, level: Level = Level.MUST, *, whole: 
     """
     if isinstance(example, DrawnExample):
         return _build_drawn_case(example, level)
-    runs = iter(example.runs if _is_judged_by_tuples(example) else ())
+    plain = example if isinstance(example, Example) and _is_judged_by_tuples(example) else None
+    runs = iter(() if plain is None else plain.runs)
 
     def expected(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
         run = next(runs, None)
-        answers = _oracle_answers(graph, inputs, level) if run is None else _answers_by_tuples(example, run, level)
+        if plain is None or run is None:
+            answers = _oracle_answers(graph, inputs, level)
+        else:
+            answers = _answers_by_tuples(plain, run, level)
         outputs = [_accept_indeterminate(output) for output in answers]
         if whole and any(output.determinate_mask is not None for output in outputs):
             raise NoExpectedOutputsError("unsettled")
@@ -94,7 +99,7 @@ def build_oracle_case(example: AnyExample, level: Level = Level.MUST, *, whole: 
     return _build_case(example, level, expected)
 
 
-def build_native_case(example: Example, level: Level = Level.MUST) -> CaseInMemory:
+def build_native_case(example: SampledExample, level: Level = Level.MUST) -> CaseInMemory:
     """Build the test case of an example with the outputs of the reference backend and without tolerance.
 
     A backend that returns bit-identical outputs is correct. A backend that returns other outputs may still be correct.
@@ -107,9 +112,9 @@ def build_native_case(example: Example, level: Level = Level.MUST) -> CaseInMemo
 
 
 def _build_case(
-    example: Example, level: Level, expected: Callable[[Graph, Sequence[Array]], Sequence[Answer]]
+    example: SampledExample, level: Level, expected: Callable[[Graph, Sequence[Array]], Sequence[Answer]]
 ) -> CaseInMemory:
-    if level is Level.MUST and example.distractor in SHOULD_NAMES:
+    if level is Level.MUST and isinstance(example, Example) and example.distractor in SHOULD_NAMES:
         raise NoExpectedOutputsError("judged at level should")
     built = example.built
     model = onnx.load_model_from_string(built.model)

@@ -21,6 +21,7 @@ from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.drawn_example import AnyExample, DrawnExample
 from conformance.search.example import ARGMAX, DEFAULT_OPSET, Example
+from conformance.search.program_example import ProgramExample, plainer_parts
 from conformance.search.shrinking import keep_tensors, slice_tensor
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def features(example: AnyExample) -> list[Feature]:
     """Return the features of an example that are not plain."""
     if isinstance(example, DrawnExample):
         return [*_choice_features(example)]
+    if isinstance(example, ProgramExample):
+        return [Feature(name, name, tuple(plainer)) for name, plainer in plainer_parts(example).items()]
     builders: Sequence[Callable[[Example], Iterator[Feature]]] = (
         _operator_features,
         _attribute_features,

@@ -17,7 +17,8 @@ from conformance.declarations.tables import declarations
 from conformance.factors.wrapping import BuiltModel, Context
 from conformance.models.arrays import type_name
 from conformance.search.distributions import SIZE_CLASSES, class_of
-from conformance.search.example import Example, read_example
+from conformance.search.example import read_example
+from conformance.search.program_example import ProgramExample, SampledExample
 from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array
     from conformance.search.example import ExampleDocument
+    from conformance.search.program_example import ProgramDocument
 
 PLAIN_ELEMENTS = (0.0, 1.0)
 """The elements that other elements are simplified to."""
@@ -136,7 +138,7 @@ class DrawnExample:
         return replace(self, edits={**self.edits, name: {**self.edits.get(name, {}), place: value}})
 
 
-AnyExample: TypeAlias = Example | DrawnExample
+AnyExample: TypeAlias = SampledExample | DrawnExample
 
 
 def draw_example(operator: str, seed: str) -> DrawnExample:
@@ -151,16 +153,20 @@ def draw_example(operator: str, seed: str) -> DrawnExample:
     return example
 
 
-def read_any_example(example: ExampleDocument | None, drawn: DrawnDocument | None) -> AnyExample:
-    """Read an example from the two fields of an untrusted document, of which one is None.
+def read_any_example(
+    example: ExampleDocument | None, drawn: DrawnDocument | None, program: ProgramDocument | None = None
+) -> AnyExample:
+    """Read an example from the fields of an untrusted document, of which all but one are None.
 
     Raises:
         MalformedError: no model can be built from the document.
     """
-    if example is not None and drawn is None:
+    if example is not None and drawn is None and program is None:
         return read_example(example)
-    if drawn is not None and example is None:
+    if drawn is not None and example is None and program is None:
         return DrawnExample.from_document(drawn)
+    if program is not None and example is None and drawn is None:
+        return ProgramExample.from_document(program)
     raise MalformedError("a failing example needs one example")
 
 

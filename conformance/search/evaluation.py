@@ -25,7 +25,7 @@ from conformance.passes.expected_models import bypass_exhaustively, iter_produce
 from conformance.results.failure_groups import normalize_message
 from conformance.search.cases import NoExpectedOutputsError, build_native_case, build_oracle_case
 from conformance.search.drawn_example import DrawnExample
-from conformance.search.example import DEFAULT_OPSET, Example
+from conformance.search.example import DEFAULT_OPSET
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Unsupported, Verdict
@@ -83,7 +83,7 @@ class EvaluatedExample:
             NoExpectedOutputsError: the example has no determinate expected outputs.
         """
         example = self.example
-        assert isinstance(example, Example)
+        assert not isinstance(example, DrawnExample)
         return self._answered(lambda: build_native_case(example, self.level))
 
     @cached_property

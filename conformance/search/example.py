@@ -216,7 +216,7 @@ class Example:
             distractor=self.distractor,
             repeated=dict(self.repeated),
             names=self.names,
-            runs=[{name: _tensor_document(array) for name, array in run.items()} for run in self.runs],
+            runs=[{name: tensor_document(array) for name, array in run.items()} for run in self.runs],
         )
 
     @classmethod
@@ -226,7 +226,7 @@ class Example:
             document.operator,
             Context(**asdict(document.context)),
             document.attributes,
-            tuple({name: _tensor_array(tensor) for name, tensor in run.items()} for run in document.runs),
+            tuple({name: tensor_array(tensor) for name, tensor in run.items()} for run in document.runs),
             tuple(document.chain),
             document.opset,
             document.axis_relation,
@@ -303,11 +303,13 @@ def _chain_attributes(relation: str, axis: int, rank: int) -> dict[str, int]:
     return {"axis": (axis + 1) % rank if relation == "next" and rank > 1 else axis}
 
 
-def _tensor_document(array: Array) -> TensorDocument:
+def tensor_document(array: Array) -> TensorDocument:
+    """Return a tensor as a record."""
     return TensorDocument(type_name(array.dtype), list(array.shape), array.tobytes().hex())
 
 
-def _tensor_array(tensor: TensorDocument) -> Array:
+def tensor_array(tensor: TensorDocument) -> Array:
+    """Return the tensor of a record."""
     from conformance.models.arrays import dtype_of, type_number
 
     data = np.frombuffer(bytes.fromhex(tensor.data), dtype=dtype_of(type_number(tensor.dtype)))

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from conformance.jobs.job import ChunkResult
     from conformance.search.drawn_example import AnyExample
-    from conformance.search.example import Example
     from conformance.search.job import FailingExample, SearchJob
     from conformance.search.named_mutants import NamedMutant
+    from conformance.search.program_example import SampledExample
 
 
 def to_case(
@@ -81,7 +81,7 @@ def to_case(
     )
 
 
-def relevant_clauses(example: Example, kind: str) -> tuple[str, ...]:
+def relevant_clauses(example: SampledExample, kind: str) -> tuple[str, ...]:
     """Return the ids of the clauses that an example tests as a case.
 
     Args:
@@ -92,7 +92,7 @@ def relevant_clauses(example: Example, kind: str) -> tuple[str, ...]:
     if example.operator == ARGMAX:
         return ("argmax.index",)
     prefix = example.operator.lower()
-    mode = f"_{example.attributes['mode']}" if example.operator == "Momentum" else ""
+    mode = f"_{example.attributes.get('mode', 'standard')}" if example.operator == "Momentum" else ""
     names = (f"{prefix}.{name.lower()}" for name in TRAINING_OPTIMIZERS[example.operator].results)
     return tuple(name if name in clauses() else f"{name}{mode}" for name in names)
 
@@ -149,7 +149,7 @@ class FailingExamples:
             self.verdicts.setdefault(subject, Counter()).update(counts)
         for failure in result.failures:
             key = *_signature(failure), frozenset(failure.conditions)
-            entry = read_any_example(failure.example, failure.drawn).complexity, chunk.number, failure
+            entry = read_any_example(failure.example, failure.drawn, failure.program).complexity, chunk.number, failure
             if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
                 self._smallest[key] = entry
 
@@ -188,7 +188,7 @@ class FailingExamples:
         cases: dict[str, tuple[str, Case]] = {}
         for failure in self:
             kind = CaseKind.PASS if kinds[failure.subject] is SubjectKind.OPTIMIZER else CaseKind.NODE
-            example = read_any_example(failure.example, failure.drawn)
+            example = read_any_example(failure.example, failure.drawn, failure.program)
             if _is_fully_determinate(example, self.job):
                 case = to_case(example, kind, self.job.level, failure.conditions, failure.mutants)
                 cases.setdefault(case.id, ("search", case))

@@ -22,7 +22,8 @@ from conformance.search.drawn_example import DrawnDocument, DrawnExample, draw_e
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
 from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.named_mutants import NamedMutant, name_mutants
-from conformance.search.sampling import sample_examples
+from conformance.search.program_example import ProgramDocument, ProgramExample
+from conformance.search.sampling import mix_examples
 from conformance.search.shrinking import shrink
 from conformance.serialization.decoding import Count, MalformedError, Seconds, StoredRecord
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -74,6 +75,7 @@ class FailingExample(StoredRecord):
     tries: Count
     seconds: Seconds
     mutants: list[NamedMutant]
+    program: ProgramDocument | None = None
 
 
 class SearchChunkResult(StoredRecord):
@@ -157,7 +159,7 @@ class SearchJob:
         if not named <= subjects or result.examples > EXAMPLES_PER_CHUNK:
             raise MalformedError("it has examples of another search")
         for failure in result.failures:
-            read_any_example(failure.example, failure.drawn)
+            read_any_example(failure.example, failure.drawn, failure.program)
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], SearchChunkResult]]:
@@ -218,7 +220,7 @@ def _chunk_examples(job: SearchJob, number: int) -> Iterator[AnyExample]:
     sampled = [operator for operator in job.operators if operator in SAMPLED]
     if sampled:
         count = sum(operator in SAMPLED for operator in tested.values())
-        yield from sample_examples(sampled, job.seed, number, count)
+        yield from mix_examples(sampled, job.seed, number, count)
     for place, operator in tested.items():
         if operator not in SAMPLED:
             yield draw_example(operator, f"{job.seed}/{place}")
@@ -261,7 +263,7 @@ def _shrink_failure(
         message = evaluate(subject, build_oracle_case(small, job.level)).message
     is_of_numbers = subject.kind is SubjectKind.BACKEND and signature.verdict == Verdict.FAIL
     mutants = []
-    if is_of_numbers and isinstance(example, Example) and isinstance(small, Example):
+    if is_of_numbers and not isinstance(example, DrawnExample) and not isinstance(small, DrawnExample):
         mutants = name_mutants(subject, example, small, job.level, job.seed, number)
     return FailingExample(
         subject=subject.id,
@@ -276,6 +278,7 @@ def _shrink_failure(
         tries=tries,
         seconds=round(time.process_time() - started, 3),
         mutants=mutants,
+        program=small.to_document() if isinstance(small, ProgramExample) else None,
     )
 
 

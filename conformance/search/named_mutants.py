@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from conformance.diagnosis.recorded_outputs import Observation
     from conformance.mutants import Mutant
-    from conformance.search.example import Example
+    from conformance.search.program_example import SampledExample
     from conformance.subjects.loading import Subject
     from conformance.verdicts import Level
 
@@ -55,7 +55,7 @@ class NamedMutant(StoredRecord):
 
 
 def name_mutants(
-    subject: Subject, original: Example, shrunk: Example, level: Level, seed: int, number: int
+    subject: Subject, original: SampledExample, shrunk: SampledExample, level: Level, seed: int, number: int
 ) -> list[NamedMutant]:
     """Return the mutants that behave like a backend on a failing example and that no other example contradicts.
 

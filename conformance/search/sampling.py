@@ -39,13 +39,15 @@ from conformance.search.distributions import (
     swept_sizes,
 )
 from conformance.search.example import ARGMAX, Example
+from conformance.search.program_example import draw_program_example
 from conformance.search.random_rows import AFTER_EMPTY, LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
+    from conformance.search.program_example import SampledExample
 
 
 STATE_RANGES = ((1.0, 0.25), (1.0, 0.25), (2.0**-12, 0.0), (2.0**-40, 0.0), (0.0, 0.0))
@@ -442,6 +444,20 @@ def _attributes(operator: str, row: Row, chance: random.Random) -> dict[str, Any
     if row["order"] == "shuffled":
         chance.shuffle(listed)
     return dict(listed[::-1] if row["order"] == "reversed" else listed)
+
+
+def mix_examples(operators: Sequence[str], seed: int, chunk: int, count: int) -> Iterator[SampledExample]:
+    """Yield the examples of a chunk: those of `sample_examples`, and as many random programs, in turn.
+
+    The arguments are those of `sample_examples`.
+    """
+    programs = count // 2
+    sampled = sample_examples(operators, seed, chunk, count - programs)
+    for place, example in enumerate(sampled):
+        yield example
+        if place < programs:
+            number = chunk * programs + place
+            yield draw_program_example(operators[number % len(operators)], f"{seed}/{number}")
 
 
 def sample_examples(operators: Sequence[str], seed: int, chunk: int, count: int) -> list[Example]:

@@ -18,6 +18,7 @@ from conformance.factors.training import tensor_names
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.drawn_example import DRAWN_STAGES, DrawnExample
 from conformance.search.example import ARGMAX, DEFAULT_OPSET
+from conformance.search.program_example import PROGRAM_STAGES, ProgramExample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +44,7 @@ def shrink(example: AnyExample, is_same: Callable[[AnyExample], bool]) -> tuple[
     Args:
         is_same: returns whether an example has the same failure; False if a model cannot be built from it.
     """
-    stages: Any = DRAWN_STAGES if isinstance(example, DrawnExample) else STAGES
+    stages: Any = {DrawnExample: DRAWN_STAGES, ProgramExample: PROGRAM_STAGES}.get(type(example), STAGES)
     tries, before = 0, None
     while example is not before and tries < MAX_TRIES:
         before = example

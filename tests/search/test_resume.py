@@ -135,7 +135,7 @@ def test_command_with_state_of_other_search_starts_nothing(command, tmp_path, mo
 
 
 def tampered(chunk, **changes):
-    failure = to_builtins(chunk.result.failures[0])
+    failure = to_builtins(next(failure for failure in chunk.result.failures if failure.example))
     example = failure["example"]
     for key, value in changes.items():
         of = example if key in example else failure
