@@ -41,7 +41,7 @@ NAMES = (*"abcdefghijkmnpqrsuvwxyz", "t", "X", "G", "H", "Y", "T_", "o0", "o1", 
 DOMAIN = "acme"
 """The domain of the functions; most have the name of an operator."""
 
-FUNCTION_NAMES = ("Adam", "Momentum", "Adagrad", "ArgMax", "Exp", "Sqrt", "Neg", "Identity", "If", "Step", "Cell")
+FUNCTION_NAMES = (*TRAINING_OPTIMIZERS, "ArgMax", "Exp", "Sqrt", "Neg", "Identity", "If", "Step", "Cell")
 
 CHAIN = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax")
 """The operators of the pass."""
