@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.errors import CorpusError
 from conformance.models.arrays import Array, array_of, dtype_of
-from conformance.models.graphs import copy_of
 from conformance.verdicts import CheckKind, Level, check_name
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class CaseInMemory(LoadedCase):
 
     def fresh_model(self) -> onnx.ModelProto:
         """Return a copy of the model, which a subject may modify."""
-        return copy_of(self.model)
+        return deepcopy(self.model)
 
 
 def load_case_in_memory(corpus: Corpus, case: CorpusCase) -> CaseInMemory:

@@ -269,7 +269,7 @@ def _answer(value: Value) -> Answer:
         return Answer(value.elements, choices=value.choices)
     format = arrays.FLOAT_FORMATS[type_name(value.dtype)]
     numbers: list[Any] = list(value.elements.flat)
-    if not any(isinstance(number, BoundedNumber) for number in numbers):  # an input passed through
+    if numbers and not any(isinstance(number, BoundedNumber) for number in numbers):  # an input passed through
         return Answer(decimals.to_array(value.elements, format, value.dtype))
     expected, bounds, determinate = zip(*_evaluate_elements(numbers, format), strict=True) if numbers else ((), (), ())
     shape = value.elements.shape
