@@ -34,6 +34,7 @@ from conformance.models.graphs import (
 from conformance.models.inputs import DeclaredInput, required_input_names, required_inputs
 from conformance.models.validity import check_model
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.reference.nodes import attribute_values
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distributions import SIZE_CLASSES, class_of
 from conformance.search.example import ARGMAX, CHAIN_OPERATORS, Example, TensorDocument, tensor_array, tensor_document
@@ -96,8 +97,7 @@ class ProgramExample:
     def attributes(self) -> Mapping[str, Any]:
         """The attributes of the first tested node, apart from those that refer to attributes of a function."""
         node = next((node for node in all_nodes(self.model) if node.op_type == self.operator), onnx.NodeProto())
-        given = [attribute for attribute in node.attribute if not attribute.ref_attr_name]
-        return {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in given}
+        return attribute_values(attribute for attribute in node.attribute if not attribute.ref_attr_name)
 
     @property
     def combination(self) -> tuple[str, ...]:

@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.adapters.reference import ReferenceBackend
+from conformance.clauses import clauses
+from conformance.corpus.case import CaseKind
 from conformance.factors.wrapping import BuiltModel
 from conformance.models.graphs import all_nodes
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import NoExpectedOutputsError, build_native_case
 from conformance.search.evaluation import EvaluatedExample, evaluate
+from conformance.search.failing_examples import relevant_clauses
 from conformance.search.program_example import PROGRAM_STAGES, ProgramExample, draw_program_example
 from conformance.search.shrinking import shrink
 from conformance.serialization.decoding import MalformedError
@@ -52,8 +55,10 @@ def test_reference_passes_programs(operator: str) -> None:
     passed = 0
     for seed in range(8):
         with suppress(NoExpectedOutputsError):
-            case = build_native_case(draw_program_example(operator, str(seed)))
+            example = draw_program_example(operator, str(seed))
+            case = build_native_case(example)
             assert evaluate(subject, case).verdict is Verdict.PASS
+            assert {*relevant_clauses(example, CaseKind.NODE)} <= {*clauses()}
             passed += 1
     assert passed >= 5
 
