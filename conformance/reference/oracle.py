@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from decimal import Decimal, getcontext
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +21,11 @@ import onnx
 from conformance.models import arrays
 from conformance.models.arrays import Array, type_name
 from conformance.reference.graph import Graph
-from conformance.reference.numbers import decimals, vectorized
+from conformance.reference.numbers import decimals
 from conformance.reference.numbers.bounded import BoundedNumber
 from conformance.reference.numbers.ieee_system import IeeeSystem
 from conformance.reference.numbers.interval_system import IntervalSystem, exact_value
 from conformance.reference.numbers.precision import format_of, is_computed
-from conformance.reference.operators import OPERATORS
 from conformance.reference.operators.sequences import SequenceValue
 from conformance.verdicts import CheckKind, Level, Unsupported, check_name
 
@@ -34,12 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.models.arrays import Array, FloatFormat
-    from conformance.reference.nodes import Node
     from conformance.reference.numbers.number_system import Value
     from conformance.reference.tolerances import Accuracy
-
-MIN_VECTORIZED_ELEMENTS = 64
-"""The fewest elements for which vectorised evaluation is used. It takes about as long as this many decimals."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +118,6 @@ def answers_for_graph(graph: Graph, inputs: Sequence[Array], level: Level) -> li
     """
     system = IntervalSystem(strict=level is not Level.MUST)
     with decimals.exact_context(_float_arrays(inputs)):
-        if (answer := _vectorized_answer(graph, inputs, system)) is not None:
-            return [answer]
         values = graph.run(inputs, system)
         if not all(value.choices is None or _has_single_choice(value.choices) for value in values):
             accept = _accept_all_choices if level is Level.MUST else _accept_faithful_choices
@@ -153,79 +146,9 @@ def bounds_for_accuracy(
     system = IntervalSystem(strict=level is not Level.MUST, accuracy=accuracy)
     try:
         with decimals.exact_context(inputs):
-            if (answer := _vectorized_answer(graph, inputs, system)) is not None:
-                return [answer.bound]
             return [_answer(value).bound for value in graph.run(inputs, system)]
     except EVALUATION_ERRORS as error:
         raise Unsupported(f"a formula fails: {error}") from error
-
-
-def _vectorized_answer(graph: Graph, inputs: Sequence[Array], system: IntervalSystem) -> Answer | None:
-    """Return the answer of a large graph of one elementwise node, with the bits that `_answer` gives.
-
-    Elements that `vectorized.evaluate` does not decide are computed as `_answer` computes them, each combination of
-    operands once. The decimal context must be that of the inputs.
-
-    Returns:
-        The answer; None if the graph or its operands are of another kind, or have few elements.
-    """
-    node, evaluation = graph.nodes[0] if len(graph.nodes) == 1 else (None, None)
-    if node is None or node.op_type not in vectorized.OPERATORS or evaluation is not OPERATORS[node.op_type]:
-        return None
-    operands = _broadcast_operands(graph, node, inputs)
-    if operands is None or operands[0].size < MIN_VECTORIZED_ELEMENTS:
-        return None
-    shape, dtype = operands[0].shape, operands[0].dtype
-    vectors = [operand.reshape(-1) for operand in operands]
-    result = vectorized.evaluate(node.op_type, vectors, system.tensor_precision(dtype), getcontext().prec)
-    if result is None:
-        return None
-
-    def evaluate_slowly(places: Array) -> Value:
-        return evaluation(node, [system.from_array(vector[places]) for vector in vectors], system)[0]
-
-    if not result.is_decided.all():
-        undecided = np.flatnonzero(~result.is_decided)
-        bits = np.stack([vector[undecided].view(f"u{dtype.itemsize}") for vector in vectors])
-        _, unique, inverse = np.unique(bits, axis=1, return_index=True, return_inverse=True)
-        answer = _answer(evaluate_slowly(undecided[unique]))
-        inverse = inverse.reshape(-1)
-        result.expected[undecided] = answer.expected.astype(np.float64)[inverse]
-        result.bound[undecided] = np.asarray(answer.bound)[inverse]
-        mask = answer.determinate_mask
-        result.is_determinate[undecided] = True if mask is None else mask[inverse]
-    determinate, indeterminacy = result.is_determinate, None
-    if not determinate.all():
-        first = int(np.argmin(determinate))
-        number = evaluate_slowly(np.array([first])).elements.item()
-        indeterminacy = _describe_element(number, np.unravel_index(first, shape))
-    return Answer(
-        result.expected.reshape(shape).astype(dtype),
-        result.bound.reshape(shape),
-        indeterminacy=indeterminacy,
-        determinate_mask=None if indeterminacy is None else determinate.reshape(shape),
-    )
-
-
-def _broadcast_operands(graph: Graph, node: Node, inputs: Sequence[Array]) -> list[Array] | None:
-    """Return the operands of the only node of a graph in one shape.
-
-    Return None if they are not tensors of one floating-point type with a common shape, or are not inputs.
-    """
-    names = graph.all_inputs if len(inputs) == len(graph.all_inputs) else graph.required_inputs
-    given = {**graph.initializers, **dict(zip(names, inputs, strict=False))}
-    operands = [given.get(name) for name in node.inputs]
-    is_unary = node.op_type not in {"Add", "Sub", "Mul", "Div"}
-    if len(inputs) != len(names) or graph.outputs != node.outputs or len(operands) != (1 if is_unary else 2):
-        return None
-    if not all(isinstance(operand, np.ndarray) and is_computed(operand.dtype) for operand in operands):
-        return None
-    tensors = [operand for operand in operands if operand is not None]
-    if len({tensor.dtype for tensor in tensors}) > 1:
-        return None
-    with suppress(ValueError):  # no common shape: the evaluation with decimals raises the error
-        return list(np.broadcast_arrays(*tensors))
-    return None
 
 
 def _accept_all_choices(value: Value, declared: Value) -> Value:
