@@ -260,6 +260,11 @@ class UniqueElements:
         """
         if len({operand.shape for operand in operands}) > 1:
             return None
+        return cls.of(*operands, scalars=scalars, ignore_symbols=ignore_symbols)
+
+    @classmethod
+    def of(cls, *operands: Array, scalars: Iterable[Any] = (), ignore_symbols: bool = True) -> UniqueElements:
+        """Return the positions with different operands of one shape; the arguments are those of `find`."""
         scalar_symbols: SymbolPositions = {}
         for scalar in scalars:
             _equality_key(scalar, scalar_symbols)

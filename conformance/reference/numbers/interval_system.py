@@ -138,12 +138,14 @@ class IntervalSystem:
             _require_single_choice(X)
             return NativeSystem().apply_monotone(formula, X, roundings=roundings, **numbers)
         precision = self.tensor_precision(X.dtype)
-        operands = to_precision(X.elements, precision).ravel()
+        unique = UniqueElements.of(X.elements, ignore_symbols=self.adversary is None)
+        operands = to_precision(unique.take(X.elements), precision)
         constants = {name: Decimal(value) for name, value in numbers.items()}
         arguments = (object_array((number.value for number in operands), operands.shape), *interval_ends(operands))
         values, *ends = (np.asarray(formula(array, **constants), dtype=object).flat for array in arguments)
         images = (monotone_image(precision, roundings, *number) for number in zip(operands, values, *ends, strict=True))
-        return Value(object_array(images, X.elements.shape), X.dtype)
+        results = object_array(images, operands.shape)
+        return Value(unique.spread(results, own_symbols=False), X.dtype)
 
     def apply_formula(self, formula: Formula, inputs: Sequence[Value | None]) -> list[Value]:
         first = next(value for value in inputs if value is not None)
@@ -238,9 +240,10 @@ class IntervalSystem:
         if _is_integral(X.dtype):
             integers = (BoundedNumber(Decimal(int(element)), precision) for element in X.elements.flat)
             numbers = object_array(integers, X.elements.shape)
-        else:
-            numbers = to_precision(to_precision(X.elements, self.tensor_precision(X.dtype)), precision)
-        return Value(as_number_array(numbers * 1, precision), dtype)
+            return Value(as_number_array(numbers * 1, precision), dtype)
+        unique = UniqueElements.of(X.elements, ignore_symbols=self.adversary is None)
+        numbers = to_precision(to_precision(unique.take(X.elements), self.tensor_precision(X.dtype)), precision)
+        return Value(unique.spread(as_number_array(numbers * 1, precision), own_symbols=self.adversary is None), dtype)
 
     def enclose_alternatives(self, first: Value, second: Value) -> Value:
         """Return a tensor that encloses both; elements that contradict each other are indeterminate.
