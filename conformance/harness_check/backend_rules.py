@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.harness_check.probes import PROBES_BY_OPERATOR, Probe, unknown_operator_probe
-from conformance.harness_check.session import HarnessSession, ProtocolRule, RuleSkipped, RuleViolation, shorten
+from conformance.harness_check.session import HarnessSession, RuleSkipped, RuleViolation, rules_of, shorten
 from conformance.isolation.limits import Limits
 from conformance.isolation.tensors import decode_tensor, take_tensor, write_tensor
 from conformance.models.arrays import type_name
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 SCALAR_SHAPE, EMPTY_SHAPE, SMALL_SHAPE, OTHER_SHAPE, LARGE_SHAPE = (), (0,), (2, 3), (4,), (200_000,)
 INVALID_MODEL = b"This is not a model.\n"
-CATCH_HINT = "Catch what the runtime raises as it reads the file, and answer its text as `error`."
 
 
 def first_supported_probe(session: HarnessSession) -> Callable[[Sequence[int], int], Probe]:
@@ -195,97 +194,25 @@ def _check_shape(shape: Sequence[int]) -> Callable[[HarnessSession], None]:
     return check
 
 
-BACKEND_RULES = (
-    ProtocolRule(
-        "run-before-load",
-        "`run` before any `load` is answered with an error",
-        'Answer {"seq":N,"error":"no model is loaded"}.',
-        _check_run_before_load,
-    ),
-    ProtocolRule(
-        "invalid-model",
-        "a file that is not a model is answered with an error, and the harness continues",
-        CATCH_HINT,
-        _check_invalid_model,
-    ),
-    ProtocolRule(
-        "missing-file",
-        "a file that does not exist is answered with an error, and the harness continues",
-        "Catch the failure to open the file, and answer its text as `error`.",
-        _check_missing_file,
-    ),
-    ProtocolRule(
-        "unsupported",
-        "an operator that the runtime does not support is answered with `unsupported`",
-        "Recognise the runtime's error for this by its text or type, and answer `unsupported` instead of `error`.",
-        _check_unsupported,
-    ),
-    ProtocolRule(
-        "some-model-runs",
-        f"a model of one node runs: {', '.join(PROBES_BY_OPERATOR)}, the first operator that is supported",
-        "Answer outputs for a model that can run, and `unsupported` for an operator without a kernel.",
-        _check_some_model_runs,
-    ),
-    ProtocolRule(
-        "types-and-shapes",
-        "outputs have the number, order, types and shapes of the graph's outputs",
-        "Name types as TensorProto.DataType does, in lower case, and give a shape as a list of numbers.",
-        _check_types_and_shapes,
-    ),
-    ProtocolRule(
-        "data-length",
-        "the data of every output is base64, and its length matches type and shape",
-        "Encode only the bytes of the elements, with padding.",
-        _check_data_lengths,
-    ),
-    ProtocolRule(
-        "byte-order",
-        "elements are little-endian and in row-major order, in inputs and outputs",
-        "Check how inputs are decoded and outputs encoded; the last index varies fastest.",
-        _check_byte_order,
-    ),
-    ProtocolRule(
-        "second-run",
-        "a second run of a loaded model uses its own inputs",
-        "Keep the prepared model from `load`, and no state from one `run` to the next.",
-        _check_second_run,
-    ),
-    ProtocolRule(
-        "second-load",
-        "a second load replaces the first model",
-        "Drop the loaded model when `load` comes.",
-        _check_second_load,
-    ),
-    ProtocolRule(
-        "failed-load",
-        "after a failed load, no model is loaded",
-        "Drop the loaded model when `load` comes, before reading the new one.",
-        _check_failed_load,
-    ),
-    ProtocolRule(
-        "missing-input",
-        "a missing input is answered with an error, and the next run is correct",
-        "Pass the inputs to the runtime by name or number, and answer the error that it then raises.",
-        _check_missing_input,
-    ),
-    ProtocolRule(
-        "scalar",
-        "a tensor of rank 0 has the shape [] and one element",
-        "Distinguish [] from [1] and [0].",
-        _check_shape(SCALAR_SHAPE),
-    ),
-    ProtocolRule(
-        "empty-tensor",
-        "a tensor without elements has a 0 in its shape and empty data",
-        'Decode and encode "" as zero bytes.',
-        _check_shape(EMPTY_SHAPE),
-    ),
-    ProtocolRule(
-        "long-lines",
-        "lines of a megabyte are read and written",
-        "Read whole lines of any length, and write the whole answer before reading the next line.",
-        _check_shape(LARGE_SHAPE),
-    ),
+BACKEND_RULES = rules_of(
+    "backend",
+    {
+        "run-before-load": _check_run_before_load,
+        "invalid-model": _check_invalid_model,
+        "missing-file": _check_missing_file,
+        "unsupported": _check_unsupported,
+        "some-model-runs": _check_some_model_runs,
+        "types-and-shapes": _check_types_and_shapes,
+        "data-length": _check_data_lengths,
+        "byte-order": _check_byte_order,
+        "second-run": _check_second_run,
+        "second-load": _check_second_load,
+        "failed-load": _check_failed_load,
+        "missing-input": _check_missing_input,
+        "scalar": _check_shape(SCALAR_SHAPE),
+        "empty-tensor": _check_shape(EMPTY_SHAPE),
+        "long-lines": _check_shape(LARGE_SHAPE),
+    },
 )
 
 
@@ -303,14 +230,5 @@ def _check_tensor_files(session: HarnessSession) -> None:
     check_outputs(probe, outputs, prefix)
 
 
-CAPABILITY_RULES = {
-    "files": (
-        ProtocolRule(
-            "tensor-files",
-            "inputs are read from files, and outputs are written to the requested files",
-            "Read the bytes of `file` like those of `data`; write output N to the path `files` followed by N.",
-            _check_tensor_files,
-        ),
-    ),
-}
+CAPABILITY_RULES = {"files": rules_of("files", {"tensor-files": _check_tensor_files})}
 """Rules for optional capabilities, by the key of `started` that declares the capability."""

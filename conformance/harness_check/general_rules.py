@@ -8,8 +8,8 @@ from conformance.harness_check.session import (
     AnswerTimeout,
     HarnessSession,
     OutputEnded,
-    ProtocolRule,
     RuleViolation,
+    rules_of,
     shorten,
 )
 from conformance.isolation.protocol import PROTOCOL_VERSION
@@ -94,55 +94,18 @@ def _check_irregular(key: str, what: str) -> Callable[[HarnessSession], None]:
     return check
 
 
-START_RULE = ProtocolRule(
-    "start",
-    "`start` is answered with the protocol version, the name, the runtime's version, the language and the kind",
-    'Answer {"seq":N,"version":1,"name":"…","runtime_version":"…","language":"…","kind":"backend"}.',
-    _check_start,
-)
+(START_RULE,) = rules_of("start", {"start": _check_start})
 
-BEGINNING_RULES = (
-    ProtocolRule(
-        "unknown-command",
-        "an unknown command is answered with an error, and the harness continues",
-        'Answer {"seq":N,"error":"unknown command …"} and read the next line.',
-        _check_unknown_command,
-    ),
-)
+BEGINNING_RULES = rules_of("beginning", {"unknown-command": _check_unknown_command})
 
-ENDING_RULES = (
-    ProtocolRule(
-        "end-of-input",
-        "at the end of the input, the harness and all processes that it started exit, with status 0",
-        "Exit with status 0 at the end of the input: the program that started the harness has ended.",
-        _check_end_of_input,
-    ),
-    ProtocolRule(
-        "stop",
-        "after `stop`, the harness and all processes that it started exit, with status 0",
-        "Exit with status 0 as soon as `stop` comes; it has no answer.",
-        _check_stop,
-    ),
-)
+ENDING_RULES = rules_of("ending", {"end-of-input": _check_end_of_input, "stop": _check_stop})
 
-WHOLE_SESSION_RULES = (
-    ProtocolRule(
-        "stray-output",
-        "standard output contains one answer for each command, and nothing else",
-        "Redirect what the runtime prints, from native code too, to standard error, and answer each command once.",
-        _check_irregular("stray", "output that is not an answer"),
-    ),
-    ProtocolRule(
-        "sequence-numbers",
-        "every answer repeats the number of its command",
-        "Copy the command's `seq` into the answer.",
-        _check_irregular("numbers", "wrong number"),
-    ),
-    ProtocolRule(
-        "schema",
-        "every answer satisfies its schema",
-        "Compare the answer with conformance/serialization/schemas/protocol.schema.json.",
-        _check_irregular("schema", "violation of the schema"),
-    ),
+WHOLE_SESSION_RULES = rules_of(
+    "session",
+    {
+        "stray-output": _check_irregular("stray", "output that is not an answer"),
+        "sequence-numbers": _check_irregular("numbers", "wrong number"),
+        "schema": _check_irregular("schema", "violation of the schema"),
+    },
 )
 """Rules about violations in the output of the whole session, which do not belong to a single command."""

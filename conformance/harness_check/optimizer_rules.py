@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.harness_check.backend_rules import CATCH_HINT, INVALID_MODEL, OTHER_SHAPE, SMALL_SHAPE
+from conformance.harness_check.backend_rules import INVALID_MODEL, OTHER_SHAPE, SMALL_SHAPE
 from conformance.harness_check.probes import Probe, argmax_probe, identity_probe
-from conformance.harness_check.session import HarnessSession, ProtocolRule, RuleSkipped, RuleViolation
+from conformance.harness_check.session import HarnessSession, RuleSkipped, RuleViolation, rules_of
 from conformance.models.validity import check_model
 
 if TYPE_CHECKING:
@@ -99,53 +99,16 @@ def _interface(model: onnx.ModelProto) -> list[tuple[str, int]]:
     return [(value.name, value.type.tensor_type.elem_type) for value in (*model.graph.input, *model.graph.output)]
 
 
-OPTIMIZER_RULES = (
-    ProtocolRule(
-        "load-refused",
-        "a harness of the kind `optimizer` answers `load` with an error",
-        'Answer {"seq":N,"error":"unknown command load"}.',
-        _check_load_is_refused,
-    ),
-    ProtocolRule(
-        "invalid-model",
-        "a file that is not a model is answered with an error, and the harness continues",
-        CATCH_HINT,
-        _check_invalid_model,
-    ),
-    ProtocolRule(
-        "missing-file",
-        "a file that does not exist is answered with an error, and the harness continues",
-        CATCH_HINT,
-        _check_missing_file,
-    ),
-    ProtocolRule(
-        "optimize",
-        "after `optimize`, the file `output` holds a valid model",
-        "Write the model to `output` before answering, even if nothing has changed.",
-        _check_optimize,
-    ),
-    ProtocolRule(
-        "input-file-unchanged",
-        "the file of the input model stays as it is",
-        "Write to `output` only.",
-        _check_input_file_unchanged,
-    ),
-    ProtocolRule(
-        "fixed-point",
-        "a single run and a run to a fixed point are both answered",
-        "Implement the command's `fixed_point`, or leave the field out of the answer to `start`.",
-        _check_fixed_point,
-    ),
-    ProtocolRule(
-        "several-models",
-        "several models are optimized independently, one after another",
-        "Keep no state from one `optimize` to the next.",
-        _check_several_models,
-    ),
-    ProtocolRule(
-        "large-model",
-        "a model of more than a megabyte is optimized",
-        "Read and write whole files.",
-        _check_large_model,
-    ),
+OPTIMIZER_RULES = rules_of(
+    "optimizer",
+    {
+        "load-refused": _check_load_is_refused,
+        "invalid-model": _check_invalid_model,
+        "missing-file": _check_missing_file,
+        "optimize": _check_optimize,
+        "input-file-unchanged": _check_input_file_unchanged,
+        "fixed-point": _check_fixed_point,
+        "several-models": _check_several_models,
+        "large-model": _check_large_model,
+    },
 )

@@ -24,6 +24,7 @@ from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import PROTOCOL_VERSION
 from conformance.isolation.tensors import encode_tensor
 from conformance.processes.start import start_in_session
+from conformance.serialization.decoding import read_own_toml
 from conformance.serialization.json_schema import schema_violation
 
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ class ProtocolRule:
     text: str
     hint: str
     check: Callable[[HarnessSession], None]
+
+
+def rules_of(group: str, checks: Mapping[str, Callable[[HarnessSession], None]]) -> tuple[ProtocolRule, ...]:
+    """Return the rules of a group with their texts in `rules.toml`.
+
+    Args:
+        checks: the function that checks each rule, by the name of the rule.
+    """
+    texts = read_own_toml("conformance.harness_check", "rules.toml")[group]
+    return tuple(ProtocolRule(name, **texts[name], check=check) for name, check in checks.items())
 
 
 @dataclass(frozen=True)
