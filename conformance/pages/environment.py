@@ -1,4 +1,4 @@
-"""Rendering of the templates in `templates/`: pages as self-contained HTML files, and texts as Markdown.
+"""Rendering of the templates in `templates/`: pages as self-contained HTML files, and texts such as Markdown.
 
 A page consists of `base.html.j2` with its style sheets and scripts. Text from files and subjects cannot become markup
 or code. Templates of HTML escape the text. The JSON does not contain characters that could end its element. Scripts
@@ -43,7 +43,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(counted=count_text, number=number_text, breakable=breakable)
+    made.filters.update(counted=count_text, number=number_text, breakable=breakable, python=repr)
     return made
 
 
