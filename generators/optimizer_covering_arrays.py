@@ -141,6 +141,8 @@ PROGRAM_PHRASES: Mapping[str, str] = {
     "overloads": "computes in the called one of several functions of one name",
     "mixed": "updates float and double tensors in one node",
     "names": "takes its own operands although the names of values resemble each other",
+    "planned": "computes with operands that other nodes share, scale or shift, and with nearly equal constants",
+    "lengths": "updates every element of a long tensor after a short one, and of many tensors of many sizes",
     "shapes": "updates two tensors whose shapes differ from run to run",
 }
 """Descriptions of the levels of `program`, for titles."""

@@ -28,7 +28,7 @@ from conformance.mutants.optimizer_wrappers import (
 from conformance.mutants.wrappers import STORED, change_each_input, replace_outputs, set_attributes
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.verdicts import Level
-from mutation.programs import KERNELS, REWRITES
+from mutation.programs import KERNELS, REWRITES, kernels_in_loops
 from mutation.searched_results import REWRITES as SEARCH_REWRITES
 
 if TYPE_CHECKING:
@@ -427,6 +427,8 @@ def _optimizer_mutants(op_type: str) -> Iterator[Mutant]:
         yield mutant(id, text, "pure", rewrite=change)
     for id, (text, wrap) in KERNELS.items():
         yield mutant(id, text, "several_tensors", wrap)
+    for id, text, wrap in kernels_in_loops(op_type):
+        yield mutant(id, text, "pure", wrap, within="Loop")
     text = "writes the new X and state into initializers"
     yield mutant("initializers_updated", text, "pure", _update_stored, rewrite=_copy_initializers)
     if op_type == "Adam":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
+from conformance.models.arrays import array_of, tensor_of
 from conformance.models.graphs import all_nodes, is_operator, iter_nodes, onnx_op_type, subgraphs_of
 from conformance.mutants.optimizer_wrappers import group_operands, operands_by_tensor
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 VIEWS = ("Squeeze", "Unsqueeze", "Flatten", "Cast")
 """Operators whose result may share the memory of their operand."""
+
+LEAST_SPREAD = 8
+"""The least number of elements of a constant that a runtime takes for one repeated element."""
 
 
 # Memory
@@ -122,6 +126,30 @@ def _copy_in_order(first: int, kind: str, model: onnx.ModelProto, _: str) -> Non
                     break
 
 
+def _copy_names_in_order(first: int, kind: str, model: onnx.ModelProto, _: str) -> None:
+    """Let a state whose new value is another state take the new value of that one, if it comes before."""
+    for _node, body in _bodies(model, kind):
+        carried = [value.name for value in body.input][2 * first :]
+        given = list(body.output)[first:][: len(carried)]
+        for target, value in enumerate(given):
+            source = carried.index(value.name) if value.name in carried else target
+            if source < target and source < len(given):
+                value.name = given[source].name
+
+
+def _overwrite_operands_of_bodies(model: onnx.ModelProto, op_type: str) -> None:
+    """Let outputs and later nodes of the body of a Loop read a result in place of an operand that is an input."""
+    for _node, body in _bodies(model, "Loop"):
+        inputs = {value.name for value in body.input}
+        for place, node in enumerate(body.node):
+            if onnx_op_type(node) == op_type and len(node.input) == 2 + len(TRAINING_OPTIMIZERS[op_type].operands):
+                taken = {operand: result for operand, result in _replaced(op_type, node) if operand in inputs}
+                for later in list(body.node)[place + 1 :]:
+                    later.input[:] = [taken.get(name, name) for name in later.input]
+                for value in body.output:
+                    value.name = taken.get(value.name, value.name)
+
+
 def _drop_attribute(name: str, model: onnx.ModelProto, _: str) -> None:
     """Remove an attribute from each Scan."""
     for node, _body in _bodies(model, "Scan"):
@@ -162,7 +190,100 @@ def _as_identifier(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
+# Fusion and folding
+
+
+def _fuse_decay(model: onnx.ModelProto, op_type: str) -> None:
+    """Add c to norm_coefficient, for all tensors of a node, if the first gradient is G + c * X."""
+    made_by = {name: node for node in model.graph.node for name in node.output}
+    numbers = {tensor.name: array_of(tensor) for tensor in model.graph.initializer if not tensor.dims}
+    for node in [node for node in model.graph.node if onnx_op_type(node) == op_type]:
+        place = 2 + (len(node.input) - 2) // len(TRAINING_OPTIMIZERS[op_type].operands)
+        total = made_by.get(node.input[place])
+        if total is not None and is_operator(total, "Add") and total.input[0] in made_by:
+            product, rest = made_by[total.input[0]], total.input[1]
+            if is_operator(product, "Mul") and product.input[0] == node.input[2] and product.input[1] in numbers:
+                node.input[place] = rest
+                for held in (held for held in node.attribute if held.name == "norm_coefficient"):
+                    held.f += float(numbers[product.input[1]])
+
+
+def _spread_first_element(model: onnx.ModelProto, _: str) -> None:
+    """Replace all elements of a constant by the first one if the last element is equal to the first."""
+    for tensor in (*model.graph.initializer, *_constants(model)):
+        array = array_of(tensor)
+        if array.size >= LEAST_SPREAD and array.dtype.kind == "f" and array.flat[0] == array.flat[-1]:
+            tensor.CopyFrom(tensor_of(np.full_like(array, array.flat[0]), tensor.name))
+
+
+def _constants(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    for node in (node for node in all_nodes(model) if is_operator(node, "Constant")):
+        yield from (held.t for held in node.attribute if held.name == "value")
+
+
+def _initialize(model: onnx.ModelProto, _: str) -> None:
+    """Apply the bindings of the initialization in training information that are Constants."""
+    for info in model.training_info:
+        made = {
+            node.output[0]: node.attribute[0].t for node in info.initialization.node if is_operator(node, "Constant")
+        }
+        bound = {binding.key: binding.value for binding in info.initialization_binding}
+        for tensor in model.graph.initializer:
+            if bound.get(tensor.name) in made:
+                tensor.CopyFrom(tensor_of(array_of(made[bound[tensor.name]]), tensor.name))
+
+
 # Kernels
+
+
+def _keep_results_without(operand: str, kernel: Kernel) -> Kernel:
+    """Return the results of an earlier run if only an operand differs."""
+    kept: dict[tuple[tuple[str, ...], tuple[bytes, ...]], list[Array]] = {}
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        letters = ("R", "T", *TRAINING_OPTIMIZERS[node.op_type].operands)
+        others = tuple(
+            array.tobytes()
+            for letter, array in zip(letters, inputs, strict=False)
+            if letter != operand or len(inputs) > len(letters)
+        )
+        return [array.copy() for array in kept.setdefault((node.outputs, others), kernel(node, inputs))]
+
+    return run
+
+
+def _regularize_shared(kernel: Kernel) -> Kernel:
+    """Write the regularized gradient of each tensor in place of its gradient, which later tensors of the node read."""
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        tensors, outputs = operands_by_tensor(node, inputs), []
+        written: dict[str, Array] = {}
+        for number, (X, G, *state) in enumerate(tensors):
+            name = node.inputs[2 + len(tensors) + number]
+            taken = written.get(name, G)
+            outputs.append(kernel(node, [*inputs[:2], X, taken, *state]))
+            written[name] = (node.attributes["norm_coefficient"] * X + taken).astype(G.dtype)
+        return group_operands(outputs)
+
+    return run
+
+
+def _end_full_launch(chunk: int, most: int, kernel: Kernel) -> Kernel:
+    """Drop the rest of a tensor when the chunks of a launch are used up, except for the first tensor."""
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        tensors, outputs = operands_by_tensor(node, inputs), kernel(node, inputs)
+        old = [array for place, array in enumerate(inputs[2:]) if place // len(tensors) != 1]
+        used = 0
+        for number, (X, *_) in enumerate(tensors):
+            chunks, room = -(-X.size // chunk), most - used
+            if number and chunks > room:
+                for place in range(number, len(outputs), len(tensors)):
+                    outputs[place].reshape(-1)[room * chunk :] = old[place].reshape(-1)[room * chunk :]
+            used = (used + chunks) % most
+        return outputs
+
+    return run
 
 
 def _keep_first_sizes(kernel: Kernel) -> Kernel:
@@ -235,6 +356,24 @@ REWRITES: dict[str, tuple[str, ModelRewrite]] = {
         f"{name}_ignored": (f"ignores {name} of a Scan", partial(_drop_attribute, name))
         for name in ("scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions")
     },
+    "loop_exchanges_in_order": (
+        "stores new states of a Loop one after the other in the old ones",
+        partial(_copy_names_in_order, 1, "Loop"),
+    ),
+    "scan_exchanges_in_order": (
+        "stores new states of a Scan one after the other in the old ones",
+        partial(_copy_names_in_order, 0, "Scan"),
+    ),
+    "body_input_overwritten": (
+        "overwrites an input of the body of a Loop that the body reads later or hands on",
+        _overwrite_operands_of_bodies,
+    ),
+    "decay_fused": ("adds the decay of the first gradient to norm_coefficient of all tensors", _fuse_decay),
+    "constant_spread": (
+        "folds a constant whose first and last elements are equal to one element",
+        _spread_first_element,
+    ),
+    "initialization_applied": ("applies the initialization of training information", _initialize),
     "references_in_order": ("binds the attributes of a call in a function one after the other", _bind_in_order),
     "overloads_ignored": ("calls the first function of a name, whatever its overload is", _ignore_overloads),
     "names_as_identifiers": ("replaces characters of names by _", partial(_merge_similar, _as_identifier)),
@@ -252,6 +391,24 @@ REWRITES: dict[str, tuple[str, ModelRewrite]] = {
 KERNELS: dict[str, tuple[str, KernelWrapper]] = {
     "sizes_of_first_tensor": ("keeps the sizes of all tensors by the size of the first one", _keep_first_sizes),
     "type_of_first_tensor": ("computes all tensors of a node in the type of the first one", _convert_to_first_type),
+    "gradient_regularized_in_place": (
+        "reads the regularized gradient for a later tensor with the same gradient",
+        _regularize_shared,
+    ),
+    **{
+        f"launch_of_{most}_chunks_of_{chunk}": (
+            f"updates {most} chunks of {chunk} elements in a launch, and drops the rest of the tensor",
+            partial(_end_full_launch, chunk, most),
+        )
+        for chunk, most in ((1024, 320), (512, 64), (65536, 4))
+    },
     "infinite_gradient_stops": ("updates no tensor of a node with an infinite gradient", _spoil_infinite),
 }
 """Text and kernel wrapper of each mutant, by the end of its id."""
+
+
+def kernels_in_loops(op_type: str) -> Iterator[tuple[str, str, KernelWrapper]]:
+    """Yield the end of the id, the text and the kernel wrapper of each mutant of nodes in Loops."""
+    for operand in ("R", "T", *TRAINING_OPTIMIZERS[op_type].operands):
+        text = f"moves a node of which only {operand} changes out of a Loop"
+        yield f"moved_without_{operand}".lower(), text, partial(_keep_results_without, operand)

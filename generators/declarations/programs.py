@@ -21,6 +21,7 @@ from conformance.graphs.renaming import Renamer
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import scalar_operands, tensor_operands
+from generators.declarations.sizes import PERIOD
 from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, other_attributes, usual_count
 
 if TYPE_CHECKING:
@@ -34,6 +35,18 @@ SHAPE = (2, 2)
 
 WHOLE, PARTS = 9, (1, 7, 1)
 """Length of a tensor that a Split divides, and the lengths of the parts. The middle one begins at an odd offset."""
+
+CONSTANT_SIZE, UNEQUAL_PLACES = 12, (1, 3, 10, 11, 0)
+"""Size of constants of which one element differs from the others, and its place in each of them."""
+
+LONG_CONSTANT_SIZE = 70
+"""Size of a constant whose last element differs."""
+
+LENGTHS: Mapping[str, Sequence[int]] = {
+    "long": (5, 400_001, 3),
+    "many": [1 + 397 * place % 1100 for place in range(130)],
+}
+"""Sizes of the tensors of a node. They begin and end between the borders of chunks, of which a launch has a maximum."""
 
 RUN_SHAPES: Sequence[Sequence[Sequence[int]]] = (
     ((1, 1), (2,)),
@@ -78,6 +91,7 @@ class _Program:
         outputs: texts of the outputs with their types.
         lines: texts of the nodes.
         functions: overload and text of each function.
+        training: texts of the initialization and the algorithm of training information, which update the constant `c`.
     """
 
     def __init__(self, op_type: str, name: str, own: Any) -> None:
@@ -90,6 +104,7 @@ class _Program:
         self.outputs: list[str] = []
         self.lines: list[str] = []
         self.functions: list[tuple[str, str]] = []
+        self.training: tuple[str, str] | None = None
         for scalar, value in scalar_operands(RATE, usual_count(op_type, own), own).items():
             self.give(scalar, value)
         self.give(CONDITION_INPUT, np.array(True))
@@ -134,10 +149,16 @@ class _Program:
         return f"{listed(results)} = {domain}.{self.op_type} <{given}> ({listed([R, T, *taken])})"
 
     def update(
-        self, label: str, *tensors: Mapping[str, str], shape: Sequence[int] = SHAPE, R: str = "R", T: str = "T"
+        self,
+        label: str,
+        *tensors: Mapping[str, str],
+        shape: Sequence[int] = SHAPE,
+        R: str = "R",
+        T: str = "T",
+        attributes: str | None = None,
     ) -> None:
         """Add an optimizer node whose results are outputs."""
-        self.lines.append(self.step(label, *tensors, R=R, T=T))
+        self.lines.append(self.step(label, *tensors, R=R, T=T, attributes=attributes))
         for result in self.lines[-1].split(" = ")[0].split(", "):
             self.output(result, shape)
 
@@ -201,6 +222,11 @@ class _Program:
             text += f' <domain: "{CUSTOM_DOMAIN}"{name}, opset_import: [{every}]> {function}'
         model = onnx.parser.parse_model(text)
         model.producer_name = "onnx-conformance"
+        if self.training is not None:
+            initialization, algorithm = map(onnx.parser.parse_graph, self.training)
+            info = model.training_info.add(initialization=initialization, algorithm=algorithm)
+            info.initialization_binding.add(key="c", value=initialization.output[0].name)
+            info.update_binding.add(key="c", value=algorithm.output[0].name)
         data_sets = tuple(tuple({**self.values, **run}.values()) for run in runs)
         return BuiltModel(model.SerializeToString(deterministic=True), data_sets)
 
@@ -367,6 +393,113 @@ def _several(program: _Program) -> None:
     program.update("fixed", program.named("stored"), R="R_fixed", T="T_fixed")
 
 
+def _planned(program: _Program) -> None:
+    """Add nodes that share values, follow or precede operators that a runtime may fuse, or have constants to fold."""
+    letters = program.letters
+    usual = USUAL_ATTRIBUTES[program.op_type]
+    plain = attributes_text({**usual, "norm_coefficient": 0.0})
+    one, other = program.give_tensor("one"), program.give_tensor("other")
+    given = program.give_negative()
+    program.make_tensor("shared", given)
+    program.update("shared", program.named("shared"))
+    program.update("shared_plain", one | {"G": "G_shared"}, attributes=plain)
+    program.update("shared_twice", one | {"G": "G_shared"}, other | {"G": "G_shared"})
+    program.read(["G_shared", "X_shared"])
+    program.constants += [f"{typed(program.own, ())} c = {{0.5}}", f"{typed(program.own, (2,))} row = {{0.5, 0.75}}"]
+    program.constants.append("int64 next = {1}")
+    program.lines += ["X_half = Mul (X_one, c)", "X_other_half = Mul (X_other, c)", "X_rows = Mul (X_one, row)"]
+    gradients = {
+        "decayed": "Add (X_half, G_one)",
+        "decayed_other": "Add (X_other_half, G_one)",
+        "decayed_rows": "Add (G_one, X_rows)",
+        "grown": "Sub (G_one, X_half)",
+        "scaled": "Mul (G_one, c)",
+        "opposite": "Neg (G_one)",
+        "limited": "Clip (G_one, , c)",
+        "whole": "Floor (G_one)",
+        "turned": "Transpose (G_one)",
+    }
+    for label, made in gradients.items():
+        program.lines.append(f"G_{label} = {made}")
+        program.update(f"{label}_alone", one | {"G": f"G_{label}"})
+        program.update(label, one | {"G": f"G_{label}"}, other, attributes=plain)
+    program.lines += ["R_half = Mul (R, c)", "T_next = Add (T, next)"]
+    program.update("scaled_rate", one, R="R_half")
+    program.update("next_count", one, T="T_next")
+    turned = [letter for letter in letters if letter != "G"]
+    program.lines += [f"{letter}_turned = Transpose ({letter}_other)" for letter in turned]
+    program.lines.append(program.step("turned_back", program.named("turned", G="G_other")))
+    for letter in turned:
+        program.lines.append(f"{letter}_back = Transpose ({letter}_new_turned_back)")
+        program.output(f"{letter}_back")
+    program.lines.append(program.step("after", one, other, attributes=plain))
+    for label, made in (("half", "Mul (X_new_after_1, c)"), ("rest", "Sub (X_new_after_2, X_half)")):
+        program.lines.append(f"X_{label}_after = {made}")
+        program.output(f"X_{label}_after")
+    program.output("X_new_after_2")
+    program.lines.append("G_between = Neg (X_new_scaled_rate)")
+    program.update("between", other | {"G": "G_between"})
+    _add_constants(program)
+    program.training = (
+        f"initialization () => ({typed(program.own, ())} c_first) {{ c_first = Constant <value = float {{4}}> () }}",
+        f"algorithm () => ({typed(program.own, ())} c_updated) {{ c_updated = Add (c, c) }}",
+    )
+
+
+def _add_constants(program: _Program) -> None:
+    """Add nodes with constants in which one element differs from all others."""
+    sizes = dict.fromkeys(UNEQUAL_PLACES, CONSTANT_SIZE) | {LONG_CONSTANT_SIZE - 1: LONG_CONSTANT_SIZE}
+    fed = {size: program.give_tensor(f"fed_{size}", (size,)) for size in dict.fromkeys(sizes.values())}
+    for letter in program.letters:
+        tensors = []
+        for place, size in sizes.items():
+            name, type = f"{letter}_unequal_{place}", typed(program.own, (size,))
+            values = listed("1.5" if each == place else "0.5" for each in range(size))
+            program.constants.append(f"{type} {name}_stored = {{{values}}}")
+            program.lines.append(f"{name}_made = Constant <value = {type} {{{values}}}> ()")
+            tensors += [fed[size] | {letter: f"{name}_{word}"} for word in ("stored", "made")]
+        program.lines.append(program.step(f"unequal_{letter}", *tensors))
+        for result in program.carried:
+            parts = [f"{result}_new_unequal_{letter}_{number}" for number in range(1, len(tensors) + 1)]
+            program.lines.append(f"{result}_unequal_{letter} = Concat <axis = 0> ({listed(parts)})")
+            program.output(f"{result}_unequal_{letter}", (2 * sum(sizes.values()),))
+
+
+def _lengths(program: _Program) -> None:
+    """Add nodes with many tensors, or with a long one after short ones: parts of a repeated vector."""
+    for letter in program.letters:
+        low, high = OPERAND_RANGES[letter]
+        program.give(
+            f"{letter}_period", pseudo_random_array(f"{program.name}/{letter}", (PERIOD,), program.own, low, high)
+        )
+    for label, lengths in LENGTHS.items():
+        whole = -(-sum(lengths) // PERIOD)
+        sizes = [*lengths, whole * PERIOD - sum(lengths)]
+        program.constants += [
+            f"int64[{len(sizes)}] sizes_{label} = {{{listed(map(str, sizes))}}}",
+            f"int64[1] repeats_{label} = {{{whole}}}",
+            f"int64[2] shape_{label} = {{{whole}, {PERIOD}}}",
+        ]
+        tensors = [program.named(f"{label}_{place}") for place in range(len(sizes))]
+        for letter in program.letters:
+            parts = [tensor[letter] for tensor in tensors]
+            program.lines += [
+                f"{letter}_{label} = Tile ({letter}_period, repeats_{label})",
+                f"{listed(parts)} = Split ({letter}_{label}, sizes_{label})",
+            ]
+        program.lines.append(program.step(label, *tensors))
+        for letter in program.carried:
+            parts = [f"{letter}_new_{label}_{number}" for number in range(1, len(sizes) + 1)]
+            program.lines += [
+                f"{letter}_joined_{label} = Concat <axis = 0> ({listed(parts)})",
+                f"{letter}_periods_{label} = Reshape ({letter}_joined_{label}, shape_{label})",
+            ]
+            for word, operator in (("most", "ReduceMax"), ("least", "ReduceMin")):
+                name = f"{letter}_{word}_{label}"
+                program.lines.append(f"{name} = {operator} <axes = [0], keepdims = 0> ({letter}_periods_{label})")
+                program.output(name, (PERIOD,))
+
+
 def _loops(program: _Program) -> None:
     """Add Loops whose body uses the iteration number, exchanges or keeps carried values, or has another Loop."""
     letters, carried = program.letters, program.carried
@@ -424,6 +557,91 @@ def _loops(program: _Program) -> None:
         program.lines.append(f"n_{label}, {listed(results)} = Loop ({listed(taken)}) <body = {body}>")
         for result in results:
             program.output(result)
+    _add_varying(program, start)
+    _add_kept(program, start)
+
+
+def _add_varying(program: _Program, start: Mapping[str, str]) -> None:
+    """Add Loops in whose body only one operand, or the condition of an If, changes from iteration to iteration."""
+    inside = [f"{letter}_new_inside" for letter in program.carried]
+    rows = {"R": np.array([RATE, OTHER_RATE, -RATE], program.own), "T": np.array([2, 0, 1])}
+    for letter in program.letters:
+        name = f"{program.name}/{letter}_rows"
+        rows[letter] = pseudo_random_array(name, (3, *SHAPE), program.own, *OPERAND_RANGES[letter])
+    outer = {"R": "R", "T": "T", **start}
+    for operand, values in rows.items():
+        program.give(f"{operand}_rows", values)
+        taken = {**outer, operand: f"{operand}_row"}
+        lines = [f"{operand}_row = Gather ({operand}_rows, i)"]
+        tensor = {letter: taken[letter] for letter in program.letters}
+        lines.append(program.step("inside", tensor, R=taken["R"], T=taken["T"]))
+        results = [f"{letter}_varying_{operand}" for letter in program.carried]
+        body = program.loop_body([], lines, inside)
+        program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}) <{body}>")
+        for result in results:
+            program.output(result, (3, *SHAPE))
+    body = program.loop_body([], [program.step("inside", start, T="i")], inside)
+    results = [f"{letter}_varying_number" for letter in program.carried]
+    program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}) <{body}>")
+    held = [f"{letter}_held" for letter in program.carried]
+    nodes = [program.step("inside", start), *(f"{a} = Identity ({b})" for a, b in zip(held, inside, strict=True))]
+    zeros = [f"{name}_none = Constant <value = {program.zeros()}> ()" for name in held]
+    branches = [program.graph("taken", [], held, nodes)]
+    branches.append(program.graph("other", [], [f"{name}_none" for name in held], zeros))
+    given = [f"{letter}_given" for letter in program.carried]
+    choice = f"{listed(given)} = If (is_one) <then_branch = {branches[0]}, else_branch = {branches[1]}>"
+    body = program.loop_body([], ["is_one = Equal (i, one)", choice], given)
+    chosen = [f"{letter}_varying_condition" for letter in program.carried]
+    program.lines.append(f"{listed(chosen)} = Loop (trips, {CONDITION_INPUT}) <{body}>")
+    for result in [*results, *chosen]:
+        program.output(result, (3, *SHAPE))
+
+
+def _add_kept(program: _Program, start: Mapping[str, str]) -> None:
+    """Add Loops that hand on or read the operands of a node after it, exchange them, or end before the trip count."""
+    letters, carried = program.letters, program.carried
+    starts = [start[letter] for letter in carried]
+    now = {letter: f"{letter}_now" for letter in letters}
+    inside = [f"{letter}_new_inside" for letter in carried]
+    before = [f"{letter}_before" for letter in carried]
+    given = [now["G"] if letter == "G" else f"{letter}_new_inside" for letter in letters]
+    reads = [f"{letter}_read" for letter in letters]
+    reading = [f"{read} = Neg ({name})" for read, name in zip(reads, now.values(), strict=True)]
+    for label, names, lines, kept in (
+        ("kept", before, [], [now[letter] for letter in carried]),
+        ("read", [], reading, reads),
+        ("kept_read", before, reading, [*(now[letter] for letter in carried), *reads]),
+    ):
+        body = program.loop_body([*now.values(), *names], [program.step("inside", now), *lines], [*given, *kept])
+        results = [f"{name}_{label}" for name in [*now.values(), *names, *(reads if lines else [])]]
+        taken = listed([*(start[letter] for letter in letters), *(starts if names else [])])
+        program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}, {taken}) <{body}>")
+        for result in results:
+            program.output(result, (3, *SHAPE) if result.split("_")[1] == "read" else SHAPE)
+    turns = [*(now[letter] for letter in carried), "G_1", "G_2", "G_3"]
+    nodes = [program.step("inside", now | {"G": "G_1"})]
+    body = program.loop_body(turns, nodes, [*inside, "G_2", "G_3", "G_1"])
+    results = [f"{name}_turned" for name in turns]
+    taken = listed([*starts, "G_start", "X_start", "X_made"])
+    program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}, {taken}) <{body}>")
+    swaps = [now["X"], *(f"{letter}_{side}" for letter in [*carried[1:], "G"] for side in ("left", "right"))]
+    own = {letter: f"{letter}_left" for letter in letters} | {"X": "X_now"}
+    given = [f"{letter}_{side}" for letter in [*carried[1:], "G"] for side in ("right", "left")]
+    body = program.loop_body(swaps, [program.step("inside", own)], ["X_new_inside", *given])
+    swapped = [f"{name}_swapped" for name in swaps]
+    starts_of = [start["X"], *(name for letter in [*carried[1:], "G"] for name in (start[letter], f"{letter}_made"))]
+    program.lines.append(f"{listed(swapped)} = Loop (trips, {CONDITION_INPUT}, {listed(starts_of)}) <{body}>")
+    for result in [*results, *swapped]:
+        program.output(result)
+    nodes = ["goes = Less (i, one)", program.step("inside", now | {"G": start["G"]})]
+    every = [f"{letter}_each" for letter in carried]
+    nodes += [f"{each} = Identity ({name})" for each, name in zip(every, inside, strict=True)]
+    types = [now[letter] for letter in carried]
+    body = program.graph("body", ["int64 i", "bool c", *types], ["bool goes", *inside, *every], nodes)
+    results = [f"{letter}_{word}_early" for word in ("last", "each") for letter in carried]
+    program.lines.append(f"{listed(results)} = Loop (fixed, {CONDITION_INPUT}, {listed(starts)}) <body = {body}>")
+    for result in results:
+        program.output(result, (2, *SHAPE) if "each" in result else SHAPE)
 
 
 def _scans(program: _Program) -> None:
@@ -467,6 +685,15 @@ def _scans(program: _Program) -> None:
         program.lines.append(f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> (G_first)")
         for result in results:
             program.output(result, (3, *SHAPE))
+    swaps = ["X_now", *(f"{letter}_{side}" for letter in [*state, "G"] for side in ("left", "right"))]
+    own = {letter: f"{letter}_left" for letter in letters} | {"X": "X_now"}
+    given = [f"{letter}_{side}" for letter in [*state, "G"] for side in ("right", "left")]
+    body = program.graph("body", [*swaps, "G_1"], ["X_new_inside", *given], [program.step("inside", own)])
+    results = [f"{name}_swapped" for name in swaps]
+    taken = ["X_start", *(name for letter in [*state, "G"] for name in (start[letter], made[letter])), "G_first"]
+    program.lines.append(f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> ({listed(taken)})")
+    for result in results:
+        program.output(result)
     program.read(made.values())
 
 
@@ -591,6 +818,8 @@ PROGRAMS: Mapping[str, Callable[[_Program], None]] = {
     "overloads": _overloads,
     "mixed": _mixed,
     "names": _names,
+    "planned": _planned,
+    "lengths": _lengths,
 }
 """Functions that add the scenarios of a program, by level."""
 

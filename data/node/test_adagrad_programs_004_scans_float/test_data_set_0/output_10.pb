@@ -1,1 +1,1 @@
-BG_made_readJ>€Ã¿Õ‡q>±Ú¯½^Ú¿
+BH_left_swappedJŽ§C?VB¯?ö9@à@

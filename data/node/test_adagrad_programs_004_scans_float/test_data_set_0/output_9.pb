@@ -1,1 +1,1 @@
-BX_made_readJv”ø€LÇø”8<øm—?
+BX_now_swappedJM?°ø§|äø≠"®ºû”¸?

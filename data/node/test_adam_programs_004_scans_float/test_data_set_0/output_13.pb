@@ -1,1 +1,1 @@
-BX_made_readJ½K7?˜Ò¿…•Æ¿S]n¿
+BX_now_swappedJ þˆ¾M9¿=Ê@¾bd¿

@@ -1,1 +1,1 @@
-BV_made_readJ^æÂ>í3_¾+ÿ?.~>
+BV_right_swappedJœù>³6b¿ý‹P¿úÿ¿

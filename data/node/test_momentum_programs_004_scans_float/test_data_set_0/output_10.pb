@@ -1,1 +1,1 @@
-BG_made_readJÐ(>˜®Ù?Ú~?o T?
+BV_left_swappedJ³T¾íNl¾ü¿d¿Éaa?

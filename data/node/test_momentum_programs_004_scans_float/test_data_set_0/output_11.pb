@@ -1,1 +1,1 @@
-BV_made_readJ³T>íNl>ü¿d?Éaa¿
+BV_right_swappedJ"u4>_3S?ï¿½Àu›¼

@@ -1,1 +1,1 @@
-BX_made_readJ`€ù¿is¿Ùì?%Kð>
+BX_now_swappedJÒ§(¿K2=¿ãjÛ?ó($¿

@@ -1,0 +1,1 @@
+BX_now_kept_readJ Zg¶ø¼Ç’>Èm'µ>R#wG¨Ü‡>“KŸû"¿±>

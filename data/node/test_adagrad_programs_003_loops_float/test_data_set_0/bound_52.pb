@@ -1,0 +1,1 @@
+BH_before_kept_readJ †VRNÁ>LÌ\ï­G³>Ú‹aŠÂ>8'pDüí¹>

@@ -1,0 +1,2 @@
+B
+H_now_keptJ7iAXÚv@pA5>Û@

@@ -1,0 +1,1 @@
+BX_now_kept_readJGXu¾ò´â?~K¾©ÆÄ¿

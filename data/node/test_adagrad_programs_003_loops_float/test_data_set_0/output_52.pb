@@ -1,0 +1,1 @@
+BH_before_kept_readJлс@б	2@6▓Е@┘╖@

@@ -1,0 +1,1 @@
+BH_now_turnedJÂUá@‹à @UÌ–@JôA

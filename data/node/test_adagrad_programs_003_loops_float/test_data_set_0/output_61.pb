@@ -1,0 +1,1 @@
+BX_now_swappedJŽ$b¾ÞZÜ?J1¸½Ê,Â¿

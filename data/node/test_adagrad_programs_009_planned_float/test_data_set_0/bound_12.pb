@@ -1,0 +1,1 @@
+BX_new_decayed_1J ºfw¡ð>íÊa|Û¨Š>wäÉvTƒ>JÜR»­]†>

@@ -1,0 +1,1 @@
+BX_new_decayed_other_aloneJ »ÿíõl˜š>b¹ÀK_›>_+œÿ½‘>‚cÉö”>

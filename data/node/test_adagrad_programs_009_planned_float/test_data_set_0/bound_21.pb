@@ -1,0 +1,1 @@
+BH_new_decayed_other_2J fP¢0®÷ª>3Ü“¥>l”æL¢›>>‡GÀÕ”>

@@ -1,0 +1,1 @@
+BH_new_decayed_rows_aloneJ ¶¯ü ³¯>Ø¢ÓXô=£>3Î0hã¾ >@Mž­^¿Ó>

@@ -1,0 +1,1 @@
+BX_new_decayed_rows_1J ºfw¡ð>ÜPê¼ý–Š>wäÉvTƒ>DáõÐ^¹‡>

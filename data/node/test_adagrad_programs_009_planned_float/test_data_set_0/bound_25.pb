@@ -1,0 +1,1 @@
+BX_new_decayed_rows_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>

@@ -1,0 +1,1 @@
+BH_new_decayed_rows_1J ¨»ùR£>ðÝ]À¿£>AÙ&á’n¡>S“f6‰RÆ>

@@ -1,0 +1,1 @@
+BX_new_scaled_aloneJ  R@Æ™>™»l;öÁ—>N†¤s†ÞŽ>kù¶Sˆë’>

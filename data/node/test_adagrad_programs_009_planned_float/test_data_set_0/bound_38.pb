@@ -1,0 +1,1 @@
+BH_new_scaled_1J Ï<:yN›>a ™nyÐ˜><Ôÿš><;ayV%¤>

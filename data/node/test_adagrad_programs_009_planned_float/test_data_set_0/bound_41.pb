@@ -1,0 +1,1 @@
+BH_new_opposite_aloneJ ßß­RÈ >'÷ºŽq•½>Gˆl”±>ÆMÆÛ7˜´>

@@ -1,0 +1,1 @@
+BX_new_scaled_rateJ Œ–™-k–>þá©Æ…–>7R¿ÊD>óBtN”>

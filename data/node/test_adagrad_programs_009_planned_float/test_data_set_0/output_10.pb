@@ -1,0 +1,1 @@
+BX_new_decayed_aloneJ-A¬¿‰Ä¿ñŠ^??|¿

@@ -1,0 +1,1 @@
+BH_new_decayed_aloneJ?x€@û9-@ö$=@G:A

@@ -1,0 +1,1 @@
+BH_new_decayed_1Jƒçb@UˆY@wL@Û„A

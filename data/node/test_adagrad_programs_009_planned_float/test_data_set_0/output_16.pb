@@ -1,0 +1,1 @@
+BX_new_decayed_other_aloneJ%I°¿8üž¿QMb?`}¿

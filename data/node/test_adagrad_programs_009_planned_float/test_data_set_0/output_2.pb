@@ -1,0 +1,2 @@
+BX_new_shared_plainJğ¬¿I™¿
+c?lâ¿

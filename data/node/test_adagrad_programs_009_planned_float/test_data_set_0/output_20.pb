@@ -1,0 +1,1 @@
+BH_new_decayed_other_1J<v@¥Æº@€Ò@f×@

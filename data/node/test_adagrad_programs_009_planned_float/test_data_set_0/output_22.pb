@@ -1,0 +1,1 @@
+BX_new_decayed_rows_aloneJ-A¬їькњїсЉ^??Ю{ї

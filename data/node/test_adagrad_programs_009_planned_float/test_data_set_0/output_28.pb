@@ -1,0 +1,1 @@
+BX_new_grown_aloneJ=–°¿°dŸ¿	c?¬Á~¿

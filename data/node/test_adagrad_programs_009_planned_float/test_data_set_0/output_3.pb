@@ -1,0 +1,1 @@
+BH_new_shared_plainJßåi@~ï›?ı9é@”…t@

@@ -1,0 +1,1 @@
+BX_new_scaled_aloneJÌ	®¿HÁœ¿±Å]?|ø¿

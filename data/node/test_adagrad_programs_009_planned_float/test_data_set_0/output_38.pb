@@ -1,0 +1,1 @@
+BH_new_scaled_1J�NR@d'@эC@Oۋ@

@@ -1,0 +1,1 @@
+BX_new_shared_twice_1J²¬¿Pı—¿‡*b?Ö!¿

@@ -1,0 +1,1 @@
+BX_new_opposite_1J¨W®¿½á”¿¹¡T?L‡¿

@@ -1,0 +1,1 @@
+BH_new_opposite_1JK¦S@]rª@ {@0ÇÌ@

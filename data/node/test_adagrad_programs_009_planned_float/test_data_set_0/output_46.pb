@@ -1,0 +1,1 @@
+BX_new_limited_aloneJiQ®¿²ğš¿a?C}¿

@@ -1,0 +1,1 @@
+BH_new_whole_aloneJjTY@{@ìy¾@éˆA

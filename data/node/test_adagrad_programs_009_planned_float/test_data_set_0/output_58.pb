@@ -1,0 +1,1 @@
+BX_new_turned_aloneJiQ®¿1„•¿•Q?C}¿

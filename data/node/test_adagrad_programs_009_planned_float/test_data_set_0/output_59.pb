@@ -1,0 +1,1 @@
+BH_new_turned_aloneJÈÎS@]g@H×ç@ëÏé@

@@ -1,0 +1,1 @@
+BH_new_shared_twice_1J¦Ï…@Võ?EÕ{@€h‚@

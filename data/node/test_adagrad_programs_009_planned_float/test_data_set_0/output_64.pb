@@ -1,0 +1,1 @@
+BX_new_scaled_rateJY®¿mœ¿-B^?ÄÔ€¿

@@ -1,0 +1,1 @@
+BX_rest_afterJaë?`R?ÛDj¿ûŒ¬>

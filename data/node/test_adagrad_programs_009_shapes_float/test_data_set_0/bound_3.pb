@@ -1,1 +1,0 @@
-BH_new_shapes_2Je„Hn£>ØáHP¢©>

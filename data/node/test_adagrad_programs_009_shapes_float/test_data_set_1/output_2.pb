@@ -1,1 +1,0 @@
-BH_new_shapes_1J—ÜY@

@@ -1,0 +1,1 @@
+BX_before_keptJu¶¾ûÐt¿ þy¿©í—?

@@ -1,0 +1,1 @@
+BH_before_keptJó9¢?0áF?z™‡@tß?

@@ -1,0 +1,1 @@
+BX_now_kept_readJß¾mÊ_¿ZP?¿+i?

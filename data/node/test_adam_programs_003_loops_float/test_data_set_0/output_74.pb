@@ -1,0 +1,1 @@
+BV_now_kept_readJßuB?J¹>àí¤¿8¢ð>

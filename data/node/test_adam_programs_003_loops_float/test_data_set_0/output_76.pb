@@ -1,0 +1,1 @@
+BX_before_kept_readJu¶¾ûÐt¿ þy¿©í—?

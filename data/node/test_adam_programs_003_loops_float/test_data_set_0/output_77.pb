@@ -1,0 +1,2 @@
+BV_before_kept_readJä‡;?ð
+A>,\‡¿Å<?

@@ -1,0 +1,1 @@
+BH_before_kept_readJó9¢?0áF?z™‡@tß?

@@ -1,0 +1,1 @@
+BV_right_swappedJÍ6!?êC¯>ùw‹¾8¼D?

@@ -1,0 +1,1 @@
+BH_right_swappedJ*T5@nÖF@Kx†@8@

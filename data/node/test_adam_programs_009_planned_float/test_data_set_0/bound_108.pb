@@ -1,0 +1,1 @@
+BV_new_betweenJ ‡•%GQ·“>§ô«O˜–>° ,ëMUˆ>†Åh”¡D–>

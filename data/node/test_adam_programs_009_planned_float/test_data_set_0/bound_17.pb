@@ -1,0 +1,1 @@
+BX_new_decayed_1J eŸNMè`¨>5a§ÌD¢>ðÁZò£>n‡K–˜§>

@@ -1,0 +1,1 @@
+BX_new_decayed_other_aloneJ ç@œ	²>GI½MRz«>â !uñ©¨>ý/ß¤`G°>

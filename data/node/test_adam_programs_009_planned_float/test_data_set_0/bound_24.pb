@@ -1,0 +1,1 @@
+BV_new_decayed_other_aloneJ D+09±™>û­å‡+>‡P6#‰>E\5Õ<{>

@@ -1,0 +1,1 @@
+BH_new_decayed_other_aloneJ ¤Ã~mË>5]3¢'©>˜E02.ù¢>´4Á;·|>

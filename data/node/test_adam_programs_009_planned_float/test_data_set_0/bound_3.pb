@@ -1,0 +1,1 @@
+BX_new_shared_plainJ Cn§‘×¤>%Î6-'¢>c†P»[˜>¥”â“gÊ¨>

@@ -1,0 +1,1 @@
+BX_new_decayed_rows_aloneJ úS?šŒB±>ÈŒòÎŸ¤®>VU®>A¨>lÌ™nÓ±>

@@ -1,0 +1,2 @@
+BH_new_decayed_rows_aloneJ £J?Ç]îÎ>‚ü³5àö¡>ß
+®5ïÝ²>cœB~^/À>

@@ -1,0 +1,1 @@
+BX_new_decayed_rows_1J eŸNMè`¨>Q¹oÝ&˜¢>ðÁZò£>Q²	:Ž”©>

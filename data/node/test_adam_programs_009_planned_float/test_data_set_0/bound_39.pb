@@ -1,0 +1,1 @@
+BH_new_decayed_rows_1J ÀÛÈ…ÿÀ>DN5º¡>Å"îà¦>cyþ,L±>

@@ -1,0 +1,1 @@
+BH_new_scaled_aloneJ ûW˜uÁ	¤>	€â^'¡>?¥x†®˜Œ>1dO°^ƒ>

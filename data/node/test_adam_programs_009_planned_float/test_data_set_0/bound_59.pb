@@ -1,0 +1,1 @@
+BX_new_opposite_aloneJ be#ù˜µ>˜ù¾è°>DåOÒ >¨?gmö²>

@@ -1,0 +1,1 @@
+BX_new_shared_twice_1J à%ÿ»'š¯>¼vs„ž­>tYèÃ‚¢>G4˜bæŒ±>

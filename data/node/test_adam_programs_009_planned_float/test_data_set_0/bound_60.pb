@@ -1,0 +1,1 @@
+BV_new_opposite_aloneJ £@møð †>¸‹Ty©z>“œú¯;au>ŸD‚:)fd>

@@ -1,0 +1,2 @@
+BH_new_opposite_aloneJ BØ× ø¨>FòCqà
+©>Ð”Á40•>—lD ½$p>

@@ -1,0 +1,1 @@
+BH_new_whole_aloneJ ®Ð‡¸.	¥>²Ñpƒ­S¬>T¨RHœ>88lûÎš¢>

@@ -1,0 +1,1 @@
+BV_new_shared_twice_1J w–U§¢‚~>¿¿¼ö]Ok>i‹¶üÁk>`øÝî§‹>

@@ -1,0 +1,2 @@
+BX_new_turned_aloneJ &nèà•ß°>m˜>§‹°>£Ç˜M >
+¨ña°>

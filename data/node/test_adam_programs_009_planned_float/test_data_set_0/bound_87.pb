@@ -1,0 +1,1 @@
+BV_new_turned_aloneJ Ìš>&Œ‰>1èÆðÞ >ŽRfìŸ	t>¯>R¯æw>

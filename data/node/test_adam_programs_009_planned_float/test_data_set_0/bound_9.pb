@@ -1,0 +1,1 @@
+BV_new_shared_twice_2J èÏ€`}>—ÐnT(‡>â1öPš1m>Ï8¼S™ƒ>

@@ -1,0 +1,1 @@
+BH_new_shared_twice_1JPá?÷Ð@Å â>2‘/@

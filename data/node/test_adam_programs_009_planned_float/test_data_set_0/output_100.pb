@@ -1,0 +1,1 @@
+BH_new_next_countJP‘N@œ&@õM¤?¥^@?

@@ -1,0 +1,1 @@
+BV_new_betweenJÄŽH¾&ƒ>ñq&¾b’>

@@ -1,0 +1,1 @@
+BH_new_decayed_aloneJÌ?¨@Õ@-3å?Zhè?

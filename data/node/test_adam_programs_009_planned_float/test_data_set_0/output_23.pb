@@ -1,0 +1,1 @@
+BX_new_decayed_other_aloneJf@¶?%Pù?ﬂ/?dïßø

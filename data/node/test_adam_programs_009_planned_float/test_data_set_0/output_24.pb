@@ -1,0 +1,1 @@
+BV_new_decayed_other_aloneJ&Ок>Tt†;хaщ>’цуЅ

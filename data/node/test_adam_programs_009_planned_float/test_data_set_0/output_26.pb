@@ -1,0 +1,1 @@
+BX_new_decayed_other_1J­¾¦?—nž?"=?«ª¿

@@ -1,0 +1,1 @@
+BV_new_decayed_other_1JÕº>Sr«½åËã>n=Â¼

@@ -1,0 +1,1 @@
+BX_new_shared_plainJÚuª?çK›?Òz?ùğ¤¿

@@ -1,0 +1,1 @@
+BX_new_decayed_rows_aloneJÉ¦?z#™?î{?$«¤¿

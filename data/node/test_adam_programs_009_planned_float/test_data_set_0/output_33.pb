@@ -1,0 +1,1 @@
+BV_new_decayed_rows_aloneJ‡vý>gN•>2§?­…ò¾

@@ -1,0 +1,1 @@
+BH_new_decayed_rows_1J3q…@Õ@šîÂ?Zhè?

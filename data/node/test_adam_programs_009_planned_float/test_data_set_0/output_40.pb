@@ -1,0 +1,1 @@
+BH_new_decayed_rows_2J¼!‡?¡Æé?HG@ÒU+@

@@ -1,0 +1,1 @@
+BV_new_grown_aloneJEé=.¾"öæ>P«];

@@ -1,0 +1,1 @@
+BH_new_grown_aloneJñ¦ã?®K@æðc?ù%Š>

@@ -1,0 +1,1 @@
+BH_new_shared_plainJb¡??›	@=‰?Ðû?

@@ -1,0 +1,1 @@
+BV_new_scaled_aloneJ}éˆ=‹é*>i„Ç>&YÞ½

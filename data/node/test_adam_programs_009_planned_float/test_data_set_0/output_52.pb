@@ -1,0 +1,1 @@
+BH_new_scaled_aloneJŸNÁ?+@Só,?F¦ö>

@@ -1,0 +1,1 @@
+BX_new_opposite_aloneJÒµ?M[–?¤2?&Û¯¿

@@ -1,0 +1,1 @@
+BH_new_opposite_aloneJñ¦ã?®K@æðc?ù%Š>

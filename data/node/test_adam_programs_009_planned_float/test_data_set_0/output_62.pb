@@ -1,0 +1,1 @@
+BX_new_opposite_1JSã´?hô–?h¹?¨Ñ±¿

@@ -1,0 +1,1 @@
+BH_new_opposite_2J¼!‡?¡Æé?HG@ÒU+@

@@ -1,0 +1,1 @@
+BV_new_limited_aloneJ:y;½P³æ<æ¼>‰ð?¾

@@ -1,0 +1,1 @@
+BX_new_shared_twice_2JŒ‚?+yl¾r¡¾`ñ?

@@ -1,0 +1,1 @@
+BH_new_limited_aloneJ«‚?œ&@\ß?¥^@?

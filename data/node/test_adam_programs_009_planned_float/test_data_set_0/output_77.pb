@@ -1,0 +1,1 @@
+BX_new_whole_aloneJ‰k©?Å›Ÿ?j0?·›¥¿

@@ -1,0 +1,1 @@
+BV_new_whole_aloneJcC¢=TG¾æü>N4¾

@@ -1,0 +1,1 @@
+BX_new_turned_aloneJ§?!G–?3 ?œ¦¿

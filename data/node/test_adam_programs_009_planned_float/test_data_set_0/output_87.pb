@@ -1,0 +1,1 @@
+BV_new_turned_aloneJæã›>Ý?“d	½‰ð?¾

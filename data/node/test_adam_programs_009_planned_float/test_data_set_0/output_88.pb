@@ -1,0 +1,1 @@
+BH_new_turned_aloneJP‘N@5cP@VV?¥^@?

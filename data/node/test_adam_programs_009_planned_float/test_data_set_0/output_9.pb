@@ -1,0 +1,1 @@
+BV_new_shared_twice_2JJÝÔ>Õçù>¿ú¾” ¿

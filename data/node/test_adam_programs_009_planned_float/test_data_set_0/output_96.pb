@@ -1,0 +1,1 @@
+BV_new_scaled_rateJæã›>P³æ<"	?‰ð?¾

@@ -1,0 +1,1 @@
+BH_new_scaled_rateJP‘N@œ&@õM¤?¥^@?

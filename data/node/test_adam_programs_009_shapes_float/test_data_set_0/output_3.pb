@@ -1,1 +1,0 @@
-BV_new_shapes_2JEUŸ½™g?

@@ -1,1 +1,0 @@
-BH_new_shapes_2J!OÓ?(zM@

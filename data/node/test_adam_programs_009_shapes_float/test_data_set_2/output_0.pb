@@ -1,1 +1,0 @@
-BX_new_shapes_1JQx­¿

@@ -1,1 +1,0 @@
-BX_new_shapes_2JEb¾Ù	j?¦›¿Qª¿jé2¿

@@ -1,1 +1,0 @@
-BH_new_shapes_2J´Sy?‰Aê?.)Ù?MH…?_U@X¹Ä?

@@ -1,0 +1,1 @@
+BX_new_shapes_2J(Ë ¸hIÚ>ðNôc*¡Í>Ïa˜®¢Â>VTuÔÑÿº>•å}yCÓ¿>

@@ -1,0 +1,1 @@
+BV_new_shapes_1J[ÙP¿Fñ¿TsP¿ß³~¾ee·¾rYf¾

@@ -1,0 +1,1 @@
+BV_before_kept_readJ aþÄf«z”>rüŒÏ-–>k×Úìï>jþý`¡>

@@ -1,0 +1,1 @@
+BV_before_keptJÁO?≥∂æ¥E2?]Mù?

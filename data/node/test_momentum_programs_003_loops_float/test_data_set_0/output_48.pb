@@ -1,0 +1,1 @@
+BX_now_kept_readJÁC øÚ‘≠ø}n¨æbéxæ

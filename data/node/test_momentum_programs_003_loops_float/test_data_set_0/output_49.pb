@@ -1,0 +1,1 @@
+BG_now_kept_readJR6m?ªú¾)ð‘?@Äp?

@@ -1,0 +1,1 @@
+BX_before_kept_readJCð¾ÇŒ¹¿¡Z¾Ú;½

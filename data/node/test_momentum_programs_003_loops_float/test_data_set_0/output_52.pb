@@ -1,0 +1,1 @@
+BV_before_kept_readJÁO?≥∂æ¥E2?]Mù?

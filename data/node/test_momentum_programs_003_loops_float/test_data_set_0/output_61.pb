@@ -1,0 +1,1 @@
+BX_now_swappedJOPí¾qœ™¿&&¼¨Tƒ¾

@@ -1,0 +1,1 @@
+BV_left_swappedJ/¥æ¾¾èG½œy >"D&?

@@ -1,0 +1,1 @@
+BX_new_decayed_aloneJ R=j®6²«>A›{=Ñº>A²I†è4À>{Ù¯q™>

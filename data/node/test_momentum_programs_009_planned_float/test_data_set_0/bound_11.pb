@@ -1,0 +1,2 @@
+BV_new_decayed_aloneJ –‹-_M“>Æu^m‡A£>
+n ),>…Ø,ð ®…>

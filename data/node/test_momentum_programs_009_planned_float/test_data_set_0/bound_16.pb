@@ -1,0 +1,1 @@
+BX_new_decayed_other_aloneJ Jû¯2G¤ª>hî"É»º>'ãý¥ø=Á>ÕŽŽ&†P™>

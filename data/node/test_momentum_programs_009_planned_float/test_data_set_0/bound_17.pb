@@ -1,0 +1,2 @@
+BV_new_decayed_other_aloneJ ™‹-.¥•>kÔß?
+œ>+Y+>è‚>›·gNŠ>

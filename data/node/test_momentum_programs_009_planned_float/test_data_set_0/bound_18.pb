@@ -1,0 +1,1 @@
+BX_new_decayed_other_1J vBÓq—¼–>¨Û5¨>Ašéë¹p°>9c<ã™x‡>

@@ -1,0 +1,1 @@
+BX_new_decayed_other_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>

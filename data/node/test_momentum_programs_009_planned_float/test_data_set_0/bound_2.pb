@@ -1,0 +1,1 @@
+BX_new_shared_plainJ àÑÁè#¡>Ç>ëèm§>Ò•lºsá®>›€ÓÓkxˆ>

@@ -1,0 +1,1 @@
+BX_new_decayed_rows_aloneJ R=j®6²«>¤’ÈiYyº>A²I†è4À>ÿ-èqù™>

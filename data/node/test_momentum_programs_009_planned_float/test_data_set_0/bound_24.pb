@@ -1,0 +1,2 @@
+BX_new_decayed_rows_1J ƒ¡“Úxº˜>f([(ˆH¨>ÏQìÝ	­>5
+fÂ-‡>

@@ -1,0 +1,1 @@
+BV_new_decayed_rows_1J ½Ž=šIy>7j°—I >À„D€”{>S¼Il~>

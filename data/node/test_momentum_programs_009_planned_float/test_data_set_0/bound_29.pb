@@ -1,0 +1,1 @@
+BV_new_grown_aloneJ šánnJ‡>cbhí®Ö‘>‹]™Àóˆ>ÚNí¾ .†>

@@ -1,0 +1,1 @@
+BV_new_shared_plainJ Ü§wÇWz>Sí[]•ˆ>4*‹óüv>Vßƒ@Lv>

@@ -1,0 +1,1 @@
+BV_new_grown_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

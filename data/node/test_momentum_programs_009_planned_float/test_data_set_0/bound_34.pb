@@ -1,0 +1,1 @@
+BX_new_scaled_aloneJ ²1^v§¬>æÓÏJ»>WsÒT^À>T_—|á™>

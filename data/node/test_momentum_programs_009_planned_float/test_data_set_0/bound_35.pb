@@ -1,0 +1,1 @@
+BV_new_scaled_aloneJ h¯Y¦¶~>XŸ´Y§x”>Wé®ªôëh>ÄaqWƒ>

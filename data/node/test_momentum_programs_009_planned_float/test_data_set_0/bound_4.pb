@@ -1,0 +1,1 @@
+BX_new_shared_twice_1J EŸ¼Ñ;´±>ô@Ù»>«GWûÉÂÀ>CdJ¡Rà™>

@@ -1,0 +1,1 @@
+BX_new_opposite_aloneJ þÿïj?±>eCOS6¾>ƒë]QÀ>:ÔKÒb¡>

@@ -1,0 +1,1 @@
+BV_new_shared_twice_1J xu¾-Ê0•>Q1¿B]˜—>XïÀz§…y>Øm ~&n>

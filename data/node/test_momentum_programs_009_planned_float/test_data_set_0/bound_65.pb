@@ -1,0 +1,1 @@
+BV_new_scaled_rateJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>

@@ -1,0 +1,1 @@
+BV_new_next_countJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>

@@ -1,0 +1,1 @@
+BV_new_decayed_aloneJÊªë>Òÿé¿Åú	?sÕL½

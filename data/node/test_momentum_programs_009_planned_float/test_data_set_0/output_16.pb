@@ -1,0 +1,1 @@
+BX_new_decayed_other_aloneJ±?Ä=º¿oS@äÊq>

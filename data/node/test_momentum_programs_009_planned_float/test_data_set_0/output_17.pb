@@ -1,0 +1,1 @@
+BV_new_decayed_other_aloneJUR?Ê∏§ø…$õævFê=

@@ -1,0 +1,1 @@
+BX_new_decayed_rows_aloneJÙ^?=¸Ÿ¿tç?#Rƒ>

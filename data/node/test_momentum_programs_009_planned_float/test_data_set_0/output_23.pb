@@ -1,0 +1,1 @@
+BV_new_decayed_rows_aloneJÊªë>•ÀÅú	?€[k»

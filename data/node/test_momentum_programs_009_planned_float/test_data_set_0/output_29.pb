@@ -1,0 +1,1 @@
+BV_new_grown_aloneJ,œ=u­z¿à„è¾Uq¾

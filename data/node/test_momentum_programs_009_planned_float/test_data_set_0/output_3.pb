@@ -1,0 +1,1 @@
+BV_new_shared_plainJQà¯¿Õ‘¿A£¿ê{¾

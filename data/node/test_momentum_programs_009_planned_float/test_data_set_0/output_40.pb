@@ -1,0 +1,1 @@
+BX_new_opposite_aloneJ1r‰?ùçâ¿e²õ?“]?

@@ -1,0 +1,1 @@
+BV_new_opposite_aloneJ▀ыё©Ал╬┬Ы=О5l©

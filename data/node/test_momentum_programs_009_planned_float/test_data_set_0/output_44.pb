@@ -1,0 +1,2 @@
+BV_new_opposite_1Jÿb±¿š
+¥='y¾êx¿

@@ -1,0 +1,1 @@
+BX_new_limited_aloneJzK?ƒ!¶¿~ø?¡ª>

@@ -1,0 +1,1 @@
+BV_new_limited_aloneJ‚ˆ¾F«³¿¥Â-==Ç¾

@@ -1,0 +1,1 @@
+BX_new_shared_twice_2Jæ²Î?%¿?1x—¿­±C?

@@ -1,0 +1,1 @@
+BX_new_whole_aloneJjà9?‹Q©¿êX@HÔÍ>

@@ -1,0 +1,1 @@
+BV_new_whole_aloneJ(8ÄºqB‚ø“Ú’æücø

@@ -1,0 +1,1 @@
+BX_new_turned_aloneJÙB'?éË¿»½@hí–>

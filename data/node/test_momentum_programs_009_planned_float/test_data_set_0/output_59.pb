@@ -1,0 +1,1 @@
+BV_new_turned_aloneJO¾~>O¯N¿Ë¿:E¾

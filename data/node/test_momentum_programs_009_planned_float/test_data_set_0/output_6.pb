@@ -1,0 +1,1 @@
+BV_new_shared_twice_1JÝV¢¿I¬¿ç'¦¾äoq¾

@@ -1,0 +1,1 @@
+BV_new_turned_1J­r>ÃZ¿`ZM¿)ÍA¾

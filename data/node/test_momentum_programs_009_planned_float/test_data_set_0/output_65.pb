@@ -1,0 +1,1 @@
+BV_new_scaled_rateJO¾~>F«³¿¥Â-=:E¾

@@ -1,0 +1,1 @@
+BX_new_next_countJÙB'?ƒ!¶¿~ø?hí–>

@@ -1,0 +1,1 @@
+BV_new_next_countJO¾~>F«³¿¥Â-=:E¾

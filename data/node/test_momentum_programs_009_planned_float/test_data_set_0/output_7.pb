@@ -1,0 +1,1 @@
+BV_new_shared_twice_2J!i¿y´ş¾ÔŒ¿ÎnÚ=

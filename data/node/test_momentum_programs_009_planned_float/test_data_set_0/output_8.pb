@@ -1,0 +1,1 @@
+BG_shared_readJù«À?S”?5P?K¿

@@ -1,1 +1,0 @@
-BX_new_shapes_2J»iw?fZ¾?@Ä’¾ÁH?

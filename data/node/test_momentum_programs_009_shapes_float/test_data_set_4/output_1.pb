@@ -1,1 +1,0 @@
-BX_new_shapes_2J<à>z?OÚ¬¾Dşm¿GzÀ?

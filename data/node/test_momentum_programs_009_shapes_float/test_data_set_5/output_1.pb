@@ -1,1 +1,0 @@
-BX_new_shapes_2J}D|øT∞l?8Í?ÊûGøo"X>√t—ø

@@ -1,0 +1,1 @@
+BV_new_shapes_1Jm´V>F<½	žB?Âx>˜=U¿
