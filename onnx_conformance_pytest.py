@@ -18,14 +18,14 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.run.options import RunOption
+    from conformance.run.options import OptionEntry
 
 _SUITE = Path(__file__).with_name("conformance")
 _taken: list[str] = []
 """Options that another plugin has declared."""
 
 
-def _run_options() -> Mapping[str, RunOption]:
+def _run_options() -> Mapping[str, OptionEntry]:
     """Return the table of options, from a file that imports nothing, without an import of the suite."""
     name = "onnx_conformance_options"
     if name not in sys.modules:
@@ -34,7 +34,7 @@ def _run_options() -> Mapping[str, RunOption]:
         assert spec.loader is not None
         sys.modules[name] = module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
-    options: Mapping[str, RunOption] = sys.modules[name].RUN_OPTIONS
+    options: Mapping[str, OptionEntry] = sys.modules[name].RUN_OPTIONS
     return {name: option for name, option in options.items() if name != "keyword"}  # pytest has its own -k
 
 
@@ -59,7 +59,7 @@ def _is_declared(parser: pytest.Parser, flag: str) -> bool:
     return any(flag in option.names() for group in groups if group is not None for option in group.options)
 
 
-def _declaration(name: str, option: RunOption) -> tuple[str, dict[str, Any]]:
+def _declaration(name: str, option: OptionEntry) -> tuple[str, dict[str, Any]]:
     """Return the name and the keyword arguments of `addoption` that declare an option of a run."""
     help = option.help[0].lower() + option.help[1:].removesuffix(".").replace("%", "%%")
     if option.default is True:
@@ -78,7 +78,7 @@ def _declaration(name: str, option: RunOption) -> tuple[str, dict[str, Any]]:
     return flag, given
 
 
-def _number(option: RunOption, text: str) -> float:
+def _number(option: OptionEntry, text: str) -> float:
     """Return the number in `text`, which must lie within the limits of the option.
 
     Raises:

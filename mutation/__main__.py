@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conformance.commands.options import Data  # noqa: TC001 - typer evaluates the annotations
+from conformance.commands.options import declare_option
 from conformance.errors import ConformanceError, ExitStatus, UsageError
 from conformance.plugins import suite_version
+from conformance.run.options import RUN_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +65,7 @@ class _Result:
 
 def run_mutation_tests(
     context: typer.Context,
-    data: Data = None,
+    data: Annotated[Path | None, declare_option("data", RUN_OPTIONS["data"])] = None,
     held_out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", exists=True, dir_okay=False, help="Run the mutants in this TOML file instead."),

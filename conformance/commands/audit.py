@@ -6,28 +6,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import (
-    Backends,
-    Dask,
-    FailLevel,
-    InputFiles,
-    InputSeed,
-    InputShapes,
-    ModelFile,
-    NoIsolation,
-    Timeout,
-    Workers,
-    add_options,
-    echo,
-    echo_written_reports,
-    output_option,
-    report_option,
-    run_option,
-)
+from conformance.commands.options import FailLevel, add_options, echo, echo_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_progress
 
@@ -46,74 +29,27 @@ MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
 
 
-SaveInputs: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Write the inputs to DIR/test_data_set_N/input_M.pb.")
-]
-AllElements: TypeAlias = Annotated[
-    bool, typer.Option("--all-elements", help="Judge every element of large tensors, and not a sample.")
-]
-CasesOutput: TypeAlias = Annotated[
-    Path | None, output_option("DIR", "Write each wrong node as a case of a corpus; `run --data DIR` runs them.")
-]
-RequireJudged: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        metavar="SHARE",
-        min=0.0,
-        max=1.0,
-        help="Fail if a smaller share of the nodes, the elements or the arithmetic was judged. At 0, one judged "
-        "element is enough.",
-    ),
-]
-WeakestLevel: TypeAlias = Annotated[
-    FailLevel, run_option("fail_level", help="Weakest level whose bounds the nodes must keep.")
-]
-Nodes: TypeAlias = Annotated[
-    list[int] | None,
-    typer.Option(
-        metavar="NUMBER",
-        min=0,
-        help="Cut this node out of the model, with others if it is repeated, and audit only these nodes, on the "
-        "values that the subject computed.",
-    ),
-]
-Probes: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=0,
-        max=1000,
-        help="Run each distinct small node also alone on N sets of hard values, such as ties, NaN and infinities "
-        "(default: 5).",
-    ),
-]
-StateFolder: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Save recorded values and judged nodes to DIR; if DIR has them, continue."),
-]
-
-
 @add_options
 def audit(
-    model: ModelFile,
-    backend: Backends = None,
-    inputs: InputFiles = None,
-    shape: InputShapes = None,
-    seed: InputSeed = 0,
-    save_inputs: SaveInputs = None,
-    all_elements: AllElements = False,
-    output: CasesOutput = None,
-    require_judged: RequireJudged = 0.0,
-    fail_level: WeakestLevel = FailLevel.MUST,
-    json: Annotated[Path | None, report_option("json", "Write the audit as JSON.")] = None,
-    html: Annotated[Path | None, report_option("html", "Write the audit as an HTML page.")] = None,
-    node: Nodes = None,
-    probes: Probes = None,
-    workers: Workers = None,
-    dask: Dask = None,
-    resume: StateFolder = None,
-    timeout: Timeout = 60.0,
-    no_isolation: NoIsolation = False,
+    model: Path,
+    backend: list[str] | None = None,
+    inputs: Path | None = None,
+    shape: list[str] | None = None,
+    seed: int = 0,
+    save_inputs: Path | None = None,
+    all_elements: bool = False,
+    output: Path | None = None,
+    require_judged: float = 0.0,
+    fail_level: FailLevel = FailLevel.MUST,
+    json: Path | None = None,
+    html: Path | None = None,
+    node: list[int] | None = None,
+    probes: int | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    resume: Path | None = None,
+    timeout: float = 60.0,
+    no_isolation: bool = False,
 ) -> None:
     """Judge every node of your own model on the values that the runtime itself computed.
 

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance.commands.options import (
-    Backends,
-    Data,
-    FailLevel,
-    InputFiles,
-    InputSeed,
-    InputShapes,
-    NoIsolation,
-    Optimizer,
-    Timeout,
-    add_options,
-    check_positive,
-    echo,
-    echo_written_reports,
-    output_option,
-    report_option,
-    run_option,
-)
+from conformance.commands.options import FailLevel, add_options, echo, echo_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_progress
 
@@ -43,49 +26,24 @@ MAX_VALUES_BYTES = 2**33
 
 @add_options
 def blame(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="Path of an ONNX model. With --releases, also the id of a case of the corpus."
-        ),
-    ],
-    backend: Backends = None,
-    optimizer: Optimizer = None,
-    inputs: InputFiles = None,
-    shape: InputShapes = None,
-    seed: InputSeed = 0,
-    fail_level: Annotated[
-        FailLevel, run_option("fail_level", help="Weakest level whose bounds the outputs must keep.")
-    ] = FailLevel.MUST,
-    json: Annotated[Path | None, report_option("json", "Write all steps as JSON.")] = None,
-    html: Annotated[Path | None, report_option("html", "Write all steps as an HTML page.")] = None,
-    output: Annotated[
-        Path | None,
-        output_option("DIR", "Write the reduced model, its inputs, a script and an issue text to a new folder."),
-    ] = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Continue with the steps that this file of --json has.")
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(metavar="S", help="Maximum time of the reduction.", callback=check_positive)
-    ] = 600.0,
-    releases: Annotated[
-        str,
-        typer.Option(
-            metavar="A..B",
-            help="Find the release that introduced the fault of the model or the case. The "
-            "releases are those of the graph optimizer, otherwise those of the last backend.",
-        ),
-    ] = "",
-    install: Annotated[
-        bool, typer.Option("--install", help="With --releases: find all releases, and install those that are tested.")
-    ] = False,
-    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="Folder of the history.")] = Path(
-        "reports/history"
-    ),
-    data: Data = None,
-    timeout: Timeout = 60.0,
-    no_isolation: NoIsolation = False,
+    model: Path,
+    backend: list[str] | None = None,
+    optimizer: str | None = None,
+    inputs: Path | None = None,
+    shape: list[str] | None = None,
+    seed: int = 0,
+    fail_level: FailLevel = FailLevel.MUST,
+    json: Path | None = None,
+    html: Path | None = None,
+    output: Path | None = None,
+    resume: Path | None = None,
+    seconds: float = 600.0,
+    releases: str = "",
+    install: bool = False,
+    store: Path = Path("reports/history"),
+    data: Path | None = None,
+    timeout: float = 60.0,
+    no_isolation: bool = False,
 ) -> None:
     """Find out which pass, which nodes and who is wrong, when two ways to compute a model differ.
 

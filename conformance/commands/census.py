@@ -5,21 +5,11 @@ from __future__ import annotations
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import (
-    Dask,
-    NoIsolation,
-    Results,
-    Timeout,
-    Workers,
-    add_options,
-    echo,
-    report_option,
-    run_option,
-)
+from conformance.commands.options import add_options, echo
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import progress_counter
 
@@ -51,39 +41,18 @@ class Type(StrEnum):
 
 @add_options
 def census(
-    backend: Annotated[list[str], run_option("backend")],
-    operator: Annotated[
-        list[Operator] | None,
-        typer.Option(
-            "--operator",
-            metavar="OPERATOR",
-            help="Test only this operator: Exp, Log, Sqrt, Softmax, LogSoftmax or ArgMax (default: all).",
-        ),
-    ] = None,
-    type: Annotated[
-        list[Type] | None,
-        typer.Option(
-            "--type",
-            metavar="TYPE",
-            help="Test only this type: float16, bfloat16, float or double (default: all but double).",
-        ),
-    ] = None,
-    results: Results = None,
-    html: Annotated[Path | None, report_option("html", "Write a page with tables and plots.")] = None,
-    markdown: Annotated[Path | None, report_option("markdown", "Write tables as Markdown.")] = None,
-    workers: Workers = None,
-    dask: Dask = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save progress to FILE; if FILE exists, continue from it.")
-    ] = None,
-    sample: Annotated[
-        bool,
-        typer.Option(
-            "--sample", help="Test float and ArgMax on a sample: 2^24 pairs, and the neighbours of special values."
-        ),
-    ] = False,
-    timeout: Timeout = 60.0,
-    no_isolation: NoIsolation = False,
+    backend: list[str],
+    operator: list[Operator] | None = None,
+    type: list[Type] | None = None,
+    results: Path | None = None,
+    html: Path | None = None,
+    markdown: Path | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    resume: Path | None = None,
+    sample: bool = False,
+    timeout: float = 60.0,
+    no_isolation: bool = False,
 ) -> None:
     """Count the values for which Exp, Log, Sqrt, Softmax, LogSoftmax or ArgMax gives a wrong order or a wrong rounding.
 

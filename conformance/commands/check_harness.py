@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from conformance.commands.options import Backend, Optimizer, Timeout, add_options
+from conformance.commands.options import add_options
 
 
 @add_options
 def check_harness(
-    harness: Annotated[
-        str | None,
-        typer.Argument(metavar="[exec:COMMAND]", show_default=False, help="Command that starts the harness."),
-    ] = None,
-    backend: Backend = None,
-    optimizer: Optimizer = None,
-    timeout: Timeout = 60,
+    harness: str | None = None,
+    backend: str | None = None,
+    optimizer: str | None = None,
+    timeout: float = 60,
 ) -> None:
     """Check that a harness implements every rule of the harness protocol (docs/reference/protocol.md).
 

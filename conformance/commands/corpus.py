@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance.commands.completion import generator_names
-from conformance.commands.options import Data, InputFiles, InputShapes, add_options, echo, output_option
+from conformance.commands.options import add_options, echo
 from conformance.serialization.terminal import print_progress, progress_counter
 
 if TYPE_CHECKING:
@@ -21,21 +20,13 @@ if TYPE_CHECKING:
 
 @add_options
 def list_(
-    clauses: Annotated[
-        bool, typer.Option("--clauses", help="List the clauses, with the number of cases per clause.")
-    ] = False,
-    backends: Annotated[bool, typer.Option("--backends", help="List the backends that have a short name.")] = False,
-    generators: Annotated[bool, typer.Option("--generators", help="List the generators.")] = False,
-    coverage: Annotated[
-        bool,
-        typer.Option(
-            "--coverage",
-            help="List the factors of cases, and which combinations the corpus covers; works only in a checkout.",
-        ),
-    ] = False,
+    clauses: bool = False,
+    backends: bool = False,
+    generators: bool = False,
+    coverage: bool = False,
     *,
     selection: dict[str, Any],
-    data: Data = None,
+    data: Path | None = None,
 ) -> None:
     """List the cases with level and title; with an option, list clauses, backends, generators or coverage instead."""
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
@@ -100,7 +91,7 @@ def _clauses(corpus: Corpus) -> Iterator[str]:
 
 
 @add_options
-def verify(data: Data = None) -> None:
+def verify(data: Path | None = None) -> None:
     """Check the files of the corpus against the hashes of the manifest."""
     from conformance.corpus.case_json import verify_companions
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
@@ -115,10 +106,10 @@ def verify(data: Data = None) -> None:
 
 @add_options
 def export(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write; it must be new or empty.")],
+    directory: Path,
     *,
     selection: dict[str, Any],
-    data: Data = None,
+    data: Path | None = None,
 ) -> None:
     """Write the corpus as a folder for runners in any language: cases, index.csv, a judge in C, licence and README.
 
@@ -148,43 +139,17 @@ def export(
 
 @add_options
 def generate(
-    generator: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-g",
-            "--generator",
-            metavar="NAME",
-            help="Run only this generator of the suite or of a third party.",
-            autocompletion=generator_names,
-        ),
-    ] = None,
-    onnx: Annotated[
-        bool, typer.Option("--onnx", help="Write the node cases of the installed onnx, with our expected values.")
-    ] = False,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--model", metavar="FILE", help="Write cases of the nodes of this ONNX model; can be given several times."
-        ),
-    ] = None,
-    inputs: InputFiles = None,
-    shape: InputShapes = None,
-    no_values: Annotated[
-        bool,
-        typer.Option("--no-values", help="With --model: leave out weights, inputs, names and texts of the models."),
-    ] = False,
-    output: Annotated[
-        Path | None,
-        output_option(
-            "DIR", "Folder of the corpus; by default data, with --onnx onnx-cases, with --model model-cases."
-        ),
-    ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the corpus that the folder has.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; list the files that would change.")] = False,
-    corpus_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="Version of the new corpus.")] = None,
-    release: Annotated[
-        bool, typer.Option("--release", help="Generate no case; record in released.json that this corpus is released.")
-    ] = False,
+    generator: list[str] | None = None,
+    onnx: bool = False,
+    model: list[Path] | None = None,
+    inputs: Path | None = None,
+    shape: list[str] | None = None,
+    no_values: bool = False,
+    output: Path | None = None,
+    replace: bool = False,
+    check: bool = False,
+    corpus_version: str | None = None,
+    release: bool = False,
 ) -> None:
     """Generate the corpus; an existing corpus in the folder is replaced only with --replace.
 

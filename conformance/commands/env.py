@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.completion import backend_names
-from conformance.commands.options import PythonForEnvironment, Verb, Verbs, add_options, echo
+from conformance.commands.options import Verb, Verbs, add_options, echo
 
 if TYPE_CHECKING:
     from conformance.environments.requirements import Requirements
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
-
-Releases = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="NAME[@RELEASE]…",
-        show_default=False,
-        help="Name of a runtime or graph optimizer, with or without a release: onnxruntime@1.20.1.",
-        autocompletion=backend_names,
-    ),
-]
 
 
 @app.callback()
@@ -33,15 +22,10 @@ def env() -> None:
 @app.command("create", cls=Verb)
 @add_options
 def create(
-    releases: Releases,
-    python: PythonForEnvironment = "",
-    find_links: Annotated[
-        list[str] | None,
-        typer.Option("--find-links", metavar="DIR", help="Look for wheels in DIR; the option is passed to pip or uv."),
-    ] = None,
-    no_index: Annotated[
-        bool, typer.Option("--no-index", help="Use no package index; install only wheels from --find-links.")
-    ] = False,
+    releases: list[str],
+    python: str = "",
+    find_links: list[str] | None = None,
+    no_index: bool = False,
 ) -> None:
     """Install releases for `run -b NAME@RELEASE` or `run -o NAME@RELEASE`, each in its own virtual environment.
 
@@ -73,7 +57,7 @@ def list_() -> None:
 
 @app.command("remove", cls=Verb)
 @add_options
-def remove(releases: Releases) -> None:
+def remove(releases: list[str]) -> None:
     """Remove environments; a name without a release removes all its releases."""
     from conformance.environments.registry import list_environments, remove_environment
     from conformance.errors import UnknownName

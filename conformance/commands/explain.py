@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.commands.options import Backend, CaseId, Data, FromResults, ProfileName, add_options, echo
+from conformance.commands.options import add_options, echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 @add_options
 def explain(
-    case: CaseId,
-    from_results: FromResults = None,
-    data: Data = None,
-    profile: ProfileName = None,
-    backend: Backend = None,
+    case: str,
+    from_results: Path | None = None,
+    data: Path | None = None,
+    profile: str | None = None,
+    backend: str | None = None,
 ) -> None:
     """Print a case: purpose, clauses, model, inputs and expected outputs.
 

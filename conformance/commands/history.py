@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.completion import backend_names
-from conformance.commands.options import Dask, Data, PythonForEnvironment, Verb, Verbs, Workers, add_options, echo
+from conformance.commands.options import Verb, Verbs, add_options, echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
     from conformance.subjects.naming import SubjectName
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
-
-Store = Annotated[
-    Path,
-    typer.Option("--store", metavar="DIR", help="Folder of the history."),
-]
 
 DEFAULT_STORE = Path("reports/history")
 
@@ -36,42 +30,16 @@ def history() -> None:
 @app.command("update", cls=Verb)
 @add_options
 def update(
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME[@RANGE]…",
-            show_default=False,
-            help="Runtimes and graph optimizers, with or without releases: tract, onnxsim@0.5.., onnxsim@0.4..0.5.",
-            autocompletion=backend_names,
-        ),
-    ],
-    optimizer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-o",
-            "--optimizer",
-            metavar="NAME[@RANGE]",
-            help="A graph optimizer that has the name of a runtime: onnxruntime\\[level=all].",
-        ),
-    ] = None,
-    store: Store = DEFAULT_STORE,
-    only_new: Annotated[
-        bool, typer.Option("--new", help="Find only releases that are newer than the newest release in the history.")
-    ] = False,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Try the releases again that are recorded as unavailable.")
-    ] = False,
-    offline: Annotated[
-        bool,
-        typer.Option(
-            "--offline",
-            help="Find, install and run nothing; only judge the stored results again with the corpus of --data.",
-        ),
-    ] = False,
-    workers: Workers = None,
-    dask: Dask = None,
-    data: Data = None,
-    python: PythonForEnvironment = "",
+    names: list[str],
+    optimizer: list[str] | None = None,
+    store: Path = DEFAULT_STORE,
+    only_new: bool = False,
+    retry: bool = False,
+    offline: bool = False,
+    workers: int | None = None,
+    dask: str | None = None,
+    data: Path | None = None,
+    python: str = "",
 ) -> None:
     """Run the corpus on all releases that the history lacks, each in a new virtual environment.
 
@@ -174,17 +142,10 @@ def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: 
 @app.command("show", cls=Verb)
 @add_options
 def show(
-    thing: Annotated[
-        str,
-        typer.Argument(
-            metavar="CASE|FAULT|SUBJECT",
-            show_default=False,
-            help="A case, a known fault (page#heading or its title), or a runtime or graph optimizer; without it, all.",
-        ),
-    ] = "",
-    store: Store = DEFAULT_STORE,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the history as JSON, for programs.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="PAGE", help="Write the history as one HTML page.")] = None,
+    thing: str = "",
+    store: Path = DEFAULT_STORE,
+    json: Path | None = None,
+    html: Path | None = None,
 ) -> None:
     """Show the verdicts of all releases in the history: one column per release, one row per group of cases.
 

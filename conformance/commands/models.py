@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance.commands.options import (
-    Backends,
-    InputFiles,
-    InputSeed,
-    InputShapes,
-    ModelFile,
-    NoIsolation,
-    Timeout,
-    add_options,
-    echo,
-    output_option,
-    report_option,
-)
+from conformance.commands.options import add_options, echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,8 +19,8 @@ if TYPE_CHECKING:
 
 @add_options
 def expand(
-    model: ModelFile,
-    output: Annotated[Path, output_option("FILE", "Write the new model to FILE.")],
+    model: Path,
+    output: Path,
 ) -> None:
     """Replace Adam, Momentum and Adagrad by primitive operators, for runtimes that lack them.
 
@@ -66,14 +54,14 @@ def expand(
 
 @add_options
 def hazards(
-    model: ModelFile,
-    backend: Backends = None,
-    inputs: InputFiles = None,
-    shape: InputShapes = None,
-    seed: InputSeed = 0,
-    json: Annotated[Path | None, report_option("json", "Write the report as JSON.")] = None,
-    timeout: Timeout = 60.0,
-    no_isolation: NoIsolation = False,
+    model: Path,
+    backend: list[str] | None = None,
+    inputs: Path | None = None,
+    shape: list[str] | None = None,
+    seed: int = 0,
+    json: Path | None = None,
+    timeout: float = 60.0,
+    no_isolation: bool = False,
 ) -> None:
     """Print the nodes of a model that the pass eliminate_nop_monotone_argmax would remove, and the hazards there.
 

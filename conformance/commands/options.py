@@ -1,7 +1,8 @@
 """Declarations of the command line's options: each option is declared once and has one meaning in all verbs.
 
-If a verb has a parameter `options`, `selection` or `outputs`, the decorator `add_options` replaces the parameter by
-several options. Each other shared option is a type of this module, which verbs use as annotation of a parameter.
+`options.toml` declares the options of the verbs, and `conformance/run/options.toml` those of a run. The decorator
+`add_options` gives each parameter of a verb its declaration, and replaces a parameter `options`, `selection` or
+`outputs` by several options.
 """
 
 from __future__ import annotations
@@ -14,43 +15,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from conformance.commands.completion import (
-    backend_names,
-    case_ids,
-    clause_ids,
-    operators,
-    optimizer_names,
-    pass_names,
-    profile_names,
-    tags,
-)
+from conformance.commands import completion
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import is_standard_output, write_text_atomically
 from conformance.report.report_files import FORMATS, ReportFiles
-from conformance.run.options import OUTPUT, RUN_OPTIONS, RUNNING, SELECTION_OPTIONS, flag_name
+from conformance.run.options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name, option_entries
+from conformance.serialization.decoding import read_own_toml
 from conformance.serialization.terminal import print_line
 from conformance.serialization.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-COMPLETIONS: Mapping[str, Callable[..., list[str]]] = {
-    "backend": backend_names,
-    "optimizer": optimizer_names,
-    "implements": pass_names,
-    "case": case_ids,
-    "tag": tags,
-    "clause": clause_ids,
-    "operator": operators,
-    "require": operators,
-    "profile": profile_names,
-}
-"""Functions for shell completion of option values, by the name of the parameter."""
+    from conformance.run.options import OptionEntry
 
 
 MAX_WORKERS = 1024
@@ -104,30 +86,40 @@ def parse_workers(text: str) -> int:
     return int(text)
 
 
-_CHECKS: Mapping[str, Callable[[Any], Any]] = {"timeout": check_positive}
+_BEHAVIOUR: Mapping[str, Mapping[str, Any]] = {
+    "seconds": {"callback": check_positive},
+    "timeout": {"callback": check_positive},
+    "verbose": {"callback": _set_verbose, "is_eager": True},
+    "workers": {"parser": parse_workers},
+}
+"""Checks and conversions of the values of options, as arguments of `typer.Option`, by the name of the parameter."""
+
+_VERB_OPTIONS = {
+    verb: option_entries(table) for verb, table in read_own_toml("conformance.commands", "options.toml").items()
+}
 
 
-def run_option(name: str, **changes: Any) -> Any:
-    """Return the typer declaration of a run option.
+def _verb_option(verb: str, name: str) -> OptionEntry:
+    """Return the entry of a parameter of a verb: its own, else the shared one, else that of a run."""
+    tables = (_VERB_OPTIONS.get(verb, {}), _VERB_OPTIONS["shared"], RUN_OPTIONS)
+    return next(table[name] for table in tables if name in table)
 
-    Args:
-        name: the name of the option, a key of `RUN_OPTIONS`.
-        changes: arguments of `typer.Option` that replace those from `RUN_OPTIONS`.
-    """
-    option = RUN_OPTIONS[name]
-    flags = [] if name == "keyword" else [flag_name(name)]
-    if option.default is True:
-        flags = [f"{flags[0]}/--no-{flags[0][2:]}"]
+
+def declare_option(name: str, entry: OptionEntry) -> Any:
+    """Return the typer declaration of an option or argument, by the name of its parameter."""
     given: dict[str, Any] = {
-        "metavar": option.metavar or None,
-        "help": option.help.replace("[", "\\["),
-        "min": option.minimum,
-        "max": option.maximum,
-        "autocompletion": COMPLETIONS.get(name),
-        "callback": _CHECKS.get(name),
-        "rich_help_panel": option.panel,
+        "metavar": entry.metavar or None,
+        "help": entry.help.replace("[", "\\["),
+        "min": entry.minimum,
+        "max": entry.maximum,
+        "autocompletion": getattr(completion, entry.completion) if entry.completion else None,
+        "show_default": entry.show_default,
+        "rich_help_panel": entry.panel,
     }
-    return typer.Option(*option.short, *flags, **(given | changes))
+    if entry.is_argument:
+        return typer.Argument(**given)
+    given |= _BEHAVIOUR.get(name, {})
+    return typer.Option(*(entry.flags or [flag_name(name)]), **given)
 
 
 class FailLevel(StrEnum):
@@ -146,99 +138,6 @@ class SelectLevel(StrEnum):
 
 
 _ENUMS: Mapping[str, type[StrEnum]] = {"fail_level": FailLevel, "select_level": SelectLevel}
-
-Backend: TypeAlias = Annotated[str | None, run_option("backend")]
-Backends: TypeAlias = Annotated[list[str] | None, run_option("backend")]
-Optimizer: TypeAlias = Annotated[str | None, run_option("optimizer")]
-Optimizers: TypeAlias = Annotated[list[str] | None, run_option("optimizer")]
-Implements: TypeAlias = Annotated[list[str] | None, run_option("implements")]
-Python: TypeAlias = Annotated[Path | None, run_option("python")]
-NoIsolation: TypeAlias = Annotated[bool, run_option("no_isolation")]
-Timeout: TypeAlias = Annotated[
-    float, run_option("timeout", help="Time limit in seconds for the start of a subject, and for each request.")
-]
-Data: TypeAlias = Annotated[Path | None, run_option("data")]
-ProfileName: TypeAlias = Annotated[str | None, run_option("profile")]
-FailLevelOption: TypeAlias = Annotated[FailLevel, run_option("fail_level")]
-Results: TypeAlias = Annotated[Path | None, run_option("results")]
-Workers: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "-n",
-        "--workers",
-        metavar="N|auto",
-        parser=parse_workers,
-        help="Use N processes of this machine, or one process per processor with `auto`.",
-        rich_help_panel=RUNNING,
-    ),
-]
-Dask: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Use the workers of the Dask scheduler at ADDRESS: tcp://HOST:8786."),
-]
-FromResults: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "-r", "--from-results", metavar="FILE", help="Results file of a run, from which the results are read."
-    ),
-]
-CaseId: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CASE", help="Id of the case. `list` prints all ids.", autocompletion=case_ids)
-]
-ModelFile: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="Path of an ONNX model.")]
-InputFiles: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--inputs",
-        metavar="PATH",
-        help="Inputs: an .npz file, or a folder of input_N.pb or input_N.npy, or of folders test_data_set_N.",
-    ),
-]
-InputShapes: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--shape", metavar="NAME=SIZES", help="Shape of an input, or size of a named dimension: X=2x3, batch=4."
-    ),
-]
-InputSeed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Seed of the inputs without --inputs.")
-]
-ResultsFiles: TypeAlias = Annotated[list[Path], typer.Argument(metavar="RESULTS…", help="Paths of results files.")]
-PythonForEnvironment: TypeAlias = Annotated[
-    str,
-    run_option("python", help="Python interpreter of the new environments; the default is that of this command."),
-]
-
-
-def verbose_option(help: str) -> Any:
-    """Return the typer declaration of `--verbose`; the option also adds the error code to error messages."""
-    return typer.Option("-v", "--verbose", help=help, callback=_set_verbose, is_eager=True, rich_help_panel=OUTPUT)
-
-
-Verbose: TypeAlias = Annotated[
-    bool, verbose_option("Print every failure group with all its cases, and add the code to each error message.")
-]
-_ErrorCodes: TypeAlias = Annotated[bool, verbose_option("Add the error code to each error message.")]
-Quiet: TypeAlias = Annotated[
-    bool,
-    typer.Option("-q", "--quiet", help="Print only PASSED or FAILED, with the reasons.", rich_help_panel=OUTPUT),
-]
-
-
-def output_option(metavar: str, help: str) -> Any:
-    """Return the typer declaration of `--output`; each verb has its own help text."""
-    return typer.Option("--output", metavar=metavar, help=help)
-
-
-def report_option(format: str, help: str = "") -> Any:
-    """Return the typer declaration of the option that writes a report.
-
-    Args:
-        format: the report format, a key of `FORMATS`.
-        help: the help text; by default that of the format.
-    """
-    panel = None if help else OUTPUT
-    return typer.Option(flag_name(format), metavar="FILE", help=help or FORMATS[format].help, rich_help_panel=panel)
 
 
 class _CommonHelp:
@@ -307,7 +206,7 @@ class Verbs(_CommonHelp, TyperGroup):
 
 
 def add_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the verb for `command`: some parameters of `command` are replaced by several options each.
+    """Return the verb for `command`: the tables of options declare its parameters.
 
     `options` is replaced by the options of a run; `command` receives a dictionary of their values by name. `selection`
     is replaced by the options that select cases; `command` receives a dictionary. `outputs` is replaced by one option
@@ -328,37 +227,38 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
             given.pop("verbose", None)
         command(**given)
 
-    hints = get_type_hints(command, include_extras=True)
-    keyword = inspect.Parameter.KEYWORD_ONLY
+    hints = get_type_hints(command)
     parameters: list[inspect.Parameter] = []
+
+    def add(name: str, entry: OptionEntry, type: Any, default: object) -> None:
+        annotation = Annotated[type, declare_option(name, entry)]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+
     for parameter in inspect.signature(command).parameters.values():
         if parameter.name in groups:
-            parameters += [_run_parameter(name) for name in groups[parameter.name]]
+            for name in groups[parameter.name]:
+                add(name, RUN_OPTIONS[name], *_run_type(name))
         elif parameter.name == "outputs":
-            parameters += [_parameter(name, Path | None, report_option(name), None) for name in FORMATS]
+            for name in FORMATS:
+                add(name, _VERB_OPTIONS["shared"][name], Path | None, None)
         else:
-            parameters.append(parameter.replace(annotation=hints[parameter.name], kind=keyword))
+            entry = _verb_option(command.__name__.strip("_"), parameter.name)
+            add(parameter.name, entry, hints[parameter.name], parameter.default)
     if "verbose" not in hints:
-        parameters.append(inspect.Parameter("verbose", keyword, default=False, annotation=_ErrorCodes))
+        add("verbose", _VERB_OPTIONS["shared"]["verbose"], bool, False)
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
     vars(verb).update(__signature__=inspect.Signature(parameters), __annotations__=annotations)
     return verb
 
 
-def _run_parameter(name: str) -> inspect.Parameter:
-    """Return the function parameter that declares the run option `name` for a verb."""
+def _run_type(name: str) -> tuple[Any, object]:
+    """Return the type of a run option's value, and its default."""
     option = RUN_OPTIONS[name]
     type: Any = _ENUMS.get(name, option.type)
     if option.is_repeatable:
-        type = list[type] | None
-    elif option.default is None:
-        type = type | None
-    return _parameter(name, type, run_option(name), None if option.is_repeatable else option.default)
-
-
-def _parameter(name: str, type: Any, declaration: Any, default: object) -> inspect.Parameter:
-    annotation = Annotated[type, declaration]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        return list[type] | None, None
+    return (type | None if option.default is None else type), option.default
 
 
 def _plain(value: Any) -> Any:

@@ -5,21 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from conformance.commands.options import (
-    Backend,
-    CaseId,
-    Data,
-    FromResults,
-    Implements,
-    Optimizer,
-    Python,
-    Timeout,
-    add_options,
-    echo,
-    output_option,
-)
+from conformance.commands.options import add_options, echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,15 +24,15 @@ _OF_THIS_INTERPRETER = {"python", "onnx", "numpy"}
 
 @add_options
 def repro(
-    case: CaseId,
-    output: Annotated[Path, output_option("DIR", "Write to this folder, which must be new or empty.")],
-    backend: Backend = None,
-    optimizer: Optimizer = None,
-    implements: Implements = None,
-    from_results: FromResults = None,
-    data: Data = None,
-    python: Python = None,
-    timeout: Timeout = 60,
+    case: str,
+    output: Path,
+    backend: str | None = None,
+    optimizer: str | None = None,
+    implements: list[str] | None = None,
+    from_results: Path | None = None,
+    data: Path | None = None,
+    python: Path | None = None,
+    timeout: float = 60,
 ) -> None:
     """Write a folder that reproduces a failing case: model, data, a script that needs only the runtime, an issue text.
 

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import (
-    Data,
-    ResultsFiles,
-    add_options,
-    echo,
-    echo_written_reports,
-    output_option,
-    report_option,
-    run_option,
-)
+from conformance.commands.options import add_options, echo, echo_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_lines
 
@@ -26,30 +17,13 @@ if TYPE_CHECKING:
 
 @add_options
 def report(
-    results: ResultsFiles,
+    results: list[Path],
     *,
     outputs: ReportFiles,
-    evidence: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Write a folder of tables that others can check without this package. RESULTS can then also be census"
-            " files, and files of `nox -s mutation` and `nox -s oracle`.",
-        ),
-    ] = None,
-    requirements: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml", help="With --evidence: map of requirements. The default is that of the safety profile."
-        ),
-    ] = None,
-    restrict: Annotated[
-        str | None,
-        typer.Option(metavar="PROFILE", help="With --evidence: leave out what the profile `sonnx` excludes."),
-    ] = None,
-    data: Annotated[
-        Path | None, run_option("data", help="With --evidence: the corpus of the results; the default is the suite's.")
-    ] = None,
+    evidence: Path | None = None,
+    requirements: Path | None = None,
+    restrict: str | None = None,
+    data: Path | None = None,
 ) -> None:
     """Write reports of results files; the HTML report can compare several runs of one subject.
 
@@ -82,10 +56,10 @@ def report(
 
 @add_options
 def diff(
-    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="Results file of the earlier run.")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Results file of the later run.")],
-    json: Annotated[Path | None, report_option("json", "Write the differences as JSON.")] = None,
-    markdown: Annotated[Path | None, report_option("markdown", "Write the differences as Markdown.")] = None,
+    before: Path,
+    after: Path,
+    json: Path | None = None,
+    markdown: Path | None = None,
 ) -> None:
     """Compare two runs: regressions, fixes, other changes, larger errors, added and removed cases and subjects.
 
@@ -114,9 +88,9 @@ def diff(
 
 @add_options
 def merge(
-    results: ResultsFiles,
-    output: Annotated[Path, output_option("FILE", "Write the merged results to FILE.")],
-    data: Data = None,
+    results: list[Path],
+    output: Path,
+    data: Path | None = None,
 ) -> None:
     """Merge results files of one corpus, such as those of its shards, into one results file.
 
@@ -150,40 +124,14 @@ def merge(
 
 @add_options
 def update_expectations(
-    results: Annotated[
-        Path,
-        typer.Argument(metavar="RESULTS", help="Results file of a run of the subject that the expectations are about."),
-    ],
-    expect: Annotated[Path, run_option("expect", help="Expectations file to update; the file may be new.")],
-    reason: Annotated[
-        str,
-        typer.Option(
-            "--reason", metavar="TEXT", help="Reason why failures with one cause are expected, for new entries."
-        ),
-    ] = "",
-    by_cause: Annotated[
-        bool,
-        typer.Option(
-            "--by-cause",
-            help="Take the reason of a new entry from the known fault or the diagnosis, or else from the failure.",
-        ),
-    ] = False,
-    cause: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", help="Write new entries only for cause N, as numbered by --check; the option can be repeated."
-        ),
-    ] = None,
-    keyword: Annotated[
-        str, typer.Option("-k", metavar="EXPR", help="Write new entries only for cases whose id matches EXPR.")
-    ] = "",
-    pin_unsupported: Annotated[
-        bool,
-        typer.Option(
-            "--pin-unsupported", help="Write entries for unsupported cases too; their reason is the subject's message."
-        ),
-    ] = False,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; print the changes as a diff.")] = False,
+    results: Path,
+    expect: Path,
+    reason: str = "",
+    by_cause: bool = False,
+    cause: list[int] | None = None,
+    keyword: str = "",
+    pin_unsupported: bool = False,
+    check: bool = False,
 ) -> None:
     """Update an expectations file so that a run with these results passes.
 

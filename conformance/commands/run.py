@@ -9,21 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import which
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance.commands.options import (
-    Dask,
-    Quiet,
-    Verbose,
-    Workers,
-    add_options,
-    echo,
-    echo_written_reports,
-)
+from conformance.commands.options import add_options, echo, echo_written_reports
 from conformance.report.report_files import ReportFiles
-from conformance.run.options import RUNNING, SELECTION, SELECTION_OPTIONS
+from conformance.run.options import SELECTION_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,34 +27,15 @@ if TYPE_CHECKING:
 @add_options
 def run(
     options: dict[str, Any],
-    last_failed: Annotated[
-        bool,
-        typer.Option(
-            "--last-failed",
-            "--lf",
-            help="Select only the cases that failed in the last run.",
-            rich_help_panel=SELECTION,
-        ),
-    ] = False,
-    workers: Workers = None,
-    dask: Dask = None,
-    exit_first: Annotated[
-        bool,
-        typer.Option("-x", "--exit-first", help="Stop at the first unexpected result.", rich_help_panel=RUNNING),
-    ] = False,
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Continue the interrupted run with the results file FILE. Give the other options of that run again;"
-            " only the selection and the fail level are read from FILE.",
-            rich_help_panel=RUNNING,
-        ),
-    ] = None,
+    last_failed: bool = False,
+    workers: int | None = None,
+    dask: str | None = None,
+    exit_first: bool = False,
+    resume: Path | None = None,
     *,
     outputs: ReportFiles,
-    verbose: Verbose = False,
-    quiet: Quiet = False,
+    verbose: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Test backends and graph optimizers with the corpus.
 

@@ -8,27 +8,11 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import (
-    Backends,
-    Dask,
-    FailLevel,
-    FailLevelOption,
-    Implements,
-    NoIsolation,
-    Optimizers,
-    Results,
-    Timeout,
-    Workers,
-    add_options,
-    check_positive,
-    echo,
-    output_option,
-    report_option,
-)
+from conformance.commands.options import FailLevel, add_options, echo
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_progress
 from conformance.verdicts import Level
@@ -52,48 +36,24 @@ ALL_OPERATORS = "all"
 
 @add_options
 def search(
-    backend: Backends = None,
-    optimizer: Optimizers = None,
-    implements: Implements = None,
-    operator: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--operator",
-            metavar="OPERATOR",
-            help="Test only this operator, such as Conv, or only the pass with this name. `all` tests all operators.",
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", callback=check_positive, help=f"Duration of the search (default: {DEFAULT_SECONDS:g})."
-        ),
-    ] = None,
-    examples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Run at least N examples instead of --seconds; such a search is reproducible."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the examples.")] = 0,
-    fail_level: FailLevelOption = FailLevel.MUST,
-    output: Annotated[
-        Path | None, output_option("DIR", "Write the failing examples as a corpus; `run --data DIR` runs them.")
-    ] = None,
-    results: Results = None,
-    coverage: Annotated[
-        Path | None,
-        report_option("coverage", "Write the numbers of examples, and the combinations that they have, as JSON."),
-    ] = None,
+    backend: list[str] | None = None,
+    optimizer: list[str] | None = None,
+    implements: list[str] | None = None,
+    operator: list[str] | None = None,
+    seconds: float | None = None,
+    examples: int | None = None,
+    seed: int = 0,
+    fail_level: FailLevel = FailLevel.MUST,
+    output: Path | None = None,
+    results: Path | None = None,
+    coverage: Path | None = None,
     *,
     outputs: ReportFiles,
-    workers: Workers = None,
-    dask: Dask = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save progress to FILE; if FILE exists, continue from it.")
-    ] = None,
-    no_isolation: NoIsolation = False,
-    timeout: Timeout = 10.0,
+    workers: int | None = None,
+    dask: str | None = None,
+    resume: Path | None = None,
+    no_isolation: bool = False,
+    timeout: float = 10.0,
 ) -> None:
     """Search for models and inputs beyond the corpus on which a subject fails, and shrink them.
 

@@ -23,30 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
-class ReportFormat:
-    """A report format; the module of the same name in `report.formats` renders it.
+FORMATS = ("html", "junit", "ctrf", "markdown", "annotations", "badge", "json", "hazard_table")
+"""Every report format, by the name of its option; the module of the same name in `report.formats` renders it."""
 
-    Attributes:
-        help: help text of the option.
-        compares: True if the format can show several runs of one subject or runs of several corpora.
-    """
-
-    help: str
-    compares: bool = False
-
-
-FORMATS: Mapping[str, ReportFormat] = {
-    "html": ReportFormat("Write a report as one HTML file.", compares=True),
-    "junit": ReportFormat("Write a report as JUnit XML."),
-    "ctrf": ReportFormat("Write a report as CTRF JSON."),
-    "markdown": ReportFormat("Write a summary as Markdown, for example for the page of a CI job."),
-    "annotations": ReportFormat("Write GitHub annotations, one line per failure group; print the file in a CI job."),
-    "badge": ReportFormat("Write a badge as SVG."),
-    "json": ReportFormat("Write a summary as JSON: counts, outcome and failures."),
-    "hazard_table": ReportFormat("Write a Markdown table of the answers of each subject to the hazards of the pass."),
-}
-"""Every report format, by the name of its option."""
+COMPARING_FORMATS = {"html"}
+"""The formats that can show several runs of one subject, or runs of several corpora."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +75,7 @@ def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
     for number, path in enumerate(paths):
         if any(real_path(path) == real_path(other) for other in paths[:number]):
             raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
-    compares = all(FORMATS[name].compares for name in outputs.paths)
+    compares = COMPARING_FORMATS.issuperset(outputs.paths)
     runs = [read_results(path) for path in paths] if compares else read_results_of_one_corpus(paths)
     modules = {name: import_module(f"conformance.report.formats.{name}") for name in outputs.paths}
     refusal: ConformanceError | None = None
