@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from conformance.reference.numbers import ArithmeticOperators
+from conformance.reference.numbers.formula_tensor import FormulaTensor
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import (
     DEVIATIONS,
@@ -192,7 +193,7 @@ MIN_WHOLE = 0.5
 
 
 @dataclass(frozen=True)
-class Enclosure(ArithmeticOperators):
+class Enclosure(ArithmeticOperators, FormulaTensor):
     """A tensor of floating-point numbers with error bounds.
 
     Attributes:
@@ -585,9 +586,6 @@ class Enclosure(ArithmeticOperators):
             count = prod(self.shape[axis] for axis in axes)
             exceeds |= np.isfinite(widest) & (count * widest**2 > float(format_of(self.dtype).largest))
         return replace(variance, error=np.where(exceeds, np.inf, shifted))
-
-    def mean(self, axes: Sequence[int], *, keepdims: bool = True) -> Enclosure:
-        return self.add_up(axes, keepdims=keepdims).over(self.constant(prod(self.shape[axis] for axis in axes)))
 
     def as_type(self, dtype: np.dtype[Any]) -> Enclosure:
         """Return the tensor converted to a floating-point type, with the rounding of the conversion."""

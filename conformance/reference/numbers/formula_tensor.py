@@ -31,19 +31,24 @@ if TYPE_CHECKING:
 
 
 class FormulaTensor(Protocol):
-    """The arithmetic of formulas. An operand is a tensor of the same kind, or a number of the formula."""
+    """The arithmetic of formulas. An operand is a tensor of the same kind, or a number of the formula.
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The tensor's shape."""
+    A method with a body is for numbers without bounds, which have one form and one order of operations.
+    """
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The tensor's type in the model."""
+    if TYPE_CHECKING:  # a tensor has them as fields or as properties
 
-    @property
-    def value(self) -> Array:
-        """The numbers in double, for decisions such as the branch of a formula."""
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """The tensor's shape."""
+
+        @property
+        def dtype(self) -> np.dtype[Any]:
+            """The tensor's type in the model."""
+
+        @property
+        def value(self) -> Array:
+            """The numbers in double, for decisions such as the branch of a formula."""
 
     def __add__(self, other: Self | float) -> Self: ...
     def __radd__(self, other: float) -> Self: ...
@@ -62,23 +67,28 @@ class FormulaTensor(Protocol):
     def zeros(self, shape: tuple[int, ...]) -> Self:
         """Return a tensor of zeros of the same type."""
 
-    def plus(self, other: Self, *, is_fused: bool = False) -> Self:
+    def plus(self, other: Self, *, is_fused: bool = False) -> Self:  # noqa: ARG002
         """Return the sum, whose terms may be added in any order with those of the operands."""
+        return self + other
 
     def minus(self, other: Self) -> Self:
         """Return the difference, whose terms may be added in any order with those of the operands."""
+        return self - other
 
-    def times(self, other: Self, *, is_fused: bool = False) -> Self:
+    def times(self, other: Self, *, is_fused: bool = False) -> Self:  # noqa: ARG002
         """Return the product; a factor may be multiplied into the terms of a sum."""
+        return self * other
 
     def over(self, other: Self) -> Self:
         """Return the quotient, also as the product with the reciprocal."""
+        return self / other
 
     def sum(self, axes: Sequence[int], *, keepdims: bool = False) -> Self:
         """Return the sums along some axes, added in any order."""
 
     def add_up(self, axes: Sequence[int], *, keepdims: bool = False) -> Self:
         """Return the sums along some axes, whose terms may be added in any order with those of the elements."""
+        return self.sum(axes, keepdims=keepdims)
 
     def add_terms(self, summation: Callable[[Array], Array], count: int) -> Self:
         """Return sums of up to `count` elements, which the linear function `summation` computes."""
@@ -116,48 +126,61 @@ class FormulaTensor(Protocol):
     def with_dtype(self, dtype: np.dtype[Any]) -> Self:
         """Return the same numbers, on which further operations round to another type."""
 
-    def hull(self, others: Sequence[Callable[[], Self]]) -> Self:
+    def hull(self, others: Sequence[Callable[[], Self]]) -> Self:  # noqa: ARG002
         """Return this form of a formula together with other forms that are admissible."""
+        return self
 
-    def leave_open(self, unspecified: Array) -> Self:
+    def leave_open(self, unspecified: Array) -> Self:  # noqa: ARG002
         """Return the tensor with elements that the specification leaves open."""
+        return self
 
     def without_overflow(self) -> Self:
         """Return a divisor whose overflow gives a quotient of 0, as an exact infinity does."""
+        return self
 
-    def with_readings(self, others: Sequence[Self]) -> Self:
+    def with_readings(self, others: Sequence[Self]) -> Self:  # noqa: ARG002
         """Return this reading of an ambiguous page together with others; elements that differ are open."""
+        return self
 
-    def with_terms(self, other: Self) -> Self:
+    def with_terms(self, other: Self) -> Self:  # noqa: ARG002
         """Return the tensor with the terms of another form of it, which later operations may reorder."""
+        return self
 
     def zero_mask(self) -> Array:
         """Return which elements are certainly 0."""
+        return np.asarray(self.value == 0)
 
-    def undetermined(self, condition: Array) -> Self:
+    def undetermined(self, condition: Array) -> Self:  # noqa: ARG002
         """Return the tensor with elements on which admissible evaluations disagree by more than rounding."""
+        return self
 
     def mean(self, axes: Sequence[int], *, keepdims: bool = True) -> Self:
         """Return the means along some axes: the sum divided by the count, or multiplied by its reciprocal."""
+        count = prod(self.shape[axis] for axis in axes)
+        return self.add_up(axes, keepdims=keepdims).over(self.constant(count))
 
     def below_largest(self, axes: Sequence[int]) -> Self:
         """Return the tensor minus its largest elements along some axes, whose errors cancel in the formula."""
+        return self - self.extreme(axes, largest=True, keepdims=True)
 
     def divided_by_sum(self, axes: Sequence[int]) -> Self:
         """Return the elements divided by their sums along some axes; the sums of the exact results are 1."""
+        return self / self.sum(axes, keepdims=True)
 
-    def centred_variance(self, average: Self, deviation: Self, axes: Sequence[int]) -> Self:
+    def centred_variance(self, average: Self, deviation: Self, axes: Sequence[int]) -> Self:  # noqa: ARG002
         """Return the mean of the squares of the deviations from the mean, whose sum is 0."""
+        return (deviation * deviation).mean(axes)
 
     def folded(self, average: Self, factor: Self, bias: Self) -> Self:
         """Return X * factor + (bias - average * factor), in which both products have the same factor."""
+        return self * factor + (bias - average * factor)
 
 
 T = TypeVar("T", bound=FormulaTensor)
 
 
 @dataclass(frozen=True)
-class NumberTensor(ArithmeticOperators):
+class NumberTensor(ArithmeticOperators, FormulaTensor):
     """A tensor of numbers of a number system.
 
     Attributes:
@@ -194,26 +217,11 @@ class NumberTensor(ArithmeticOperators):
     def zeros(self, shape: tuple[int, ...]) -> NumberTensor:
         return self._with(self._typed(np.zeros(shape)))
 
-    def plus(self, other: NumberTensor, *, is_fused: bool = False) -> NumberTensor:  # noqa: ARG002
-        return self + other
-
-    def minus(self, other: NumberTensor) -> NumberTensor:
-        return self - other
-
-    def times(self, other: NumberTensor, *, is_fused: bool = False) -> NumberTensor:  # noqa: ARG002
-        return self * other
-
-    def over(self, other: NumberTensor) -> NumberTensor:
-        return self / other
-
     def sum(self, axes: Sequence[int], *, keepdims: bool = False) -> NumberTensor:
         if self.precision_of is None:
             return self._with(self.numbers.sum(axis=tuple(axes), keepdims=keepdims, dtype=self.dtype))
         zero = BoundedNumber(ZERO, self._precision)
         return self._reduced(axes, lambda row: bounded_sum(row) if row.size else zero, keepdims=keepdims)
-
-    def add_up(self, axes: Sequence[int], *, keepdims: bool = False) -> NumberTensor:
-        return self.sum(axes, keepdims=keepdims)
 
     def add_terms(self, summation: Callable[[Array], Array], count: int) -> NumberTensor:  # noqa: ARG002
         if self.precision_of is None:
@@ -280,42 +288,6 @@ class NumberTensor(ArithmeticOperators):
         if self.precision_of is None:
             return replace(self, numbers=self.numbers.astype(dtype), dtype=dtype)
         return replace(self, numbers=to_precision(self.numbers, self.precision_of(dtype)), dtype=dtype)
-
-    def hull(self, others: Sequence[Callable[[], NumberTensor]]) -> NumberTensor:  # noqa: ARG002
-        return self
-
-    def leave_open(self, unspecified: Array) -> NumberTensor:  # noqa: ARG002
-        return self
-
-    def without_overflow(self) -> NumberTensor:
-        return self
-
-    def with_readings(self, others: Sequence[NumberTensor]) -> NumberTensor:  # noqa: ARG002
-        return self
-
-    def with_terms(self, other: NumberTensor) -> NumberTensor:  # noqa: ARG002
-        return self
-
-    def zero_mask(self) -> Array:
-        return np.asarray(self.value == 0)
-
-    def undetermined(self, condition: Array) -> NumberTensor:  # noqa: ARG002
-        return self
-
-    def mean(self, axes: Sequence[int], *, keepdims: bool = True) -> NumberTensor:
-        return self.sum(axes, keepdims=keepdims) / prod(self.shape[axis] for axis in axes)
-
-    def below_largest(self, axes: Sequence[int]) -> NumberTensor:
-        return self - self.extreme(axes, largest=True, keepdims=True)
-
-    def divided_by_sum(self, axes: Sequence[int]) -> NumberTensor:
-        return self / self.sum(axes, keepdims=True)
-
-    def centred_variance(self, average: NumberTensor, deviation: NumberTensor, axes: Sequence[int]) -> NumberTensor:  # noqa: ARG002
-        return (deviation * deviation).mean(axes)
-
-    def folded(self, average: NumberTensor, factor: NumberTensor, bias: NumberTensor) -> NumberTensor:
-        return self * factor + (bias - average * factor)
 
     @property
     def _precision(self) -> Precision:
