@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from conformance.generation.models import FLOAT_TYPE_NAMES
-from conformance.verdicts import Level
-from generators.training_optimizers.families import FLOATS, shared_cases
+from generators.training_optimizers.families import (
+    FLOATS,
+    SQUARE_OVERFLOWS,
+    UNREGULARIZED,
+    attribute_cases,
+    shared_cases,
+    special_value_case,
+)
 from generators.training_optimizers.graphs import graph_cases
 from generators.training_optimizers.operator import (
     FunctionCase,
@@ -54,6 +61,9 @@ ALONE = {
 }
 """Value and main clause for cases in which a single attribute is set. Other cases test decay_factor."""
 
+DECIMALS = {"decay_factor": 0.1, "epsilon": 1e-3, "norm_coefficient": 0.01}
+"""Typical attributes, which float32 cannot represent exactly."""
+
 MATRIX = PairwiseFamily(OPERATOR, ("x_new", "r", "h_new", "h_adaptive"))
 
 
@@ -65,8 +75,7 @@ def cases() -> Iterator[Case]:
     yield from preparation_cases(OPERATOR)
     yield from size_cases(OPERATOR)
     yield from MATRIX.cases()
-    yield from _attributes()
-    yield from _natural_attributes()
+    yield from attribute_cases(OPERATOR, ALONE, DECIMALS, "r", 0)
     yield from _many_bits_of_t()
     yield _below_0()
     yield from _special_values()
@@ -90,46 +99,6 @@ def _upstream_cases() -> Iterator[Case]:
         attributes,
         {"X": [[1.0], [1.0, 2.0]], "G": [[-1.0], [-1.0, -3.0]], "H": [[2.0], [4.0, 1.0]]},
     )
-
-
-def _attributes() -> Iterator[Case]:
-    """Yield a case without attributes, and cases with a single attribute."""
-    defaults = [f"{name}_default" for name in OPERATOR.signature.defaults]
-    yield optimizer_case(
-        OPERATOR,
-        "defaults_double",
-        "Adagrad without attributes uses the schema's defaults at T = 0 and T = 2",
-        (*defaults, "attribute_type"),
-        {},
-        OperatorSetting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
-        tags=("attributes", "defaults"),
-    )
-    for name, (value, clause) in ALONE.items():
-        yield optimizer_case(
-            OPERATOR,
-            f"only_{name}_float",
-            f"Adagrad with only {name} set uses the defaults of the others",
-            (clause, *(default for default in defaults if not default.startswith(name))),
-            {name: value},
-            OperatorSetting(),
-            tags=("attributes",),
-        )
-
-
-def _natural_attributes() -> Iterator[Case]:
-    """Yield cases with typical decimal attributes, which float32 cannot represent exactly."""
-    natural = {"decay_factor": 0.1, "epsilon": 1e-3, "norm_coefficient": 0.01}
-    for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
-        yield optimizer_case(
-            OPERATOR,
-            f"float32_attributes_{level}_{FLOAT_TYPE_NAMES[dtype]}",
-            f"Adagrad in {FLOAT_TYPE_NAMES[dtype]} computes with the float32 values of its attributes",
-            ("attribute_type", "r"),
-            natural,
-            OperatorSetting(dtype, counts=(0, 7)),
-            level,
-            ("attributes",),
-        )
 
 
 def _many_bits_of_t() -> Iterator[Case]:
@@ -161,54 +130,15 @@ def _below_0() -> Case:
 
 
 def _special_values() -> Iterator[Case]:
-    """Yield cases with division by zero, overflow, or the root of a negative number."""
-    for dtype, large in ((np.float32, 1e25), (np.float64, 1e200)):
-        type = FLOAT_TYPE_NAMES[dtype]
-        unregularized = {**OPERATOR.usual, "norm_coefficient": 0.0}
-        for name, title, clauses, attributes, setting in (
-            (
-                "h_zero_epsilon_zero",
-                "Adagrad divides 0 by a zero H_adaptive and gets NaN",
-                ("ieee", "h_adaptive"),
-                {**unregularized, "epsilon": 0.0},
-                OperatorSetting(dtype, operands={"G": [0.0, 1.0, 0.0, 2.0], "H": 0.0}),
-            ),
-            (
-                "decay_cancels",
-                "Adagrad divides by 1 + T * decay_factor = 0 as IEEE 754 does",
-                ("ieee", "r"),
-                OPERATOR.usual,
-                OperatorSetting(dtype, counts=(-2,)),
-            ),
-            (
-                "negative_h",
-                "Adagrad gives NaN in X_new where H_new is negative",
-                ("ieee", "h_adaptive"),
-                OPERATOR.usual,
-                OperatorSetting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
-            ),
-            (
-                "nan_in_x_unregularized",
-                "Adagrad multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
-                ("ieee", "g_regularized"),
-                unregularized,
-                OperatorSetting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
-            ),
-            (
-                "squared_gradient_overflows",
-                "Adagrad gives infinite H_new where the squared gradient overflows, and no NaN in X_new",
-                ("ieee", "h_new"),
-                unregularized,
-                OperatorSetting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
-            ),
-        ):
-            yield optimizer_case(
-                OPERATOR,
-                f"{name}_{type}",
-                title,
-                clauses,
-                attributes,
-                setting,
-                Level.SHOULD,
-                ("special_values",),
-            )
+    """Yield cases with a division by zero, the root of a negative number, a NaN times 0, or an overflow."""
+    for dtype, large in SQUARE_OVERFLOWS:
+        case = partial(special_value_case, OPERATOR, dtype)
+        effect, changed = "divides 0 by a zero H_adaptive and gets NaN", {**UNREGULARIZED, "epsilon": 0.0}
+        yield case("h_zero_epsilon_zero", effect, "h_adaptive", changed, G=[0.0, 1.0, 0.0, 2.0], H=0.0)
+        yield case("decay_cancels", "divides by 1 + T * decay_factor = 0 as IEEE 754 does", "r", {}, count=-2)
+        effect = "gives NaN in X_new where H_new is negative"
+        yield case("negative_h", effect, "h_adaptive", {}, H=[-40.0, 1.0, -100.0, 2.0])
+        effect = "multiplies a NaN in X by norm_coefficient = 0 and gets NaN"
+        yield case("nan_in_x_unregularized", effect, "g_regularized", UNREGULARIZED, X=[0.5, np.nan, 1.0, np.inf])
+        effect = "gives infinite H_new where the squared gradient overflows, and no NaN in X_new"
+        yield case("squared_gradient_overflows", effect, "h_new", UNREGULARIZED, G=[large, 1.0, -large, 2.0])

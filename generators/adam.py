@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.generation.models import FLOAT_TYPE_NAMES
 from conformance.verdicts import Level
-from generators.training_optimizers.families import FLOATS, shared_cases
+from generators.training_optimizers.families import (
+    SQUARE_OVERFLOWS,
+    UNREGULARIZED,
+    attribute_cases,
+    shared_cases,
+    special_value_case,
+)
 from generators.training_optimizers.graphs import graph_cases
 from generators.training_optimizers.operator import (
     FunctionCase,
@@ -61,13 +67,16 @@ TWO_TENSORS = {
 """Operands of the second example of the specification. Its text defines epsilon but its node omits epsilon."""
 
 ALONE = {
-    "alpha": (0.625, "v_new", 2),
-    "beta": (0.625, "h_new", 2),
-    "epsilon": (0.25, "h_sqrt", 2),
-    "norm_coefficient": (0.5, "g_regularized", 2),
-    "norm_coefficient_post": (0.25, "x_final", 2),
+    "alpha": (0.625, "v_new"),
+    "beta": (0.625, "h_new"),
+    "epsilon": (0.25, "h_sqrt"),
+    "norm_coefficient": (0.5, "g_regularized"),
+    "norm_coefficient_post": (0.25, "x_final"),
 }
-"""Value, main clause and T for cases in which a single attribute is set."""
+"""Value and main clause for cases in which a single attribute is set."""
+
+DECIMALS = {"alpha": 0.9, "beta": 0.999, "epsilon": 1e-3, "norm_coefficient": 0.01, "norm_coefficient_post": 0.1}
+"""Typical attributes, which float32 cannot represent exactly."""
 
 MATRIX = PairwiseFamily(OPERATOR, ("x_final", "r_adjusted", "v_new", "h_new"))
 
@@ -80,11 +89,10 @@ def cases() -> Iterator[Case]:
     yield from preparation_cases(OPERATOR)
     yield from size_cases(OPERATOR)
     yield from MATRIX.cases()
-    yield from _attributes()
-    yield from _natural_attributes()
+    yield from attribute_cases(OPERATOR, ALONE, DECIMALS, "r_adjusted", 1)
+    yield _exact_complements()
     yield _inexact_weights()
-    yield from _division_by_zero()
-    yield from _overflow()
+    yield from _special_values()
 
 
 def _upstream_cases() -> Iterator[Case]:
@@ -114,46 +122,8 @@ def _upstream_cases() -> Iterator[Case]:
     )
 
 
-def _attributes() -> Iterator[Case]:
-    """Yield a case without attributes, and cases with a single attribute."""
-    defaults = [f"{name}_default" for name in OPERATOR.signature.defaults]
-    yield optimizer_case(
-        OPERATOR,
-        "defaults_double",
-        "Adam without attributes uses the schema's defaults at T = 0 and T = 2",
-        (*defaults, "attribute_type"),
-        {},
-        OperatorSetting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
-        tags=("attributes", "defaults"),
-    )
-    for name, (value, clause, T) in ALONE.items():
-        others = [default for default in defaults if not default.startswith(f"{name}_d")]
-        yield optimizer_case(
-            OPERATOR,
-            f"only_{name}_float",
-            f"Adam with only {name} set uses the defaults of the others",
-            (clause, *others),
-            {name: value},
-            OperatorSetting(counts=(T,)),
-            tags=("attributes",),
-        )
-
-
-def _natural_attributes() -> Iterator[Case]:
-    """Yield cases with typical decimal attributes, which float32 cannot represent exactly."""
-    natural = {"alpha": 0.9, "beta": 0.999, "epsilon": 1e-3, "norm_coefficient": 0.01, "norm_coefficient_post": 0.1}
-    for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
-        yield optimizer_case(
-            OPERATOR,
-            f"float32_attributes_{level}_{FLOAT_TYPE_NAMES[dtype]}",
-            f"Adam in {FLOAT_TYPE_NAMES[dtype]} computes with the float32 values of its attributes",
-            ("attribute_type", "r_adjusted"),
-            natural,
-            OperatorSetting(dtype, counts=(1, 7)),
-            level,
-            ("attributes",),
-        )
-    yield optimizer_case(
+def _exact_complements() -> Case:
+    return optimizer_case(
         OPERATOR,
         "float32_attributes_exact_double",
         "Adam in double computes with the float32 values of its attributes if their complements are exact in float32",
@@ -178,62 +148,19 @@ def _inexact_weights() -> Case:
     )
 
 
-def _division_by_zero() -> Iterator[Case]:
-    """Yield cases with division by zero or the root of a negative number, where IEEE 754 defines the result."""
+def _special_values() -> Iterator[Case]:
+    """Yield cases with a division by zero, the root of a negative number, a NaN times 0, or an overflow."""
     zero_h = {"X": [1.0, 1.0, 1.0, 1.0], "G": 0.0, "V": [1.0, -1.0, 0.0, 2.0], "H": 0.0}
-    for dtype in FLOATS:
-        type = FLOAT_TYPE_NAMES[dtype]
-        yield optimizer_case(
-            OPERATOR,
-            f"h_zero_epsilon_zero_{type}",
-            "Adam divides by a zero H_sqrt as IEEE 754 does",
-            ("ieee", "h_sqrt"),
-            {**OPERATOR.usual, "epsilon": 0.0, "norm_coefficient": 0.0},
-            OperatorSetting(dtype, counts=(0,), operands=zero_h),
-            Level.SHOULD,
-            ("special_values",),
-        )
-        yield optimizer_case(
-            OPERATOR,
-            f"alpha_one_t2_{type}",
-            "Adam divides by 1 - alpha**T = 0 as IEEE 754 does",
-            ("ieee", "r_adjusted"),
-            {**OPERATOR.usual, "alpha": 1.0},
-            OperatorSetting(dtype),
-            Level.SHOULD,
-            ("special_values",),
-        )
-        yield optimizer_case(
-            OPERATOR,
-            f"negative_h_{type}",
-            "Adam gives NaN in X_new where H_new is negative",
-            ("ieee", "h_sqrt"),
-            OPERATOR.usual,
-            OperatorSetting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
-            Level.SHOULD,
-            ("special_values", "nan"),
-        )
-        yield optimizer_case(
-            OPERATOR,
-            f"nan_in_x_unregularized_{type}",
-            "Adam multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
-            ("ieee", "g_regularized"),
-            {**OPERATOR.usual, "norm_coefficient": 0.0},
-            OperatorSetting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
-            Level.SHOULD,
-            ("special_values", "nan"),
-        )
-
-
-def _overflow() -> Iterator[Case]:
-    for dtype, large in ((np.float32, 1e25), (np.float64, 1e200)):
-        yield optimizer_case(
-            OPERATOR,
-            f"squared_gradient_overflows_{FLOAT_TYPE_NAMES[dtype]}",
-            "Adam gives infinite H_new where the squared gradient overflows, and no NaN in X_new",
-            ("ieee", "h_new"),
-            {**OPERATOR.usual, "norm_coefficient": 0.0},
-            OperatorSetting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
-            Level.SHOULD,
-            ("special_values", "overflow"),
-        )
+    for dtype, large in SQUARE_OVERFLOWS:
+        case = partial(special_value_case, OPERATOR, dtype)
+        effect = "divides by a zero H_sqrt as IEEE 754 does"
+        yield case("h_zero_epsilon_zero", effect, "h_sqrt", {**UNREGULARIZED, "epsilon": 0.0}, count=0, **zero_h)
+        yield case("alpha_one_t2", "divides by 1 - alpha**T = 0 as IEEE 754 does", "r_adjusted", {"alpha": 1.0})
+        effect = "gives NaN in X_new where H_new is negative"
+        yield case("negative_h", effect, "h_sqrt", {}, "nan", H=[-40.0, 1.0, -100.0, 2.0])
+        effect = "multiplies a NaN in X by norm_coefficient = 0 and gets NaN"
+        X = [0.5, np.nan, 1.0, np.inf]
+        yield case("nan_in_x_unregularized", effect, "g_regularized", UNREGULARIZED, "nan", X=X)
+        effect = "gives infinite H_new where the squared gradient overflows, and no NaN in X_new"
+        G = [large, 1.0, -large, 2.0]
+        yield case("squared_gradient_overflows", effect, "h_new", UNREGULARIZED, "overflow", G=G)

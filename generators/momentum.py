@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.generation.models import FLOAT_TYPE_NAMES
-from conformance.verdicts import Level
-from generators.training_optimizers.families import FLOATS, shared_cases
+from generators.training_optimizers.families import (
+    FLOATS,
+    UNREGULARIZED,
+    shared_cases,
+    special_value_case,
+)
 from generators.training_optimizers.graphs import graph_cases
 from generators.training_optimizers.operator import (
     FunctionCase,
@@ -142,28 +146,22 @@ def _attributes() -> Iterator[Case]:
 
 def _special_values() -> Iterator[Case]:
     """Yield cases whose result IEEE 754 defines: NaN multiplied by 0, and subnormal numbers in the state."""
-    unregularized = {**OPERATOR.usual, "norm_coefficient": 0.0}
     for dtype in FLOATS:
+        effect = "multiplies a NaN in X by norm_coefficient = 0 and gets NaN"
+        X = [0.5, np.nan, 1.0, np.inf]
+        name = "nan_in_x_unregularized"
+        yield special_value_case(OPERATOR, dtype, name, effect, "g_regularized", UNREGULARIZED, "nan", X=X)
         least = float(np.finfo(dtype).smallest_subnormal)
-        yield optimizer_case(
-            OPERATOR,
-            f"nan_in_x_unregularized_{FLOAT_TYPE_NAMES[dtype]}",
-            "Momentum multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
-            ("ieee", "g_regularized"),
-            unregularized,
-            OperatorSetting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
-            Level.SHOULD,
-            ("special_values", "nan"),
-        )
-        yield optimizer_case(
+        yield special_value_case(
             replace(OPERATOR, rate=1.0),
-            f"subnormal_v_{FLOAT_TYPE_NAMES[dtype]}",
-            f"Momentum keeps subnormals of V in {FLOAT_TYPE_NAMES[dtype]}",
-            ("ieee", "v_new"),
-            {**unregularized, "alpha": 0.5},
-            OperatorSetting(
-                dtype, counts=(0,), operands={"X": 0.0, "G": 0.0, "V": [2 * least, -4 * least, 512 * least, 0.0]}
-            ),
-            Level.SHOULD,
-            ("special_values", "subnormal"),
+            dtype,
+            "subnormal_v",
+            f"keeps subnormals of V in {FLOAT_TYPE_NAMES[dtype]}",
+            "v_new",
+            {**UNREGULARIZED, "alpha": 0.5},
+            "subnormal",
+            count=0,
+            X=0.0,
+            G=0.0,
+            V=[2 * least, -4 * least, 512 * least, 0.0],
         )

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 FLOATS = (np.float32, np.float64)
 
+UNREGULARIZED = {"norm_coefficient": 0.0}
+"""The attribute without which a NaN in X has no effect on G, if an implementation leaves out a product with 0."""
+
+SQUARE_OVERFLOWS = ((np.float32, 1e25), (np.float64, 1e200))
+"""A number of each type whose square overflows."""
+
 UPDATE_COUNTS = {
     "t_least": -(2**63),
     "t_2p24_plus_1": 2**24 + 1,
@@ -187,6 +193,87 @@ def zero_and_subnormal_cases(operator: Operator, attributes: Mapping[str, Any]) 
             )
 
 
+def attribute_cases(
+    operator: Operator, alone: Mapping[str, tuple[float, str]], decimals: Mapping[str, float], clause: str, T: int
+) -> Iterator[Case]:
+    """Yield cases without attributes, with a single attribute, and with decimal attributes.
+
+    Args:
+        operator: the tested operator, whose attributes have defaults.
+        alone: value and main clause of each attribute that is set alone.
+        decimals: typical values of the attributes, which float32 cannot represent exactly.
+        clause: a clause that the decimal attributes affect.
+        T: an update count for the decimal attributes, besides 7.
+    """
+    defaults = [f"{name}_default" for name in operator.signature.defaults]
+    yield optimizer_case(
+        operator,
+        "defaults_double",
+        f"{operator.name} without attributes uses the schema's defaults at T = 0 and T = 2",
+        (*defaults, "attribute_type"),
+        {},
+        OperatorSetting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
+        tags=("attributes", "defaults"),
+    )
+    for name, (value, own) in alone.items():
+        yield optimizer_case(
+            operator,
+            f"only_{name}_float",
+            f"{operator.name} with only {name} set uses the defaults of the others",
+            (own, *(default for default in defaults if default != f"{name}_default")),
+            {name: value},
+            OperatorSetting(),
+            tags=("attributes",),
+        )
+    for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
+        yield optimizer_case(
+            operator,
+            f"float32_attributes_{level}_{FLOAT_TYPE_NAMES[dtype]}",
+            f"{operator.name} in {FLOAT_TYPE_NAMES[dtype]} computes with the float32 values of its attributes",
+            ("attribute_type", clause),
+            decimals,
+            OperatorSetting(dtype, counts=(T, 7)),
+            level,
+            ("attributes",),
+        )
+
+
+def special_value_case(
+    operator: Operator,
+    dtype: Any,
+    name: str,
+    effect: str,
+    clause: str,
+    attributes: Mapping[str, float],
+    *tags: str,
+    count: int = 2,
+    **operands: Any,
+) -> Case:
+    """Define a case in which IEEE 754 defines the result.
+
+    Args:
+        operator: the tested operator.
+        dtype: element type of the tensors.
+        name: a part of the id.
+        effect: the result, as a verb phrase.
+        clause: the tested clause of the pseudo-code.
+        attributes: the attributes that are not the usual ones.
+        tags: further tags.
+        count: the update count.
+        operands: values of operands by name.
+    """
+    return optimizer_case(
+        operator,
+        f"{name}_{FLOAT_TYPE_NAMES[dtype]}",
+        f"{operator.name} {effect}",
+        ("ieee", clause),
+        {**operator.usual, **attributes},
+        OperatorSetting(dtype, counts=(count,), operands=operands),
+        Level.SHOULD,
+        ("special_values", *tags),
+    )
+
+
 def shared_cases(operator: Operator, counts: Mapping[bool, Sequence[str]]) -> Iterator[Case]:
     """Yield all cases that the training optimizers share, for one operator with its usual attributes.
 
@@ -201,5 +288,4 @@ def shared_cases(operator: Operator, counts: Mapping[bool, Sequence[str]]) -> It
     yield from nan_cases(operator, usual)
     yield from infinity_cases(operator, usual)
     yield from magnitude_cases(operator, usual)
-    unregularized = {**usual, "norm_coefficient": 0.0}
-    yield from zero_and_subnormal_cases(operator, unregularized)
+    yield from zero_and_subnormal_cases(operator, {**usual, **UNREGULARIZED})
