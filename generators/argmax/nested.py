@@ -40,10 +40,12 @@ control_flow (float[5,3] x, float[3] v, float[3,3] m) => (
   int64[3] c_early, int64[early] at_early, int64[3] c_asked,
   int64[3] c_counted, int64 inner_sum, int64[2] outer_at,
   float[3] a_end, float[3] b_end, int64[3] a_at, int64[3] b_at, int64[3] v_at,
-  int64[3] chosen, int64[3] other, int64[3] of_rows, int64[5,3] of_columns
+  int64[3] chosen, int64[3] other, int64[3] chosen_by_vector, int64[3] chosen_by_matrix,
+  int64[3] of_rows, int64[5,3] of_columns, int64[2,3] of_slices
 )
 <bool yes = {1}, int64 ten = {10}, int64 three = {3}, int64 two = {2}, int64 one = {1}, int64 zero = {0},
- int64[1] five = {5}, int64[3] ones = {1, 1, 1}, int64[3] zeros = {0, 0, 0},
+ int64[1] five = {5}, int64[1] one_of_vector = {1}, int64[1,1] one_of_matrix = {1},
+ int64[3] ones = {1, 1, 1}, int64[3] zeros = {0, 0, 0},
  int64[3] turned = {2, 0, 1}, float[3] step = {-2, 0.5, 1}>
 {
   c_early, at_early = Loop (ten, yes, zeros) <body = early_body (int64 i, bool go, int64[3] c)
@@ -109,6 +111,24 @@ control_flow (float[5,3] x, float[3] v, float[3,3] m) => (
     z = Neg (m)
     y = ArgMax <axis = 1, keepdims = 0> (z)
   }>
+  at_of_vector = ArgMax <axis = 0, keepdims = 1> (v)
+  is_first_of_vector = Less (at_of_vector, one_of_vector)
+  chosen_by_vector = If (is_first_of_vector) <then_branch = vector_first () => (int64[3] y) {
+    y = ArgMax <axis = 0, keepdims = 0> (m)
+  }, else_branch = vector_second () => (int64[3] y) {
+    y = ArgMax <axis = 1, keepdims = 0> (m)
+  }>
+  is_other_of_matrix = Less (at_of_vector, one_of_matrix)
+  is_first_of_matrix = Not (is_other_of_matrix)
+  chosen_by_matrix = If (is_first_of_matrix) <then_branch = matrix_first () => (int64[3] y) {
+    y = ArgMax <axis = 0, keepdims = 0, select_last_index = 1> (m)
+  }, else_branch = matrix_second () => (int64[3] y) {
+    y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (m)
+  }>
+  negated = Neg (m)
+  blocks = Unsqueeze (m, one_of_vector)
+  blocks_of_negated = Unsqueeze (negated, one_of_vector)
+  both_blocks = Concat <axis = 1> (blocks, blocks_of_negated)
   of_rows, of_columns = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1],
     scan_output_axes = [0, 1], scan_output_directions = [1, 0], body = scan_body (float[5] column)
     => (int64 at, int64[5] places) {
@@ -117,6 +137,10 @@ control_flow (float[5,3] x, float[3] v, float[3,3] m) => (
     least = ArgMax <axis = 0, keepdims = 1> (turned_column)
     places = Expand (least, five)
   }> (x)
+  of_slices = Scan <num_scan_inputs = 1, scan_input_axes = [-1], scan_output_axes = [-1],
+    body = slice_body (float[3,2] s) => (int64[2] at) {
+    at = ArgMax <axis = -2, keepdims = 0> (s)
+  }> (both_blocks)
 }
 """
 """ArgMax that ends, starts and counts Loops, and ArgMax in Loops, both branches of Ifs and a reversed Scan."""
@@ -175,6 +199,50 @@ weighed (v) => (y) {
 }
 """
 """Functions with defaults, exchanged references to attributes, an omitted operand and own values."""
+
+READ = """
+<ir_version: 8, opset_import: ["": 13]>
+read (float[2,3,1] x, float[3] v) => (
+  int64[2,1] last_removed, int64[2,1] middle_removed, int64[3,1] first_removed, int64[1,3] last_of_rows_removed,
+  int64[2] both_removed, int64[2,1,1,1] longer, int64[1,2] turned,
+  int32[2,1,1] of_32, float[2,1,1] of_float, double[2,1,1] of_double, bool[2,1,1] truth,
+  int64[2,1,1] more, int64[2,1,1] less, int64[2,1,1] twice, int64[2,1,1] halves, bool[2,1,1] is_first,
+  float[2,3,1] chosen, int64[2,2] joined, int64[1,1,1] at_of_at, int64[2,3,1] repeated, int64 at_of_v, float largest
+)
+<int64[1] axis_0 = {0}, int64[1] axis_1 = {1}, int64[1] axis_2 = {2}, int64[2] axes_1_2 = {1, 2}, int64[1] end = {3},
+ int64 one = {1}, int64 two = {2}, int64 zero = {0}, int64[3] shape = {2, 3, 1}, int64[3,1] places = {0, 1, 2},
+ float nothing = {0}>
+{
+  at = ArgMax <axis = 1, keepdims = 1> (x)
+  at_rows = ArgMax <axis = 0, keepdims = 1> (x)
+  last_removed = Squeeze (at, axis_2)
+  middle_removed = Squeeze (at, axis_1)
+  first_removed = Squeeze (at_rows, axis_0)
+  last_of_rows_removed = Squeeze (at_rows, axis_2)
+  both_removed = Squeeze (at, axes_1_2)
+  longer = Unsqueeze (at, end)
+  of_vector = ArgMax <axis = 1, keepdims = 0> (x)
+  turned = Transpose (of_vector)
+  of_32 = Cast <to = 6> (at)
+  of_float = Cast <to = 1> (at)
+  of_double = Cast <to = 11> (at)
+  truth = Cast <to = 9> (at)
+  more = Add (at, one)
+  less = Sub (one, at)
+  twice = Mul (at, two)
+  halves = Div (at, two)
+  is_first = Equal (at, zero)
+  is_largest = Equal (at, places)
+  chosen = Where (is_largest, x, nothing)
+  again = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)
+  joined = Concat <axis = 1> (of_vector, again)
+  at_of_at = ArgMax <axis = 0, keepdims = 1, select_last_index = 1> (at)
+  repeated = Expand (at, shape)
+  at_of_v = ArgMax <axis = 0, keepdims = 0> (v)
+  largest = Gather (v, at_of_v)
+}
+"""
+"""Operators that read the index of ArgMax: they remove or add axes, convert it, compute with it, and take elements."""
 
 CONSTANTS = """
 <ir_version: 8, opset_import: ["": 13]>
@@ -247,6 +315,12 @@ MODELS: Mapping[str, TextModel] = {
         FUNCTIONS,
         [(_float(matrix[:2]), _float(numbers)) for matrix, numbers in zip(X_RUNS, V_RUNS, strict=False)],
         ("argmax.axis", "argmax.select_last_index", "argmax.keepdims"),
+    ),
+    "read": TextModel(
+        "Other operators read the index of ArgMax with the shape, the axes and the data type that they need",
+        READ,
+        [(_float(matrix[:2])[:, :, None], _float(numbers)) for matrix, numbers in zip(X_RUNS, V_RUNS, strict=False)],
+        ("argmax.index", "argmax.keepdims", "argmax.axis"),
     ),
     "constants": TextModel(
         (
