@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from conformance.serialization.text import escape_unprintable
+from conformance.serialization.text import escape_markdown, escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(counted=count_text, number=number_text, breakable=breakable, python=repr)
+    made.filters.update(
+        counted=count_text, number=number_text, breakable=breakable, markdown=escape_markdown, python=repr
+    )
     return made
 
 
