@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from conformance.clauses import clauses as specification_clauses
 from conformance.corpus.case import CaseKind
+from conformance.serialization.decoding import read_own_toml
 from conformance.serialization.text import shorten_middle
 from conformance.verdicts import Verdict
 
@@ -92,30 +93,7 @@ _IN_SUBGRAPH = re.compile(r"\b(?:makes|graph|input|output|of|value_info|initiali
 
 _VIOLATIONS = tuple(
     (re.compile(pattern, re.DOTALL), field)
-    for pattern, field in (
-        (r"^\d+ outputs instead of ", "the number of outputs is another"),
-        (r"^type of (?:input|output) ", "the type of an input or output changed"),
-        (r"^type of \S+ changed", "the type of an input or output of a subgraph changed"),
-        (r"^default of input ", "the default of an input is gone or changed"),
-        (r"^order of (inputs|outputs) ", r"the order of \1 changed"),
-        (r"^(?:input|output) \S+ is gone", "an input or output is gone"),
-        (r"^there is a new (?:input|output) ", "there is a new input or output"),
-        (r"^(?:there is a new opset import|opset import of) ", "the opset imports changed"),
-        (r"^(value_info|quantization annotation) of .* is left", r"\1 of a removed value is left"),
-        (r"^quantization annotation of ", "quantization annotation is gone or changed"),
-        (r"^training_info\[", "training_info is gone or changed"),
-        (r"^(?:what|configuration) .* is (?:gone|changed)", "the device configuration is gone or changed"),
-        (r"^(function|initializer|sparse initializer|value_info) .*? is (gone|changed)", r"\1 is \2"),
-        (r"^denotation of ", "the denotation of an input or output is changed"),
-        (r"^\w+, which makes .*, is gone, though (.*)$", r"an operator is gone, though \1"),
-        (r"^\w+, which makes .*, is still there, though ", "an operator is still there, though the pass removes it"),
-        (r"^\w+, which makes .*, takes ", "a node takes other inputs"),
-        (r"^\S+ is made by ", "a value is made by another operator"),
-        (r"^there is a new \w+, which makes ", "there is a new node"),
-        (r"^(the caller's model is changed|the graph computes something else)", r"\1"),
-        (r"^\S+ has (type|shape) .* instead of ", r"an output has another \1"),
-        (r"^\S+ is .* instead of ", "an output has other values"),
-    )
+    for pattern, field in read_own_toml("conformance.results", "violations.toml").items()
 )
 """The violations of `judging/optimizer_checks.py`: a pattern, and the field that is violated, without names."""
 
