@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from conformance.pages.environment import render_text
 from conformance.report.summary import summary
 from conformance.serialization.text import one_line
 from conformance.verdicts import Level
@@ -29,28 +30,14 @@ NARROW, WIDE, USUAL = 4.0, 10.5, 7.0
 _WIDTHS = {**dict.fromkeys("fijlrt .,:;|!'()[]/", NARROW), **dict.fromkeys("mwMW%@", WIDE)}
 """Approximate widths of characters of an 11 px sans-serif font, in pixels; `textLength` fits the text to the sum."""
 
-_TEMPLATE = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" role="img" aria-label="{title}">
- <title>{title}</title>
- <clipPath id="r"><rect width="{width}" height="{height}" rx="3"/></clipPath>
- <g clip-path="url(#r)">
-  <rect width="{left}" height="{height}" fill="#444"/>
-  <rect x="{left}" width="{right}" height="{height}" fill="{colour}"/>
- </g>
- <g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-  <text x="{padding}" y="14" textLength="{label_length}">{label}</text>
-  <text x="{at}" y="14" textLength="{length}">{message}</text>
- </g>
-</svg>
-"""
-
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
     """Yield the image; the same runs give the same bytes."""
     document = summary(runs)
     message = one_line(_badge_text(document))
     left, right = text_width(LABEL) + 2 * PADDING, text_width(message) + 2 * PADDING
-    yield _TEMPLATE.format(
+    yield render_text(
+        "badge.svg.j2",
         width=left + right,
         height=HEIGHT,
         left=left,
