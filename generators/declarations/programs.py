@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 SHAPE = (2, 2)
 """Shape of the tensors of most scenarios."""
 
+ITERATIONS = 40
+"""Trip count of a Loop that is longer than the others."""
+
 WHOLE, PARTS = 9, (1, 7, 1)
 """Length of a tensor that a Split divides, and the lengths of the parts. The middle one begins at an odd offset."""
 
@@ -45,8 +48,12 @@ LONG_CONSTANT_SIZE = 70
 LENGTHS: Mapping[str, Sequence[int]] = {
     "long": (5, 400_001, 3),
     "many": [1 + 397 * place % 1100 for place in range(130)],
+    "nodes": [1 + place % 3 for place in range(140)],
 }
-"""Sizes of the tensors of a node. They begin and end between the borders of chunks, of which a launch has a maximum."""
+"""Sizes of the tensors of one node, or of one for each of many nodes.
+
+They begin and end between the borders of chunks, of which a launch has a maximum.
+"""
 
 RUN_SHAPES: Sequence[Sequence[Sequence[int]]] = (
     ((1, 1), (2,)),
@@ -56,8 +63,15 @@ RUN_SHAPES: Sequence[Sequence[Sequence[int]]] = (
     ((3, 2), (5,)),
     ((5, 1), (6,)),
     ((1, 1), (2,)),
+    ((2, 7), (5,)),
+    ((4, 3), (5,)),
+    ((0, 3), (5,)),
+    *(((2, 1 + number), (7 - number,)) for number in range(7)),
 )
 """Shapes of the two tensors in each run of one model."""
+
+RUN_TRIPS = (2, 1, 4, 3)
+"""Trip counts of a Loop in the runs of one model, in turns."""
 
 SWAPPED: Mapping[str, tuple[str, str]] = {
     "Adam": ("alpha", "beta"),
@@ -287,6 +301,7 @@ def _memory(program: _Program) -> None:
     for label, results in later.items():
         for result in results:
             program.output(result, (2, *SHAPE) if label == "looped" else SHAPE)
+    _add_captured_results(program)
     own = program.give_tensor("own")
     others = {
         **other_attributes(program.op_type, program.own),
@@ -316,6 +331,20 @@ def _memory(program: _Program) -> None:
         parts = [f"{carried[place]}_new_late" for place in order]
         program.lines.append(f"{label} = Concat <axis = 0> ({listed(parts)})")
         program.output(label, (2 * len(parts), 2))
+
+
+def _add_captured_results(program: _Program) -> None:
+    """Add nodes whose results only Ifs read: one, or several in each other."""
+    for depth in range(1, 4):
+        program.lines.append(program.step(f"inner_{depth}", program.named("begun")))
+        results = [f"{letter}_new_inner_{depth}" for letter in program.carried]
+        lines = [f"{result}_0 = Neg ({result})" for result in results]
+        for level in range(1, depth + 1):
+            taken, chosen = ([f"{result}_{number}" for result in results] for number in (level - 1, level))
+            lines = [program.choose(chosen, CONDITION_INPUT, lines, taken)]
+        program.lines += lines
+        for result in chosen:
+            program.output(result)
 
 
 def _positive(program: _Program) -> dict[str, str]:
@@ -384,6 +413,15 @@ def _several(program: _Program) -> None:
         )
         program.lines.append(f"{letter}_1, {letter}_2, {letter}_3 = Split ({name}, lengths)")
         program.update(f"part_{letter}", parts | {letter: f"{letter}_2"}, shape=(PARTS[1],))
+    program.update("vanishing", program.give_tensor("vanishing"), first)
+    program.values["X_vanishing"][0] = [0, -1]
+    program.values["G_vanishing"][0] = [0, USUAL_ATTRIBUTES[program.op_type]["norm_coefficient"]]
+    rows = [program.named(f"row_{number}") for number in range(3)]
+    for letter, value in tensor_operands(program.op_type, f"{program.name}/rows", program.own, [(3, 2)]).items():
+        program.give(f"{letter}_rows", value)
+        program.lines.append(f"{listed(row[letter] for row in rows)} = Split ({letter}_rows)")
+    turned = [row | {"G": rows[place - 1]["G"]} for place, row in enumerate(rows)]
+    program.update("rows", *turned, shape=(1, 2))
     program.constants += [f"{typed(program.own, ())} R_zero = {{0}}", f"{program.stored('X')}"]
     program.update("zero_rate", first, R="R_zero")
     program.update("stored", first | {"X": "X_stored"})
@@ -406,7 +444,7 @@ def _planned(program: _Program) -> None:
     program.update("shared_twice", one | {"G": "G_shared"}, other | {"G": "G_shared"})
     program.read(["G_shared", "X_shared"])
     program.constants += [f"{typed(program.own, ())} c = {{0.5}}", f"{typed(program.own, (2,))} row = {{0.5, 0.75}}"]
-    program.constants.append("int64 next = {1}")
+    program.constants += [f"{typed(program.own, ())} least = {{-0.25}}", "int64 none = {0}", "int64 next = {1}"]
     program.lines += ["X_half = Mul (X_one, c)", "X_other_half = Mul (X_other, c)", "X_rows = Mul (X_one, row)"]
     gradients = {
         "decayed": "Add (X_half, G_one)",
@@ -415,7 +453,7 @@ def _planned(program: _Program) -> None:
         "grown": "Sub (G_one, X_half)",
         "scaled": "Mul (G_one, c)",
         "opposite": "Neg (G_one)",
-        "limited": "Clip (G_one, , c)",
+        "limited": "Clip (G_one, least, c)",
         "whole": "Floor (G_one)",
         "turned": "Transpose (G_one)",
     }
@@ -423,12 +461,14 @@ def _planned(program: _Program) -> None:
         program.lines.append(f"G_{label} = {made}")
         program.update(f"{label}_alone", one | {"G": f"G_{label}"})
         program.update(label, one | {"G": f"G_{label}"}, other, attributes=plain)
-    program.lines += ["R_half = Mul (R, c)", "T_next = Add (T, next)"]
+    program.lines += ["R_half = Mul (R, c)", "T_next = Add (none, next)"]
     program.update("scaled_rate", one, R="R_half")
-    program.update("next_count", one, T="T_next")
+    for T in ("none", "T_next", "T"):
+        program.update(f"count_{T}", one, T=T)
     turned = [letter for letter in letters if letter != "G"]
     program.lines += [f"{letter}_turned = Transpose ({letter}_other)" for letter in turned]
     program.lines.append(program.step("turned_back", program.named("turned", G="G_other")))
+    program.update("turned_first", one | {"X": "X_turned"}, other)
     for letter in turned:
         program.lines.append(f"{letter}_back = Transpose ({letter}_new_turned_back)")
         program.output(f"{letter}_back")
@@ -466,7 +506,10 @@ def _add_constants(program: _Program) -> None:
 
 
 def _lengths(program: _Program) -> None:
-    """Add nodes with many tensors, or with a long one after short ones: parts of a repeated vector."""
+    """Add a node with many tensors, a node with a long tensor after a short one, and many nodes.
+
+    The tensors are parts of a repeated vector.
+    """
     for letter in program.letters:
         low, high = OPERAND_RANGES[letter]
         program.give(
@@ -487,7 +530,10 @@ def _lengths(program: _Program) -> None:
                 f"{letter}_{label} = Tile ({letter}_period, repeats_{label})",
                 f"{listed(parts)} = Split ({letter}_{label}, sizes_{label})",
             ]
-        program.lines.append(program.step(label, *tensors))
+        if label == "nodes":
+            program.lines += [program.step(f"{label}_{number}", tensor) for number, tensor in enumerate(tensors, 1)]
+        else:
+            program.lines.append(program.step(label, *tensors))
         for letter in program.carried:
             parts = [f"{letter}_new_{label}_{number}" for number in range(1, len(sizes) + 1)]
             program.lines += [
@@ -580,8 +626,22 @@ def _add_varying(program: _Program, start: Mapping[str, str]) -> None:
         program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}) <{body}>")
         for result in results:
             program.output(result, (3, *SHAPE))
-    body = program.loop_body([], [program.step("inside", start, T="i")], inside)
-    results = [f"{letter}_varying_number" for letter in program.carried]
+    program.constants += [program.stored(letter) for letter in program.letters]
+    program.constants.append(f"int64 iterations = {{{ITERATIONS}}}")
+    numbered = [f"{letter}_varying_number" for letter in program.carried]
+    body = program.loop_body([], [program.step("inside", program.named("stored"), T="i")], inside)
+    program.lines.append(f"{listed(numbered)} = Loop (iterations, {CONDITION_INPUT}) <{body}>")
+    for result in numbered:
+        program.output(result, (ITERATIONS, *SHAPE))
+    grown = program.graph(
+        "inner",
+        ["int64 j", "bool d", "G_in"],
+        ["bool on", "G_out"],
+        ["on = Identity (d)", "G_out = Add (G_in, G_start)"],
+    )
+    nodes = [f"G_grown = Loop (i, {CONDITION_INPUT}, G_start) <body = {grown}>"]
+    body = program.loop_body([], [*nodes, program.step("inside", {**start, "G": "G_grown"})], inside)
+    results = [f"{letter}_varying_trips" for letter in program.carried]
     program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}) <{body}>")
     held = [f"{letter}_held" for letter in program.carried]
     nodes = [program.step("inside", start), *(f"{a} = Identity ({b})" for a, b in zip(held, inside, strict=True))]
@@ -618,6 +678,15 @@ def _add_kept(program: _Program, start: Mapping[str, str]) -> None:
         program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}, {taken}) <{body}>")
         for result in results:
             program.output(result, (3, *SHAPE) if result.split("_")[1] == "read" else SHAPE)
+    nodes = [program.step("inside", now), "G_next = Neg (X_new_inside)"]
+    given = ["G_next" if letter == "G" else f"{letter}_new_inside" for letter in letters]
+    body = program.loop_body([*now.values()], nodes, given)
+    results = [f"{letter}_spent" for letter in letters]
+    taken = listed(f"{letter}_made" for letter in letters)
+    program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}, {taken}) <{body}>")
+    program.lines.append("G_made_read = Neg (G_made)")
+    for result in [*results, "G_made_read"]:
+        program.output(result)
     turns = [*(now[letter] for letter in carried), "G_1", "G_2", "G_3"]
     nodes = [program.step("inside", now | {"G": "G_1"})]
     body = program.loop_body(turns, nodes, [*inside, "G_2", "G_3", "G_1"])
@@ -685,6 +754,7 @@ def _scans(program: _Program) -> None:
         program.lines.append(f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> (G_first)")
         for result in results:
             program.output(result, (3, *SHAPE))
+    _add_scanned(program, made)
     swaps = ["X_now", *(f"{letter}_{side}" for letter in [*state, "G"] for side in ("left", "right"))]
     own = {letter: f"{letter}_left" for letter in letters} | {"X": "X_now"}
     given = [f"{letter}_{side}" for letter in [*state, "G"] for side in ("right", "left")]
@@ -697,13 +767,41 @@ def _scans(program: _Program) -> None:
     program.read(made.values())
 
 
+def _add_scanned(program: _Program, made: Mapping[str, str]) -> None:
+    """Add Scans over R or T alone, and a Scan that has its operands as states and whose last states are not read."""
+    letters, carried = program.letters, program.carried
+    inside = [f"{letter}_new_inside" for letter in carried]
+    each = [f"{letter}_each = Identity ({letter}_new_inside)" for letter in carried]
+    program.give("R_rows", np.array([RATE, OTHER_RATE, -RATE], program.own))
+    program.give("T_rows", np.array([2, 0, 1]))
+    for scalar, type in (("R", typed(program.own, ())), ("T", "int64")):
+        around = program.make_tensor(f"around_{scalar}", program.named("negative"))
+        scalars = {"R": "R", "T": "T", scalar: f"{scalar}_row"}
+        lines = [program.step("inside", around, R=scalars["R"], T=scalars["T"])]
+        body = program.graph("body", [f"{type} {scalar}_row"], inside, lines)
+        results = [f"{letter}_scalar_{scalar}" for letter in carried]
+        program.lines.append(f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> ({scalar}_rows)")
+        for result in results:
+            program.output(result, (3, *SHAPE))
+    now = {letter: f"{letter}_now" for letter in letters}
+    nodes = [program.step("inside", now | {"G": "G_sum"}), "G_sum_next = Neg (X_new_inside)"]
+    given = [*inside, "G_sum_next", *(f"{letter}_each" for letter in carried)]
+    body = program.graph("body", [*(now[letter] for letter in carried), "G_sum", "G_1"], given, [*nodes, *each])
+    taken = listed([*(made[letter] for letter in carried), "G_made", "G_first"])
+    results = [f"{letter}_{word}_spent" for word in ("last", "each") for letter in carried]
+    results.insert(len(carried), "G_last_spent")
+    program.lines.append(f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> ({taken})")
+    for result in results[len(carried) + 1 :]:
+        program.output(result, (3, *SHAPE))
+
+
 def _functions(program: _Program) -> None:
     """Add functions that call each other, have constants, subgraphs and Loops, or are called in a branch."""
     letters, carried = program.letters, program.carried
     formal = ["R", "T", *letters]
     results = [f"{letter}_new" for letter in carried]
     tensor = {letter: letter for letter in letters}
-    first, second = SWAPPED[program.op_type]
+    (first, second), (one, other) = SWAPPED[program.op_type], SWAPPED_VALUES
     usual = USUAL_ATTRIBUTES[program.op_type]
     rest = {name: value for name, value in usual.items() if name not in {first, second}}
     referring = f"{first}: float = @{first}, {second}: float = @{second}, {attributes_text(rest)}"
@@ -723,36 +821,50 @@ def _functions(program: _Program) -> None:
     taken = ["R", "T", *own.values()]
     inner = f"{first}: float = @{second}, {second}: float = @{first}"
     define("Step", f"{first}, {second}", formal, [step(tensor)])
-    one, other = SWAPPED_VALUES
     define("Defaulted", f"{first}: float = {other}, {second}: float = {one}", formal, [step(tensor)])
     define("Exchange", f"{first}, {second}", formal, [call("Step", inner, "", formal)])
     define("Forget", first, formal, [call("Defaulted", "", "", formal)])
     plain = attributes_text(usual)
-    constants = [f"{letter}_own = Constant <value = {program.tensor(letter)}> ()" for letter in carried]
-    define("Fresh", "", ["R", "T", "G"], [*constants, step(program.named("own", G="G"), plain)])
+    constants = {letter: f"{letter}_own = Constant <value = {program.tensor(letter)}> ()" for letter in letters}
+    fresh = [text for letter, text in constants.items() if letter != "G"]
+    define("Fresh", "", ["R", "T", "G"], [*fresh, step(program.named("own", G="G"), plain)])
+    scalars = [f"R_own = Constant <value = float {{{OTHER_RATE}}}> ()", "T_own = Constant <value = int64 {1}> ()"]
+    fixed = program.step("", program.named("own"), R="R_own", T="T_own", attributes=referring)
+    define("Fixed", f"{first}, {second}", [], [*constants.values(), *scalars, fixed])
     branch = [program.step("held", program.named("local"), attributes=plain)]
-    held = [f"{result}_held" for result in results]
     lines = [f"{letter}_local = Neg ({letter})" for letter in letters]
-    lines.append(program.choose(results, CONDITION_INPUT, branch, held))
+    lines.append(program.choose(results, CONDITION_INPUT, branch, [f"{result}_held" for result in results]))
     define("Branch", "", [CONDITION_INPUT, *formal], lines)
     now = program.named("now", G="G")
     nodes = [program.step("step", now, attributes=referring)]
     body = program.loop_body([now[letter] for letter in carried], nodes, [f"{result}_step" for result in results])
-    lines = ["trips = Constant <value = int64 {2}> ()"]
-    lines.append(f"{listed(results)} = Loop (trips, , {listed(carried)}) <{body}>")
+    lines = [
+        "trips = Constant <value = int64 {2}> ()",
+        f"{listed(results)} = Loop (trips, , {listed(carried)}) <{body}>",
+    ]
     define("Looped", f"{first}, {second}", formal, lines)
     values = f"{first} = {one}, {second} = {other}"
-    for name, attributes in (("Exchange", values), ("Forget", f"{first} = {one}"), ("Looped", values)):
-        program.lines.append(call(name, attributes, f"_{name}", taken))
-    for number, G in enumerate(("G_own", "X_own")):
-        program.lines.append(call("Fresh", "", f"_fresh_{number}", ["R", "T", G]))
+    other_values = f"{first} = {other}, {second} = {one}"
+    program.constants += [f"{typed(program.own, ())} R_other = {{{OTHER_RATE}}}", "int64 T_none = {0}"]
+    calls = [
+        ("Exchange", "Exchange", values, taken),
+        ("Forget", "Forget", f"{first} = {one}", taken),
+        ("Looped", "Looped", values, taken),
+        ("Looped", "looped_otherwise", other_values, taken),
+        *(("Fresh", f"fresh_{number}", "", ["R", "T", G]) for number, G in enumerate(("G_own", "X_own"))),
+        ("Fixed", "fixed", values, []),
+        ("Fixed", "fixed_otherwise", other_values, []),
+        *(("Step", f"step_{R}_{T}", values, [R, T, *own.values()]) for R in ("R", "R_other") for T in ("T", "T_none")),
+    ]
+    for name, end, attributes, inputs in calls:
+        program.lines.append(call(name, attributes, f"_{end}", inputs))
     negative = program.give_negative()
     program.lines += [f"{letter}_local = Abs ({letter}_own)" for letter in letters]
     program.lines.append(call("Branch", "", "_branch", [CONDITION_INPUT, "R", "T", *negative.values()]))
     program.read(f"{letter}_local" for letter in letters)
-    inside, given = [call("Exchange", values, "_in", taken)], [f"{result}_in" for result in results]
-    program.lines.append(program.choose([f"{result}_if" for result in results], CONDITION_INPUT, inside, given))
-    for end in ("Exchange", "Forget", "Looped", "fresh_0", "fresh_1", "branch", "if"):
+    given, chosen = ([f"{result}_{word}" for result in results] for word in ("in", "if"))
+    program.lines.append(program.choose(chosen, CONDITION_INPUT, [call("Exchange", values, "_in", taken)], given))
+    for end in (*(end for _, end, *_ in calls), "branch", "if"):
         for result in results:
             program.output(f"{result}_{end}")
 
@@ -858,21 +970,47 @@ def _rename(built: BuiltModel) -> BuiltModel:
 
 
 def _build_shapes(program: _Program) -> BuiltModel:
-    """Build a model with two tensors whose sizes are open, and a run for each pair of shapes."""
-    runs: list[dict[str, Array]] = []
+    """Build a model with two tensors whose sizes are open, an If and a Loop, and a run for each pair of shapes."""
+    carried, runs = program.carried, []
     for number, shapes in enumerate(RUN_SHAPES):
         tensors = tensor_operands(program.op_type, f"{program.name}/{number}", program.own, shapes)
-        scalars = {"R": np.array(OTHER_RATE if number % 2 else RATE, dtype=program.own)}
+        scalars = {
+            "R": np.array(OTHER_RATE if number % 2 else RATE, dtype=program.own),
+            "T": np.array(number % 3),
+            CONDITION_INPUT: np.array(number % 2 == 1),
+            "trips": np.array(RUN_TRIPS[number % len(RUN_TRIPS)]),
+        }
         runs.append(scalars | tensors)
-    del program.values[CONDITION_INPUT], program.types[CONDITION_INPUT]
+    program.give("trips", runs[0]["trips"])
     word = typed(program.own, ())
     sizes = {"1": f"{word}[rows, columns]", "2": f"{word}[?]"}
     for name, value in runs[0].items():
-        if name != "R":
+        if name not in {"R", "T", CONDITION_INPUT, "trips"}:
             program.give(name, value, sizes[name[-1]])
     both = [{letter: f"{letter}{number}" for letter in program.letters} for number in sizes]
     program.lines.append(program.step("shapes", *both))
+    inside = [f"{letter}_new_inside" for letter in carried]
+    types = [f"{sizes['1']} {name}" for name in inside]
+    others = attributes_text(other_attributes(program.op_type, program.own))
+    steps = [program.step("inside", both[0], attributes=each) for each in (None, others)]
+    branches = [program.graph(name, [], types, [step]) for name, step in zip(("one", "other"), steps, strict=True)]
+    results = [f"{letter}_chosen" for letter in carried]
+    program.lines.append(
+        f"{listed(results)} = If ({CONDITION_INPUT}) <then_branch = {branches[0]}, else_branch = {branches[1]}>"
+    )
+    each = [f"{letter}_each = Identity ({letter}_new_inside)" for letter in carried]
+    now = {letter: f"{letter}_now" for letter in carried} | {"G": "G1"}
+    body = program.loop_body(
+        [f"{sizes['1']} {now[letter]}" for letter in carried],
+        [program.step("inside", now, T="i"), *each],
+        [*types, *(f"{sizes['1']} {letter}_each" for letter in carried)],
+    )
+    last, every = ([f"{letter}_{word}" for letter in carried] for word in ("last", "every"))
+    taken = listed(both[0][letter] for letter in carried)
+    program.lines.append(f"{listed([*last, *every])} = Loop (trips, , {taken}) <{body}>")
     program.outputs = [
-        f"{sizes[number]} {letter}_new_shapes_{number}" for letter in program.carried for number in sizes
+        *(f"{sizes[number]} {letter}_new_shapes_{number}" for letter in carried for number in sizes),
+        *(f"{sizes['1']} {name}" for name in [*results, *last]),
+        *(f"{word}[?, rows, columns] {name}" for name in every),
     ]
     return program.build(runs)

@@ -1,2 +1,1 @@
-BH_secondJP=
-@_i~@YZK@Ú@
+BH_new_inner_2_2JZ`ÀCJ‡À±‘0À„Ú¿

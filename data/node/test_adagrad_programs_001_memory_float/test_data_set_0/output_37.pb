@@ -1,1 +1,1 @@
-BH_new_squeezedJZ`@CJ‡@±‘0@„Ú?
+BH_new_inner_3_3JZ`ÀCJ‡À±‘0À„Ú¿

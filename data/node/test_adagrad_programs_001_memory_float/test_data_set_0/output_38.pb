@@ -1,1 +1,1 @@
-BX_squeezed_base_readJûè¿’ú©¿ù>õšÓ¾
+BX_firstJªòè>u?Â¿j/Þ¾û>

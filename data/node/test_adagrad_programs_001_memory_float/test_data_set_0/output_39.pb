@@ -1,1 +1,2 @@
-BG_squeezed_base_readJßØ¾G¿Y=äb?
+BH_firstJ¶
+@–—@İF@:°@

@@ -1,1 +1,1 @@
-BH_squeezed_base_readJ]siÀÐ?Àbý.ÀÃ±Œ¿
+BX_secondJÉÂé>[]À¿jEâ¾”o>

@@ -1,1 +1,2 @@
-BX_new_unsqueezedJ—ιε?ª ¦?ΐµφΎl/β>
+BH_secondJP=
+@_i~@YZK@Ϊ@

@@ -1,1 +1,1 @@
-BH_new_unsqueezedJZ`@CJ‡@±‘0@„Ú?
+BX_new_squeezedJ—éå?ª ¦?Àµö¾l/â>

@@ -1,1 +1,1 @@
-BX_unsqueezed_base_readJûè¿’ú©¿ù>õšÓ¾
+BH_new_squeezedJZ`@CJ‡@±‘0@„Ú?

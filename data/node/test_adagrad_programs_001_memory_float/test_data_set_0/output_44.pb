@@ -1,1 +1,1 @@
-BG_unsqueezed_base_readJßØ¾G¿Y=äb?
+BX_squeezed_base_readJûè¿’ú©¿ù>õšÓ¾

@@ -1,2 +1,1 @@
-B
-X_new_flatJ—éå?ª ¦?Àµö¾l/â>
+BH_squeezed_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,2 +1,1 @@
-B
-H_new_flatJZ`@CJ‡@±‘0@„Ú?
+BX_new_unsqueezedJ—éå?ª ¦?Àµö¾l/â>

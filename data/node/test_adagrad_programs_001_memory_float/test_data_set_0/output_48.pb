@@ -1,1 +1,1 @@
-BX_flat_base_readJûè¿’ú©¿ù>õšÓ¾
+BH_new_unsqueezedJZ`@CJ‡@±‘0@„Ú?

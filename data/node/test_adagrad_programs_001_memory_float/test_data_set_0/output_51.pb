@@ -1,2 +1,1 @@
-B
-X_new_castJ—éå?ª ¦?Àµö¾l/â>
+BH_unsqueezed_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

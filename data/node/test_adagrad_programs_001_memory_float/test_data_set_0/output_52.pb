@@ -1,2 +1,2 @@
 B
-H_new_castJZ`@CJ‡@±‘0@„Ú?
+X_new_flatJ—éå?ª ¦?Àµö¾l/â>

@@ -1,1 +1,2 @@
-BX_cast_base_readJûè¿’ú©¿ù>õšÓ¾
+B
+H_new_flatJZ`@CJ‡@±‘0@„Ú?

@@ -1,1 +1,1 @@
-BG_cast_base_readJßØ¾G¿Y=äb?
+BX_flat_base_readJûè¿’ú©¿ù>õšÓ¾

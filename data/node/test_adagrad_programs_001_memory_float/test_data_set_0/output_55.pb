@@ -1,1 +1,1 @@
-BH_cast_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BG_flat_base_readJßØ¾G¿Y=äb?

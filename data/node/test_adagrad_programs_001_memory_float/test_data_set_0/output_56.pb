@@ -1,2 +1,1 @@
-B
-X_new_lateJgì¿Ø­¿{Lş>-Û¾
+BH_flat_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

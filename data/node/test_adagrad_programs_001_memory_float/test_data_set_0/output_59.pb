@@ -1,1 +1,1 @@
-BH_new_againJqfç@4»›@â{?@l´©?
+BX_cast_base_readJûè¿’ú©¿ù>õšÓ¾

@@ -1,1 +1,1 @@
-BX_new_late_readJgì?Ø­?{Lş¾-Û>
+BG_cast_base_readJßØ¾G¿Y=äb?

@@ -1,1 +1,1 @@
-BH_new_late_readJÑ\®À|ÀºK7À-[›¿
+BH_cast_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

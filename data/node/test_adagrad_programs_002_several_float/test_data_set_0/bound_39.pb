@@ -1,1 +1,1 @@
-BH_new_zero_rateJ L@ªjË ¤>¼IHôi‚>oµÍÃÕÙÂ>šº=~u~>
+BX_new_vanishing_2J À5P>n×u>›ëœ¦¡>‹RÍv”’>€ÀïŠ× >

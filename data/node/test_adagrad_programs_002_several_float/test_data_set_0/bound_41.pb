@@ -1,1 +1,1 @@
-BH_new_storedJ ÑG÷m×§>c9%:W“>a)j2ÓÒÀ>”ÁdÑ~>
+BH_new_vanishing_2J L@ªjË ¤>¼IHôi‚>oµÍÃÕÙÂ>šº=~u~>

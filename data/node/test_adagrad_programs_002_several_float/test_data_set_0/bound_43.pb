@@ -1,1 +1,1 @@
-BX_new_fixedJ ‹Âºî*¿¡>¥úu‘¦>Løpk7L¬>ILcæ•·>
+BX_new_rows_2Jxß-*¼L‹>ñ´¾nÞÉž>

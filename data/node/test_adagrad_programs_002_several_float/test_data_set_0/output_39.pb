@@ -1,1 +1,1 @@
-BH_new_zero_rateJÎ,V@ö^‰?6ÎAüä\?
+BX_new_vanishing_2JJ_A¾V¢ü¿[åa¿Ï{ß?

@@ -1,1 +1,1 @@
-BX_new_storedJ­4¡¾“ß>åY¿ÏZ²¿
+BH_new_vanishing_1JÒo~?Ijn@tzâ?f~;@

@@ -1,1 +1,1 @@
-BH_new_storedJHsZ@Αrΐ?E0AλC‘?
+BH_new_vanishing_2JΞ,V@φ^‰?6ΞAόδ\?

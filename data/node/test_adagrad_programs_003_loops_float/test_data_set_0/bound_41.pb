@@ -1,1 +1,2 @@
-BH_before_keptJ †VRNÁ>LÌ\ï­G³>Ú‹aŠÂ>8'pDüí¹>
+B
+H_now_keptJ tGœQÏ>å}Âæâ«Á>N…¨ŽÅ›Ë>®·ÏVÅÇ>

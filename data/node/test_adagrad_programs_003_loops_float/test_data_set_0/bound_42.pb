@@ -1,2 +1,1 @@
-B
-X_now_readJ Zg¶ø¼Ç’>Èm'µ>R#wG¨Ü‡>“KŸû"¿±>
+BX_before_keptJ ›:á‹>Ò\Ãýj®>wØmi©—>†ÝáR±B©>

@@ -1,1 +1,1 @@
-BH_now_kept_readJ tGœQÏ>å}Âæâ«Á>N…¨ŽÅ›Ë>®·ÏVÅÇ>
+BX_now_kept_readJ Zg¶ø¼Ç’>Èm'µ>R#wG¨Ü‡>“KŸû"¿±>

@@ -1,1 +1,1 @@
-BH_before_kept_readJ †VRNÁ>LÌ\ï­G³>Ú‹aŠÂ>8'pDüí¹>
+BH_now_kept_readJ tGœQÏ>å}Âæâ«Á>N…¨ŽÅ›Ë>®·ÏVÅÇ>

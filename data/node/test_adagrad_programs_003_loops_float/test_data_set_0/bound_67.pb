@@ -1,1 +1,1 @@
-BH_last_earlyJ †VRNÁ>LÌ\ï­G³>Ú‹aŠÂ>8'pDüí¹>
+BX_now_swappedJ H³ƒùÒ”>íáà´>&Ò¸Hn3ˆ>xïï²>

@@ -1,1 +1,2 @@
-BH_before_keptJÌÓ@Â	2@6’å@…§@
+B
+H_now_keptJ7iAXÚv@pA5>Û@

@@ -1,2 +1,1 @@
-B
-X_now_readJGXu¾ò´â?~K¾©ÆÄ¿
+BX_before_keptJ¸Ý‡¾“nß?¡›¾tÓÇ¿

@@ -1,2 +1,2 @@
 B
-H_now_readJ7iAXÚv@pA5>Û@
+X_now_readJGXu¾ò´â?~K¾©ÆÄ¿

@@ -1,1 +1,1 @@
-BH_now_kept_readJ7iAXÚv@pA5>Û@
+BX_now_kept_readJGXu¾ò´â?~K¾©ÆÄ¿

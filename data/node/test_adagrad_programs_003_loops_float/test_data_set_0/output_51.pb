@@ -1,1 +1,1 @@
-BX_before_kept_readJ¸İ‡¾“nß?¡›¾tÓÇ¿
+BG_now_kept_readJ³/Ã¿â•¼¿şÏÅ?ƒc¿

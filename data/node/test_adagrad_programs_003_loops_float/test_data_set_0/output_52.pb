@@ -1,1 +1,1 @@
-BH_before_kept_readJÌÓ@Â	2@6’å@…§@
+BH_now_kept_readJ7iAXÚv@pA5>Û@

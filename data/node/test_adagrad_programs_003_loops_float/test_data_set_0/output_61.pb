@@ -1,1 +1,2 @@
-BX_now_swappedJŽ$b¾ÞZÜ?J1¸½Ê,Â¿
+BG_made_readJ”`o?|]z¿Ð
+¼? ð°?

@@ -1,1 +1,1 @@
-BH_left_swappedJ§œ=?İ@‘‹û>Dgì?
+BX_now_turnedJm’¾J"Õ?¤í•½/Å¿

@@ -1,1 +1,1 @@
-BH_right_swappedJ”º?f?ùñ!@VbÛ?
+BH_now_turnedJÂUá@‹à @UÌ–@JôA

@@ -1,1 +1,1 @@
-BH_last_earlyJÌÓ@Â	2@6’å@…§@
+BX_now_swappedJŽ$b¾ÞZÜ?J1¸½Ê,Â¿

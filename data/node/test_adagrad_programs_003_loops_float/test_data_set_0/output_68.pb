@@ -1,1 +1,1 @@
-BX_each_earlyJ îe—¾ž‘Û?¢iÌ½³SË¿¸Ý‡¾“nß?¡›¾tÓÇ¿
+BH_left_swappedJ§œ=?Ý@‘‹û>Dgì?

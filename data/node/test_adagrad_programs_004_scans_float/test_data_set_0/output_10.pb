@@ -1,1 +1,2 @@
-BH_left_swappedJŽ§C?VB¯?ö9@à@
+B
+H_scalar_RJ0Rf@³M¯?Ã=@>X@Rf@³M¯?Ã=@>X@Rf@³M¯?Ã=@>X@

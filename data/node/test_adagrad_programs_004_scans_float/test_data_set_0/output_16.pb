@@ -1,1 +1,1 @@
-BH_made_readJŽ§C¿VB¯¿ö9ÀàÀ
+BH_left_swappedJŽ§C?VB¯?ö9@à@

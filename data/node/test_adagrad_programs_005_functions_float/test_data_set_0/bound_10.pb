@@ -1,1 +1,1 @@
-BH_new_fresh_0J 39Ÿ:²Ë»>}RR³ >:JƒBš>|å™ò–«¨>
+BH_new_looped_otherwiseJ ƒ*,§H»Ê>;ˆÕä>±¾»|¼ª“>óù¤ÿóhÃ>

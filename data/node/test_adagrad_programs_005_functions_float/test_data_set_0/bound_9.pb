@@ -1,1 +1,1 @@
-BX_new_fresh_0J k“ßMø¢>y_éÝ?œ>M¿ÉÚ4z>zUzŠ×œ>
+BX_new_looped_otherwiseJ ŽÔÐT¤>‚ºë`Ä‡>7¢©{žØ­>ò3©±Z@¬>

@@ -1,1 +1,1 @@
-BH_new_fresh_0JEÒ@±Ä]@Qz)@{‰Q@
+BH_new_looped_otherwiseJŽÓAù§—?=œ?¤¡Î@

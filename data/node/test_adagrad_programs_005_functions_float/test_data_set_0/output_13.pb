@@ -1,1 +1,1 @@
-BX_new_branchJ9ς»?μβ?&ΏΏ‰Eξ?
+BX_new_fresh_1JFως?LΥΣ?-iΎuΖ?

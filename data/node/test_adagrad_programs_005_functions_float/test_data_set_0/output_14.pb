@@ -1,1 +1,1 @@
-BH_new_branchJR"R@Ì5Î@»¥‡?a’≤?
+BH_new_fresh_1Jä‡ü@fY@¡π≈@.nÕ@

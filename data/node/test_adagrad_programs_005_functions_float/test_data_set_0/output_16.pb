@@ -1,1 +1,1 @@
-BH_new_ifJ´³@LÃ”??Ëš?KaŽ@
+BH_new_fixedJBÕŸ@˜A‡@t.@<f¾@

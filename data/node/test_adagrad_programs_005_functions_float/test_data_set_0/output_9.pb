@@ -1,1 +1,1 @@
-BX_new_fresh_0Jë€ò?‹Õ?þ¾»æÆ?
+BX_new_looped_otherwiseJ}7‰?	¯>Á¤ñ¿ó×â?

@@ -1,1 +1,1 @@
-BH_new_limited_aloneJ ò³Õ&~Lœ>ç–áÆà>!ö6°`f¤>“)€¹#º>
+BH_new_limited_aloneJ ò³Õ&~Lœ>ç–áÆà>lCeÎ-˜>Ô?ç¶8·¡>

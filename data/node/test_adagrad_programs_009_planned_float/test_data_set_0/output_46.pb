@@ -1,1 +1,1 @@
-BX_new_limited_aloneJiQ®¿²ğš¿a?C}¿
+BX_new_limited_aloneJiQ®¿²ğš¿*©[?ks¿

@@ -1,1 +1,1 @@
-BX_new_limited_1Jêz¯¿ˆ5œ¿Ñ(b?mð}¿
+BX_new_limited_1Jêz¯¿ˆ5œ¿;]?;‚¿

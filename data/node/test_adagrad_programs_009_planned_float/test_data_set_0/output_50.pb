@@ -1,1 +1,1 @@
-BH_new_limited_1JK¦S@9cú? {@0ÇÌ@
+BH_new_limited_1JK¦S@9cú?İ4@³np@

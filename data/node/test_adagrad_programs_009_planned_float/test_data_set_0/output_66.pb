@@ -1,1 +1,1 @@
-BX_new_next_countJ╔oо┐▀▐Э┐ы∙_?ё┐
+BX_new_count_noneJЙ╣н┐сег┐ф╪f?Чwt┐

@@ -1,1 +1,1 @@
-BH_new_next_countJхнS@У╣┬@,Л`@КоИ@
+BH_new_count_noneJхнS@У╣┬@,Л`@КоИ@

@@ -1,1 +1,1 @@
-BX_new_shapes_1Jð¦·õ¼œ>
+BX_new_shapes_1Js^F–ž>

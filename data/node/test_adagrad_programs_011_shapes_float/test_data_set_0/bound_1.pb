@@ -1,1 +1,1 @@
-BX_new_shapes_2Jó¬‹lÞV’>¤/öèœ>
+BX_new_shapes_2JDÜKoPð•>®›¹ÿž>

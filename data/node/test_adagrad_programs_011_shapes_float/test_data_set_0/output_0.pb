@@ -1,1 +1,1 @@
-BX_new_shapes_1Jyíµ?
+BX_new_shapes_1J!±?

@@ -1,1 +1,1 @@
-BX_new_shapes_2J‡‡`?géÅ?
+BX_new_shapes_2JI8U?e¬Ã?

@@ -1,1 +1,1 @@
-BX_new_shapes_1J¯õ}÷ç›>
+BX_new_shapes_1Jáj¼Õ;2¢>

@@ -1,1 +1,1 @@
-BX_new_shapes_1JãÏÆ=
+BX_new_shapes_1JO"M>

@@ -1,1 +1,1 @@
-BX_new_shapes_2J(JP¨ÚX¥>£ôo«ù >Ye»ºo¥¥>,°—J§>w&Ý…Ó£>
+BX_new_shapes_2J(RIFM­>â¤çÃòÏ©>âDÒw­>Ü×¦D¡N¯>$epã	ìª>

@@ -1,1 +1,1 @@
-BX_new_shapes_2JwÕ°?ª{??¶Áâ?aG÷?¨Q³?
+BX_new_shapes_2Jnd?Qøû>í.ì?å7ú?Âuº?

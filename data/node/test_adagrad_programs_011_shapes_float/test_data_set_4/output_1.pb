@@ -1,1 +1,2 @@
-BX_new_shapes_2JÓ_Î¿É	×¿¿O?uLs?'é?
+BX_new_shapes_2J.Ð¿¿XÕ¿Î‘
+?|éo?¸ßç?

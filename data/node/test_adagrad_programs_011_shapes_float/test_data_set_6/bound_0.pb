@@ -1,1 +1,1 @@
-BX_new_shapes_1JÀfÃºO‡v>
+BX_new_shapes_1Jì®'ŸÄ&>

@@ -1,1 +1,1 @@
-BX_new_shapes_1Jñ½
+BX_new_shapes_1JQìš½

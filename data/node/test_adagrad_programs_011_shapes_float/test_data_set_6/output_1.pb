@@ -1,1 +1,1 @@
-BX_new_shapes_2JäÓ>¦¼¿
+BX_new_shapes_2J#uÁ>!E¿

@@ -1,1 +1,1 @@
-BH_new_unsqueezedJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+BX_new_squeezedJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

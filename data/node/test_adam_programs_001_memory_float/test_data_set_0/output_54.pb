@@ -1,1 +1,1 @@
-BH_new_squeezedJûˆC@ïý^?f@o#@
+BH_new_inner_3_3JûˆCÀïý^¿fÀo#À

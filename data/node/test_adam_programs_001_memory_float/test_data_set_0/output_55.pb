@@ -1,1 +1,1 @@
-BX_squeezed_base_readJæµ?»©ë¾gÄC¿
+BX_firstJª¶Ž¾®BR>ÉÍ?„CÇ?

@@ -1,1 +1,1 @@
-BG_squeezed_base_readJéØ?òHù¾˜;Ù>‹mç?
+BV_firstJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,1 @@
-BV_squeezed_base_readJëø?~Føbü0=ı§<
+BH_firstJÈ5@ºQí?Ëœ\@ªç@

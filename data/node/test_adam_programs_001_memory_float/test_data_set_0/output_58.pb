@@ -1,1 +1,1 @@
-BH_squeezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BX_secondJ­fŸ¾h£N>òèÓ?°¢Þ?

@@ -1,1 +1,1 @@
-BX_new_unsqueezedJG–¿{‰ó½¤žÔ>Õ¦7?
+BV_secondJhH¿Æ4^¿1‚?—©¿

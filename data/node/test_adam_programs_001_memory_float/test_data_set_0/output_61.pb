@@ -1,1 +1,1 @@
-BH_new_unsqueezedJûˆC@ïý^?f@o#@
+BX_new_squeezedJG–¿{‰ó½¤žÔ>Õ¦7?

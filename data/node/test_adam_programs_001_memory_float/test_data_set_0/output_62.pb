@@ -1,1 +1,1 @@
-BX_unsqueezed_base_readJæµ?»©ë¾gÄC¿
+BV_new_squeezedJÜ•½ğ4?à½{°Ö¾

@@ -1,1 +1,1 @@
-BG_unsqueezed_base_readJéØ?òHù¾˜;Ù>‹mç?
+BH_new_squeezedJûˆC@ïý^?f@o#@

@@ -1,1 +1,1 @@
-BV_unsqueezed_base_readJëø?~Føbü0=ı§<
+BX_squeezed_base_readJÊµ?Åª©ÎægƒCø

@@ -1,2 +1,1 @@
-B
-X_new_flatJGñùø{âÛΩ§û‘>’¶7?
+BV_squeezed_base_readJëø?~Føbü0=ı§<

@@ -1,2 +1,1 @@
-B
-V_new_flatJÜ•½ğ4?à½{°Ö¾
+BH_squeezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,2 +1,1 @@
-B
-H_new_flatJûˆC@ïý^?f@o#@
+BX_new_unsqueezedJG–¿{‰ó½¤žÔ>Õ¦7?

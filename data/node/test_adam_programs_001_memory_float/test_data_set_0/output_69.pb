@@ -1,1 +1,1 @@
-BX_flat_base_readJæµ?»©ë¾gÄC¿
+BV_new_unsqueezedJÜ•½ğ4?à½{°Ö¾

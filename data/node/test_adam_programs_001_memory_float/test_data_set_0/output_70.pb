@@ -1,1 +1,1 @@
-BG_flat_base_readJéØ?òHù¾˜;Ù>‹mç?
+BH_new_unsqueezedJûˆC@ïý^?f@o#@

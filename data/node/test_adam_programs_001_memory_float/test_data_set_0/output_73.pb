@@ -1,2 +1,1 @@
-B
-X_new_castJGñùø{âÛΩ§û‘>’¶7?
+BV_unsqueezed_base_readJëø?~Føbü0=ı§<

@@ -1,1 +1,2 @@
-BG_cast_base_readJéØ?òHù¾˜;Ù>‹mç?
+B
+H_new_flatJûˆC@ïý^?f@o#@

@@ -1,1 +1,1 @@
-BV_cast_base_readJ‘¿?~F¿bŸ0=õ¤<
+BX_flat_base_readJæµ?»©ë¾gÄC¿

@@ -1,1 +1,1 @@
-BH_cast_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BG_flat_base_readJéØ?òHù¾˜;Ù>‹mç?

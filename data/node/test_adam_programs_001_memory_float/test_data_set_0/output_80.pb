@@ -1,2 +1,1 @@
-B
-X_new_lateJrtª?‰8á=æ}Ô¾B°1¿
+BV_flat_base_readJ‘¿?~F¿bŸ0=õ¤<

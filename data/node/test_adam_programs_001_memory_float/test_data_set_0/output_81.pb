@@ -1,2 +1,1 @@
-B
-V_new_lateJól)¿‹¿&ğÛ=¶,>
+BH_flat_base_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,1 +1,2 @@
-BV_new_againJKŽ8¿b„ö¾¤9">MÜ{>
+B
+H_new_castJûˆC@ïý^?f@o#@

@@ -1,1 +1,1 @@
-BH_new_againJª‰?lÄ>^?ËŒ?
+BX_cast_base_readJæµ?»©ë¾gÄC¿

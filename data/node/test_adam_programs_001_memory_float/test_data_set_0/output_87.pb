@@ -1,1 +1,1 @@
-BV_new_late_readJól)?‹?&ğÛ½¶,¾
+BV_cast_base_readJ‘¿?~F¿bŸ0=õ¤<

@@ -1,1 +1,1 @@
-BH_new_late_readJœ×«¿­]B¿kæÀ¸`i¿
+BH_cast_base_readJN õ¿œ†À¿"„ÀWïÅ¿

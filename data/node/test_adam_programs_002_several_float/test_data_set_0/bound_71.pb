@@ -1,1 +1,1 @@
-BX_new_zero_rateJ âIì¨Üj‡>NmIŸ†b>äz4Äö@¢>>´g]>
+BX_new_vanishing_1J 9Á¢rx}>dr ±>Ãóty®–>n$(©´>

@@ -1,1 +1,1 @@
-BH_new_storedJ Æ‡¬)C>¼´®ûe´>b€„¿Rš>H•x*½±>
+BH_new_vanishing_2J Š9Xå’>Õ$_Ó¦7ª>å®Üfó—>×/bNÚ°>

@@ -1,1 +1,1 @@
-BX_new_fixedJ ;‡žO$¶>²šGY\â¶>Å*;oË0­>N ¸­v;¦>
+BX_new_rows_2JyD7/µ‘>+xþ¾$¨>

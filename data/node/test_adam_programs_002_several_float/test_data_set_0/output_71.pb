@@ -1,1 +1,1 @@
-BX_new_zero_rateJ`·?®&Î½èöÖ¿%Ñ=
+BX_new_vanishing_1Jº„³<Œäw¿ËR¾4ox¿

@@ -1,1 +1,1 @@
-BV_new_zero_rateJ×ÛÒ¾Ñpa?P,¦¾ˆ¿
+BX_new_vanishing_2J›¤?1ª@¾N'Ñ¿È4>

@@ -1,1 +1,1 @@
-BH_new_zero_rateJ‰6„?¾Ó4@oó°?i«\@
+BV_new_vanishing_1JÒMÊ½Æ2?7œ›¾t-^¿

@@ -1,1 +1,1 @@
-BX_new_storedJ:xX¿³Å´?×v¿˜>¶>
+BV_new_vanishing_2J×ÛÒ¾Ñpa?P,¦¾ˆ¿

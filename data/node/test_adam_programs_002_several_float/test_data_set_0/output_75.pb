@@ -1,1 +1,1 @@
-BV_new_storedJˆ,¿ö·~?6H¾·y‹¿
+BH_new_vanishing_1J•?Œ*Á?£Ş?­û°?

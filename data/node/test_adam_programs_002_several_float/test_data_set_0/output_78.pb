@@ -1,1 +1,1 @@
-BX_new_fixedJ†vš¿Q¯?»gu¿<5s=
+BX_new_rows_2J°¬¾8¢£¾

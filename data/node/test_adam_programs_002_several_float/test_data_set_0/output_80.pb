@@ -1,1 +1,1 @@
-BH_new_fixedJþY³?¸ó?¼uI@]3ä?
+BV_new_rows_1J`’z¿œŸ«¾

@@ -1,1 +1,1 @@
-BV_before_kept_readJ ô=1!%s–>øÄ½Wm…>DÑò0qŸ>ÔZÒo”˜>
+BV_now_kept_readJ æ9?[¡>%Û@>ô¹Ž5ùÅ©>_›yê4M¢>

@@ -1,1 +1,1 @@
-BH_each_earlyJ ôæ?íàÆ?Ôâ‰@æ–?ó9¢?0áF?z™‡@tß?
+BH_right_swappedJ*T5@nÖF@Kx†@8@

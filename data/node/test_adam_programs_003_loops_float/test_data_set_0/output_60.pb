@@ -1,2 +1,2 @@
 B
-H_now_keptJ¸|?aÇ> Ÿ‚@©>
+X_now_keptJß¾mÊ_¿ZP?¿+i?

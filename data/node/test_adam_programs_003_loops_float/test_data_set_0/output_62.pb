@@ -1,2 +1,2 @@
-BV_before_keptJä‡;?ð
-A>,\‡¿Å<?
+B
+V_now_keptJßuB?J¹>àí¤¿8¢ð>

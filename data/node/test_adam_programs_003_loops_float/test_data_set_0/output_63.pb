@@ -1,1 +1,2 @@
-BH_before_keptJó9¢?0áF?z™‡@tß?
+B
+H_now_keptJ¸|?aÇ> Ÿ‚@©>

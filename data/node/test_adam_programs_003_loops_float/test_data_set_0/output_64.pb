@@ -1,2 +1,1 @@
-B
-X_now_readJß¾mÊ_¿ZP?¿+i?
+BX_before_keptJu¶¾ûÐt¿ þy¿©í—?

@@ -1,2 +1,1 @@
-B
-V_now_readJßuB?J¹>àí¤¿8¢ğ>
+BH_before_keptJó9¢?0áF?z™‡@tß?

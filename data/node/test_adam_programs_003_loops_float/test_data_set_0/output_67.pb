@@ -1,2 +1,2 @@
 B
-H_now_readJ¸|?aÇ> Ÿ‚@©>
+X_now_readJß¾mÊ_¿ZP?¿+i?

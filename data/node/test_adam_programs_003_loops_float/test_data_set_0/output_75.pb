@@ -1,1 +1,1 @@
-BH_now_kept_readJ¸|?aÇ> Ÿ‚@©>
+BX_now_kept_readJß¾mÊ_¿ZP?¿+i?

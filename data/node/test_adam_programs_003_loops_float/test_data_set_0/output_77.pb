@@ -1,2 +1,1 @@
-BV_before_kept_readJä‡;?ð
-A>,\‡¿Å<?
+BV_now_kept_readJßuB?J¹>àí¤¿8¢ð>

@@ -1,1 +1,1 @@
-BH_before_kept_readJó9¢?0áF?z™‡@tß?
+BH_now_kept_readJ¸|?aÇ> Ÿ‚@©>

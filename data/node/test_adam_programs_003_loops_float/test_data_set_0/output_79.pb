@@ -1,1 +1,1 @@
-BX_read_kept_readJ0¸íh>ê?•?ÿWº?Ó2è¿š‹‘>©Õ†?Z|›?Š_¾¿u¶>ûĞt? şy?©í—¿
+BX_before_kept_readJu¶¾ûĞt¿ şy¿©í—?

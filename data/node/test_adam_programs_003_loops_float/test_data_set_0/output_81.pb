@@ -1,2 +1,1 @@
-BV_read_kept_readJ0Í6!¿êC¯¾ùw‹>8¼D¿‚Å0¿ 5€¾˜É:?W¹)¿ä‡;¿ð
-A¾,\‡?Å<¿
+BH_before_kept_readJó9¢?0áF?z™‡@tß?

@@ -1,1 +1,2 @@
-BV_left_swappedJÓú=>”r¿Åí[¿ÛÜ¿
+BG_made_readJ];?|˜¯?Sc??
+ü¿

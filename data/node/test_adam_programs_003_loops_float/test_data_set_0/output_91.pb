@@ -1,1 +1,2 @@
-BV_right_swappedJÍ6!?êC¯>ùw‹¾8¼D?
+BX_now_turnedJŠÐˆ¾lD¿æ
+F¿üÞ€?

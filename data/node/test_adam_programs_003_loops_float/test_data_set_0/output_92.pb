@@ -1,1 +1,2 @@
-BH_left_swappedJí¯¶?©˜¾?“µ¸>"¢%@
+BV_now_turnedJTX¾
+8¾;,¿&„Õ>

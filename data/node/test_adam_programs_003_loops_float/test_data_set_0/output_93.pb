@@ -1,1 +1,1 @@
-BH_right_swappedJ*T5@nÖF@Kx†@8@
+BH_now_turnedJ/ü@>4f?ìŸñ?.Î#@

@@ -1,1 +1,1 @@
-BH_last_earlyJÛ9¢?0·F?zôá@tﬂ?
+BV_left_swappedJ”˙=>îrø≈Ì[ø€‹ø

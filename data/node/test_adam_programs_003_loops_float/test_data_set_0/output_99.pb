@@ -1,1 +1,1 @@
-BX_each_earlyJ š‹‘¾©Õ†¿Z|›¿Š_¾?u¶¾ûÐt¿ þy¿©í—?
+BV_right_swappedJÍ6!?êC¯>ùw‹¾8¼D?

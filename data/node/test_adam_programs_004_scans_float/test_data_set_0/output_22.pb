@@ -1,1 +1,1 @@
-BV_made_readJ^æÂ>í3_¾+ÿ?.~>
+BX_now_swappedJ þˆ¾M9¿=Ê@¾bd¿

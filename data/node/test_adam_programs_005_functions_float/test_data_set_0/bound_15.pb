@@ -1,1 +1,1 @@
-BH_new_fresh_0J Âô"GÖG¡>ÍgtØ£>¡™ã#|íµ> )»«ë’>
+BH_new_looped_otherwiseJ ýß´½‚±Ã>s÷b«l•>ºæG›E¤»>uED5²¤>

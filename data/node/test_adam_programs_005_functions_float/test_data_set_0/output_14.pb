@@ -1,1 +1,1 @@
-BV_new_fresh_0J0Bץ»ֶ™¿} ¿<ÿ>
+BV_new_looped_otherwiseJbופ?–¾VU¼¿h{6¿

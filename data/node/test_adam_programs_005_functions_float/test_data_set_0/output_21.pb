@@ -1,1 +1,1 @@
-BH_new_branchJì≠F@”H¥?õVß?Å‚ï?
+BH_new_fresh_1J›0£?næ@Ô∆?ÜhÜ?

@@ -1,1 +1,1 @@
-BH_new_ifJ·‰,@FL¬?HA@-a@
+BH_new_fixedJ‹‘ð>Y{ˆ?3TÎ?Ž?

@@ -1,2 +1,2 @@
-BH_new_next_countJ º•š¼«©º>sn—„(¥>¼‚Ú
+BH_new_count_noneJ º•š¼«©º>sn—„(¥>¼‚Ú
 ¢>ùùãâa”>

@@ -1,2 +1,1 @@
-BX_new_limited_aloneJ ïz(´o]°>§È°L¬>Ùpt†?§>
-¨ña°>
+BX_new_limited_aloneJ ïz(´o]°>×?ÚÇ²´®>Ùpt†?§>;ŽÄ(°>

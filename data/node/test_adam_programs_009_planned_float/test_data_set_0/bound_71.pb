@@ -1,1 +1,1 @@
-BX_new_limited_1J ;KGLn€¦>¥Tœ¡>Î¢'Æu"¢>{çEÞ~¦>
+BX_new_limited_1J ;KGLn€¦>a1ðd£>Î¢'Æu"¢>J@.«`ó¡>

@@ -1,1 +1,1 @@
-BH_new_limited_1J „ıÙ<ú€>2Fˆút:¢>+%ÒUJ>’?Ow~>
+BH_new_limited_1J „ıÙ<ú€>…³g·‘>+%ÒUJ>´¼£<yGf>

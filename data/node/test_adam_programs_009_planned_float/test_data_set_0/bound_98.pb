@@ -1,1 +1,1 @@
-BX_new_next_countJ Ž\)§ñl¯>{…¤O„ª>&oÎ¢>ìÜaWë°>
+BX_new_count_noneJ äÝªd¬>…~ž*k+«>¡3¬àš>¶šwN^¬>

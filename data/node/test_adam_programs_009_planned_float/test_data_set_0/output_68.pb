@@ -1,1 +1,1 @@
-BX_new_limited_aloneJÀ³«?ûœ?Î?œ¦¿
+BX_new_limited_aloneJÀ³«?šÏ™?Î?(¨¿

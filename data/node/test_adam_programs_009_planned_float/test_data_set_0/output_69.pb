@@ -1,1 +1,1 @@
-BV_new_limited_aloneJ:y;½P³æ<æ¼>‰ð?¾
+BV_new_limited_aloneJ:y;½¬üx>æ¼>:Ñ¼½

@@ -1,1 +1,1 @@
-BH_new_limited_aloneJ«‚?œ&@\ß?¥^@?
+BH_new_limited_aloneJ«‚?;@\ß?0_à>

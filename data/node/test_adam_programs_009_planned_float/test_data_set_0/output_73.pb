@@ -1,1 +1,1 @@
-BV_new_limited_1Jðp¾ˆYt½~P§>Üy¼½
+BV_new_limited_1Jðp¾à>~P§>¿R;

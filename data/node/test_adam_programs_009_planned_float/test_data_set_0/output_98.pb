@@ -1,1 +1,1 @@
-BX_new_next_countJœ»ß?8ù?ıﬁ?§Rßø
+BX_new_count_noneJÎ®?9,ù?/?∏®ø

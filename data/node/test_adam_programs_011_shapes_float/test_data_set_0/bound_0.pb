@@ -1,1 +1,1 @@
-BX_new_shapes_1JÛ”G›¨>
+BX_new_shapes_1JXå@äe4¡>

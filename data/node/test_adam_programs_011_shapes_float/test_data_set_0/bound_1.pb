@@ -1,1 +1,1 @@
-BX_new_shapes_2JhR§²>Jyöä;qª>
+BX_new_shapes_2J´†â8Î¯>.cü§rŽ>

@@ -1,1 +1,1 @@
-BX_new_shapes_1J¤ÃF¿
+BX_new_shapes_1J'M¿

@@ -1,1 +1,1 @@
-BX_new_shapes_2JÒ¹¿¾
+BX_new_shapes_2JºÕ·¿6Y¾

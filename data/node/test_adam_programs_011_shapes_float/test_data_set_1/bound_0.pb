@@ -1,1 +1,1 @@
-BX_new_shapes_1Jn‚ÿ.ÕÞ²>
+BX_new_shapes_1Jó A,-Â>

@@ -1,1 +1,1 @@
-BX_new_shapes_1Jk”>
+BX_new_shapes_1Js «>

@@ -1,1 +1,1 @@
-BX_new_shapes_2JnÀéÀyRê¿mõn¿¾ì?
+BX_new_shapes_2JˆìÈ¿›X÷¿¤ñİ¿Ë:}¿Bå?

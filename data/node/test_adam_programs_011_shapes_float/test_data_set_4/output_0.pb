@@ -1,1 +1,1 @@
-BX_new_shapes_1JÛ|s¾Óñ’¾hğg¿àiK?¾Vë?
+BX_new_shapes_1Jõf¾æœr¾gh`¿¢zV?Û<‰¾ûˆ?

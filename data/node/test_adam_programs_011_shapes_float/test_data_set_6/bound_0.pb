@@ -1,1 +1,1 @@
-BX_new_shapes_1JØ®?c¨>
+BX_new_shapes_1J·QpyŸ>

@@ -1,1 +1,1 @@
-BX_new_shapes_1JZ!?
+BX_new_shapes_1J}™$?

@@ -1,1 +1,1 @@
-BX_new_shapes_2J║%б?≥ун╫
+BX_new_shapes_2Jш┘ф?╬O╬

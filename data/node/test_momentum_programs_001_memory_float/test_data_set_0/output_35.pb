@@ -1,1 +1,1 @@
-BV_secondJTrÚ<ÔrE¿şC?À®v½
+BV_new_inner_2_2JXMû¾¶ i½ÿ7[?—+å>

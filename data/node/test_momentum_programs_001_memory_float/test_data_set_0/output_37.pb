@@ -1,1 +1,1 @@
-BV_new_squeezedJXMû>¶ i=ÿ7[¿—+å¾
+BV_new_inner_3_3JXMû¾¶ i½ÿ7[?—+å>

@@ -1,1 +1,1 @@
-BX_squeezed_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿
+BX_firstJÙ\ˆ¿èÙï¾§¯¿":«¿

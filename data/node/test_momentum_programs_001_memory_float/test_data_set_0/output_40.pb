@@ -1,1 +1,1 @@
-BV_squeezed_base_readJÕo@¾$½>Î½Š˜K?
+BX_secondJ¢«v¿ï/8¿Ãj¬¾i¿Ä¿

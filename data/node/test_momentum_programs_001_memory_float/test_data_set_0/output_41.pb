@@ -1,1 +1,1 @@
-BX_new_unsqueezedJï€Ù¿¼lé?	‡Ù¾Â@•?
+BV_secondJTrÚ<ÔrE¿þC?À®v½

@@ -1,1 +1,1 @@
-BV_new_unsqueezedJXMû>¶ i=ÿ7[¿—+å¾
+BX_new_squeezedJï€Ù¿¼lé?	‡Ù¾Â@•?

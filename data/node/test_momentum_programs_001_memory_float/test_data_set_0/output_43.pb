@@ -1,1 +1,1 @@
-BX_unsqueezed_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿
+BV_new_squeezedJXMû>¶ i=ÿ7[¿—+å¾

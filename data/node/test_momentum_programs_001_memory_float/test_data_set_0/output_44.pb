@@ -1,1 +1,1 @@
-BG_unsqueezed_base_readJ"‡Œ¿	G¾ãÑ?‚ë»
+BX_squeezed_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿

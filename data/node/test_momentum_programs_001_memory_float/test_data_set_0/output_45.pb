@@ -1,1 +1,1 @@
-BV_unsqueezed_base_readJХo@ѕ$Ѕ>ОЃЅЉK?
+BG_squeezed_base_readJ"‡Њї	GѕгС?‚л»

@@ -1,2 +1,1 @@
-B
-X_new_flatJï€Ù¿¼lé?	‡Ù¾Â@•?
+BV_squeezed_base_readJÕo@¾$½>Î½Š˜K?

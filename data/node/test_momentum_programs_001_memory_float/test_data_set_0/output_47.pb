@@ -1,2 +1,1 @@
-B
-V_new_flatJXMû>¶ i=ÿ7[¿—+å¾
+BX_new_unsqueezedJï€Ù¿¼lé?	‡Ù¾Â@•?

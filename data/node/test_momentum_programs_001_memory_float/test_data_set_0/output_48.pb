@@ -1,1 +1,1 @@
-BX_flat_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿
+BV_new_unsqueezedJXMû>¶ i=ÿ7[¿—+å¾

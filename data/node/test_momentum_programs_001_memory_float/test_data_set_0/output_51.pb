@@ -1,2 +1,1 @@
-B
-X_new_castJï€Ù¿¼lé?	‡Ù¾Â@•?
+BV_unsqueezed_base_readJÕo@¾$½>Î½Š˜K?

@@ -1,2 +1,2 @@
 B
-V_new_castJXMû>¶ i=ÿ7[¿—+å¾
+X_new_flatJï€Ù¿¼lé?	‡Ù¾Â@•?

@@ -1,1 +1,2 @@
-BX_cast_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿
+B
+V_new_flatJXMû>¶ i=ÿ7[¿—+å¾

@@ -1,1 +1,1 @@
-BG_cast_base_readJ"‡Œ¿	G¾ãÑ?‚ë»
+BX_flat_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿

@@ -1,1 +1,1 @@
-BV_cast_base_readJХo@ѕ$Ѕ>ОЃЅЉK?
+BG_flat_base_readJ"‡Њї	GѕгС?‚л»

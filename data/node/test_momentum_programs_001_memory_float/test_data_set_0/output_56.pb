@@ -1,2 +1,1 @@
-B
-X_new_lateJ|д?txАp5?Шж©ї
+BV_flat_base_readJХo@ѕ$Ѕ>ОЃЅЉK?

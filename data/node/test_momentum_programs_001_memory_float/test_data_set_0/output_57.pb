@@ -1,2 +1,2 @@
 B
-V_new_lateJz J¿Ò²s?„34¾a„?
+X_new_castJï€Ù¿¼lé?	‡Ù¾Â@•?

@@ -1,1 +1,2 @@
-BX_new_againJZÚÿ?´RÀ°@?¬À¿
+B
+V_new_castJXMû>¶ i=ÿ7[¿—+å¾

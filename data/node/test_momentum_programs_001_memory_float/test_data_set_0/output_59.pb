@@ -1,1 +1,1 @@
-BV_new_againJÖ9œ¿P{®?Òú‚¾L¬˜?
+BX_cast_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿

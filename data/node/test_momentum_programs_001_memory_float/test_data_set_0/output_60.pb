@@ -1,1 +1,1 @@
-BX_new_late_readJ|ä¿tx@p5¿Øæ©?
+BG_cast_base_readJ"‡Œ¿	G¾ãÑ?‚ë»

@@ -1,1 +1,1 @@
-BV_new_late_readJz J?Ò²s¿„34>a„¿
+BV_cast_base_readJÕo@¾$½>Î½Š˜K?

@@ -1,1 +1,2 @@
-Bjoined_againJ z J¿Ò²s?„34¾a„?|ä?txÀp5?Øæ©¿
+B
+V_new_lateJz J¿Ò²s?„34¾a„?

@@ -1,1 +1,2 @@
-BV_new_zero_rateJ "%“Çi>C»ÊŸÆs>|ÍŒ&{>âƒr‹9ê{>
+BX_new_vanishing_2J ÈE%¥öb³> SZúCÀ>9‡ÐÆÉ§>pýè¢
+Å¾>

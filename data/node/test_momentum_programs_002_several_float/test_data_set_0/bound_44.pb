@@ -1,1 +1,1 @@
-BV_new_fixedJ dáAšw1—>Wàß æÑ‘>Ï–zNë>«Yú‘¢t>
+BX_new_rows_3JÊÍÎ¡0º>ðizl:>

@@ -1,1 +1,1 @@
-BX_new_zero_rateJ#î–¿”9í¿bè7¿éüï¿
+BX_new_vanishing_1JW#½tË|¿z¢?°ğ„?

@@ -1,1 +1,1 @@
-BV_new_zero_rateJP¾Å¶¸=Ì*Ð¾£~>
+BX_new_vanishing_2J“œ’¿+tõ¿Þ¿ÚŽí¿

@@ -1,1 +1,1 @@
-BX_new_storedJè8ê?}kA=‚Ø?~II>
+BV_new_vanishing_1Jóç?Žò*¾zg3¾–Ð?

@@ -1,1 +1,1 @@
-BV_new_storedJå‡ß=qg°>›œÞ½V­?
+BV_new_vanishing_2JP¾Å¶¸=Ì*Ð¾£~>

@@ -1,1 +1,1 @@
-BV_now_kept_readJ e9Æ”£>Rã7Ø—§>i5Ã* >Vëb´?±©>
+BX_now_kept_readJ .½PýŽ\µ>½ålýÐ>“1jwa­£>>¡++];¥>

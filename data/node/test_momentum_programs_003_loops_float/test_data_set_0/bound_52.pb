@@ -1,1 +1,1 @@
-BV_before_kept_readJ aþÄf«z”>rüŒÏ-–>k×Úìï>jþý`¡>
+BV_now_kept_readJ e9Æ”£>Rã7Ø—§>i5Ã* >Vëb´?±©>

@@ -1,1 +1,1 @@
-BV_last_earlyJ aþÄf«z”>rüŒÏ-–>k×Úìï>jþý`¡>
+BX_now_swappedJ .>wl¤±>BÚ‰¸z%Ð>èöÝø™—>C± ¥>

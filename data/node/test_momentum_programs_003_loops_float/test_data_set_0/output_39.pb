@@ -1,2 +1,2 @@
 B
-V_now_keptJq?‘éÎ¾Í|‰?<o±?
+X_now_keptJçC ¿òÔ­¿}n¬¾bŽx¾

@@ -1,1 +1,2 @@
-BX_before_keptJCð¾ÇŒ¹¿¡Z¾Ú;½
+B
+G_now_keptJR6m?ªú¾)ð‘?@Äp?

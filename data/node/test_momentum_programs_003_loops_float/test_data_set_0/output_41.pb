@@ -1,1 +1,2 @@
-BV_before_keptJçO?³¶¾´E2?]M?
+B
+V_now_keptJq?‘éÎ¾Í|‰?<o±?

@@ -1,2 +1,1 @@
-B
-X_now_readJçC ¿òÔ­¿}n¬¾bx¾
+BX_before_keptJCğ¾ÇŒ¹¿¡Z¾Ú;½

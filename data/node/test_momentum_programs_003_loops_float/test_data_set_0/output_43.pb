@@ -1,2 +1,1 @@
-B
-G_now_readJR6m?ªú¾)ğ‘?@Äp?
+BV_before_keptJçO?³¶¾´E2?]M?

@@ -1,2 +1,2 @@
 B
-V_now_readJq?‘éÎ¾Í|‰?<o±?
+X_now_readJçC ¿òÔ­¿}n¬¾bx¾

@@ -1,1 +1,1 @@
-BX_now_kept_readJçC ¿òÔ­¿}n¬¾bŽx¾
+BG_read_readJ0R6m¿ªú>)ð‘¿@Äp¿R6m¿ªú>)ð‘¿@Äp¿R6m¿ªú>)ð‘¿@Äp¿

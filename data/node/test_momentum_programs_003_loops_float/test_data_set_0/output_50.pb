@@ -1,1 +1,1 @@
-BV_now_kept_readJq?‘éÎ¾Í|‰?<o±?
+BX_now_kept_readJçC ¿òÔ­¿}n¬¾bx¾

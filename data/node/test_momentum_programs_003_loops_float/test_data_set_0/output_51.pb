@@ -1,1 +1,1 @@
-BX_before_kept_readJCð¾ÇŒ¹¿¡Z¾Ú;½
+BG_now_kept_readJR6m?ªú¾)ð‘?@Äp?

@@ -1,1 +1,1 @@
-BV_before_kept_readJçO?³¶¾´E2?]M?
+BV_now_kept_readJq?‘éÎ¾Í|‰?<o±?

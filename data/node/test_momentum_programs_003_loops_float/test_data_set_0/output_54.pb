@@ -1,1 +1,1 @@
-BG_read_kept_readJ0R6m¿ªú>)ğ‘¿@Äp¿R6m¿ªú>)ğ‘¿@Äp¿R6m¿ªú>)ğ‘¿@Äp¿
+BV_before_kept_readJçO?³¶¾´E2?]M?

@@ -1,1 +1,1 @@
-BX_now_turnedJ€ìÏ¾Y,—¿Ez…¾¶Ý´¼
+BG_read_kept_readJ0R6m¿ªú>)ð‘¿@Äp¿R6m¿ªú>)ð‘¿@Äp¿R6m¿ªú>)ð‘¿@Äp¿

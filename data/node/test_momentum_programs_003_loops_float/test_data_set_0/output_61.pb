@@ -1,1 +1,1 @@
-BX_now_swappedJOPí¾qœ™¿&&¼¨Tƒ¾
+BG_made_readJBË¾nğØ?L|J?·¿

@@ -1,1 +1,1 @@
-BV_left_swappedJ/¥æ¾¾èG½œy >"D&?
+BX_now_turnedJ€ìÏ¾Y,—¿Ez…¾¶Ý´¼

@@ -1,1 +1,1 @@
-BV_right_swappedJ—œ=Œ£A?íºø≈Ï"?
+BV_now_turnedJÉÔ>…å?øŸÇ?è9?

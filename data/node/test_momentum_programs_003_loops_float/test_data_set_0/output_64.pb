@@ -1,1 +1,2 @@
-BG_left_swappedJBË>nğØ¿L|J¿·?
+B
+G_1_turnedJR6m?ªú¾)ğ‘?@Äp?

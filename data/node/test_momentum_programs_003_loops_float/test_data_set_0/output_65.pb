@@ -1,1 +1,2 @@
-BG_right_swappedJR6m?ªú¾)ð‘?@Äp?
+B
+G_2_turnedJ)wJ¾ŠºÈ¿‹²>Ûà£>

@@ -1,1 +1,1 @@
-BV_last_earlyJçO?³¶¾´E2?]M?
+BX_now_swappedJOPí¾qœ™¿&&¼¨Tƒ¾

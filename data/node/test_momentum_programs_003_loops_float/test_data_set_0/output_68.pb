@@ -1,2 +1,1 @@
-BX_each_earlyJ œè¥¾àÂ¿ÜN«<
-i>Cð¾ÇŒ¹¿¡Z¾Ú;½
+BV_left_swappedJ/¥æ¾¾èG½œy >"D&?

@@ -1,1 +1,2 @@
-BV_left_swappedJ³T¾íNl¾ü¿d¿Éaa?
+B
+V_scalar_RJ0ÇÏg=4g¿pû—¿´Ñ>>ÇÏg=4g¿pû—¿´Ñ>>ÇÏg=4g¿pû—¿´Ñ>>

@@ -1,1 +1,1 @@
-BG_made_readJÐ(>˜®Ù?Ú~?o T?
+BX_now_swappedJÒ§(¿K2=¿ãjÛ?ó($¿

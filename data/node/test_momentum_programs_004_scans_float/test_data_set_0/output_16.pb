@@ -1,1 +1,1 @@
-BV_made_readJ³T>íNl>ü¿d?Éaa¿
+BV_left_swappedJ³T¾íNl¾ü¿d¿Éaa?

@@ -1,2 +1,1 @@
-BV_new_fresh_0J ðÃˆsÛå—>á°¹ƒÄp•>‡rga\Š>¾Ó
-Gº•>
+BV_new_looped_otherwiseJ &_ðD¸“>*©¡®H>"Ý:·§V¥>—E’K¹œ>

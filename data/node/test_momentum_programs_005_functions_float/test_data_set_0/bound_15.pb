@@ -1,1 +1,1 @@
-BX_new_ifJ z›'c£>?nLî€j¡>iþ‰û×b½>*Q˜®2ö¶>
+BX_new_fixedJ B¨Ûx­>Ü(aEUè¡>3óu¤Ýñ…>=‡¿ìuäª>

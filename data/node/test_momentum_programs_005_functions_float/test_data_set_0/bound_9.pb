@@ -1,1 +1,1 @@
-BX_new_fresh_0J o¼ÛI6Æ­>Ìûw‚,Þ >“e¨YÅ›>wèÃq‡Íª>
+BX_new_looped_otherwiseJ æè¨q†g¯>>,o´©>E£å-TŠÉ>épA²­ÞÆ>

@@ -1,1 +1,1 @@
-BV_new_fresh_0J!{´?«S›?2j??À?
+BV_new_looped_otherwiseJ¤÷m?¶4¤?g´?¨®ƒ?

@@ -1,2 +1,1 @@
-BX_new_branchJ«
-Δ?ΊΤΗ?o?ƒvΌ>
+BX_new_fresh_1J¶KM?¨Έ»ΎΓΕλΎή€?

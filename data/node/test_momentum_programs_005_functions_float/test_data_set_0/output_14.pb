@@ -1,1 +1,2 @@
-BV_new_branchJGtw¿R±?¿XÆã=
+BV_new_fresh_1J²-?CÝ?0
+G?4â¾

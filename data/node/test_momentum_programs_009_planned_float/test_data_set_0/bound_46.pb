@@ -1,1 +1,1 @@
-BX_new_limited_aloneJ ôÎ?óÒË«>K†¾à}»>IožAÀ><@•.í6š>
+BX_new_limited_aloneJ ôÎ?óÒË«>ŸÕrah£»>IožAÀ><@•.í6š>

@@ -1,1 +1,1 @@
-BV_new_limited_1J ¦JñÙßÓy>wkÔ¢>dd–Žß}d>öÍÍw>
+BV_new_limited_1J ¦JñÙßÓy>»‚q'ˆT>dd–Žß}d>öÍÍw>

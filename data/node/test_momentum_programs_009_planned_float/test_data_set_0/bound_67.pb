@@ -1,1 +1,1 @@
-BV_new_next_countJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>
+BV_new_count_noneJ ?mª‰+©¡>*Ëä,¨>Ÿó`¶~>¬¿­6+F>

@@ -1,1 +1,1 @@
-BX_new_limited_aloneJzK?ƒ!¶¿~ø?¡ª>
+BX_new_limited_aloneJzK?XÈ¿~ø?¡ª>

@@ -1,1 +1,1 @@
-BV_new_limited_aloneJ‚ˆ¾F«³¿¥Â-==Ç¾
+BV_new_limited_aloneJ‚ˆ¾â„d¿¥Â-==Ç¾

@@ -1,1 +1,1 @@
-BX_new_next_countJÙB'?ƒ!¶¿~ø?hí–>
+BX_new_count_noneJ»?áü­¿{}ö?÷+†>

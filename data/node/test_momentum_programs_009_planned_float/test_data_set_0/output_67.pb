@@ -1,1 +1,1 @@
-BV_new_next_countJO¾~>F«³¿¥Â-=:E¾
+BV_new_count_noneJé9?0À‚€>úE–>

@@ -1,1 +1,1 @@
-BX_new_shapes_1J²N%ö»¾>
+BX_new_shapes_1J<œQE¿>

@@ -1,2 +1,1 @@
-BX_new_shapes_2JA¸þÂ£M½>ãêà½I
-­>
+BX_new_shapes_2JOO þ™Y¾>cJ.€ò­>

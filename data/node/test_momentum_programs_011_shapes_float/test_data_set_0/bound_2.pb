@@ -1,1 +1,1 @@
-BV_new_shapes_1Jm$žG|0€>
+BV_new_shapes_1JÒ‹ð]÷«’>

@@ -1,1 +1,1 @@
-BV_new_shapes_2Jö$&ýÇþ‡>‘Û@Úª„>
+BV_new_shapes_2JSùSëœ>êuð©‡•>

@@ -1,1 +1,1 @@
-BX_new_shapes_1Jôï¿
+BX_new_shapes_1J†¨ñ¿

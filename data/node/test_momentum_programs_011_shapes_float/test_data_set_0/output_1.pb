@@ -1,1 +1,1 @@
-BX_new_shapes_2JòCè?@İV?
+BX_new_shapes_2JÇÎî?âb?

@@ -1,1 +1,1 @@
-BV_new_shapes_1J‘Ø?
+BV_new_shapes_1JÄc?

@@ -1,1 +1,1 @@
-BV_new_shapes_2Jv*¿úe>
+BV_new_shapes_2JUv¬¿:#é¾

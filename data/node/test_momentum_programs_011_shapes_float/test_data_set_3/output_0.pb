@@ -1,2 +1,1 @@
-BX_new_shapes_1J×@A
-ø>×±}?%qÁ¿´ø]¾dÔt¾
+BX_new_shapes_1JiS)@œÏ€?q?½Ö¿¸q¾NîW¿

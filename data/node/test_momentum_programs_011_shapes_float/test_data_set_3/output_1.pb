@@ -1,1 +1,1 @@
-BX_new_shapes_2JøFµ¿ñ‘£¾µ—¤?TQ%>:ÁÀ
+BX_new_shapes_2JYÕú¿h™[¿¼æí?êY¤>^1À

@@ -1,1 +1,1 @@
-BX_new_shapes_1JŠu$ –‡>
+BX_new_shapes_1J¡…Y=–È‰>

@@ -1,1 +1,2 @@
-BX_new_shapes_2J!•NgB$®>÷¸‡»Èº>
+BX_new_shapes_2J¡ú§9Š­>¿­:ð
+»>

@@ -1,1 +1,2 @@
-BV_new_shapes_1J¦³²þÛz>
+BV_new_shapes_1J—~
+Â¾“>

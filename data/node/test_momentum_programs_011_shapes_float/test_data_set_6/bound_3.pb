@@ -1,1 +1,2 @@
-BV_new_shapes_2J¶yLñnT>Å»x+‡>
+BV_new_shapes_2J°¢[8‘>
+0µÀ½>

@@ -1,1 +1,1 @@
-BX_new_shapes_1J_0¾
+BX_new_shapes_1JÎGT¾

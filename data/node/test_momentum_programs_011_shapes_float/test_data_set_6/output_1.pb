@@ -1,1 +1,1 @@
-BX_new_shapes_2J57X?,øÍ¿
+BX_new_shapes_2J\ìT?/qĞ¿

@@ -1,1 +1,1 @@
-BV_new_shapes_1J *>
+BV_new_shapes_1J§Z"?

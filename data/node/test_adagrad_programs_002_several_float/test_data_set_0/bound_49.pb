@@ -1,0 +1,1 @@
+BH_new_zero_rateJ L@ªjË ¤>¼IHôi‚>oµÍÃÕÙÂ>šº=~u~>

@@ -1,0 +1,1 @@
+BX_new_fixedJ ‹Âºî*¿¡>¥úu‘¦>Løpk7L¬>ILcæ•·>

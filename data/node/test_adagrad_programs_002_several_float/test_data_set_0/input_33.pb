@@ -1,0 +1,1 @@
+BH_vanishingJÒo~?Ijn@Ìz_?`_@

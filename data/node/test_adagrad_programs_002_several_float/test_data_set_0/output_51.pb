@@ -1,0 +1,1 @@
+BH_new_storedJHsZ@¡r¿?E0AÎCë?

@@ -1,0 +1,1 @@
+BH_before_keptJ †VRNÁ>LÌ\ï­G³>Ú‹aŠÂ>8'pDüí¹>

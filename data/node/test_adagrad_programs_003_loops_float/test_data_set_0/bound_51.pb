@@ -1,1 +1,0 @@
-BX_before_kept_readJ ›:á‹>Ò\Ãýj®>wØmi©—>†ÝáR±B©>

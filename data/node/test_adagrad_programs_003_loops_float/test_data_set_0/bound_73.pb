@@ -1,0 +1,1 @@
+BH_last_earlyJ †VRNÁ>LÌ\ï­G³>Ú‹aŠÂ>8'pDüí¹>

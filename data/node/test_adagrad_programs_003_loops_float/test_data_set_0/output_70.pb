@@ -1,0 +1,2 @@
+BG_left_swappedJ”`o¿|]z?Ð
+¼¿ ð°¿

@@ -1,0 +1,1 @@
+BH_right_swappedJ‰öo@È¼a@I#@'ƒl?

@@ -1,0 +1,1 @@
+BG_right_swappedJ»`'?&œÞ=Sf¿Ï¿

@@ -1,0 +1,1 @@
+BX_new_fixed_otherwiseJ @\‰”\«>Ð—!Œ«>Ta®K^˜’>w·ß¯£ª>

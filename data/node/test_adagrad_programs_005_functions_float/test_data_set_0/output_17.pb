@@ -1,0 +1,1 @@
+BX_new_fixed_otherwiseJØµÌ?*+ï?–OÕ¾/ —?

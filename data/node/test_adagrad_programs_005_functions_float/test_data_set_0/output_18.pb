@@ -1,0 +1,1 @@
+BH_new_fixed_otherwiseJBÕŸ@˜A‡@t.@<f¾@

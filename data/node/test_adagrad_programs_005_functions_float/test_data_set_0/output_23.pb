@@ -1,0 +1,1 @@
+BX_new_step_R_other_TJLΕf?m½>†υσΏgΠ?

@@ -1,0 +1,1 @@
+BH_new_step_R_other_T_noneJ´³@LÃ”??Ëš?KaŽ@

@@ -1,0 +1,1 @@
+BH_new_shapes_2J,ë @J*ß?6í”@fï@Afr@êvAΩB¿@

@@ -1,0 +1,2 @@
+BH_new_shapes_2J19@g =@Î]d@TëE@õ
+n@S5@

@@ -1,0 +1,2 @@
+BX_new_shapes_2JvN´¿s¨”?ñ
+B?

@@ -1,0 +1,1 @@
+BH_new_shapes_2JH@fhx@

@@ -1,0 +1,1 @@
+BH_everyJlk@Q\Ì@8îAfU;A

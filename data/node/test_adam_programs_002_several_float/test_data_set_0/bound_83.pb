@@ -1,0 +1,1 @@
+BH_new_rows_1JðP5Íbf¯>G”Gœ¢>

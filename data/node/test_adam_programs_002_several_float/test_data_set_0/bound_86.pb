@@ -1,0 +1,1 @@
+BX_new_zero_rateJ âIì¨Üj‡>NmIŸ†b>äz4Äö@¢>>´g]>

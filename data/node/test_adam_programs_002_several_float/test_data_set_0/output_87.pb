@@ -1,0 +1,1 @@
+BV_new_zero_rateJืÛาพัpa?P,ฆพฟ

@@ -1,0 +1,1 @@
+BX_new_fixedJ†vš¿Q¯?»gu¿<5s=

@@ -1,0 +1,1 @@
+BV_before_keptJ ô=1!%s–>øÄ½Wm…>DÑò0qŸ>ÔZÒo”˜>

@@ -1,1 +1,0 @@
-BX_before_kept_readJ K÷¸àjy´>Ì{ÓFÑ·>:¡]¿>}°	]WÄ>

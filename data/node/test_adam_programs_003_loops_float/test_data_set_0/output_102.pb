@@ -1,0 +1,2 @@
+BG_left_swappedJ];¿|˜¯¿Sc?¿Ž
+ü?

@@ -1,0 +1,1 @@
+BV_right_swappedJœù>³6b¿ý‹P¿úÿ¿

@@ -1,0 +1,1 @@
+BH_right_swappedJÄ{Ù?€)@e/€>~Åg@

@@ -1,0 +1,1 @@
+BX_new_fixed_otherwiseJ îcžÏTb»>¼ôèiô5¨>¶#ØàÂ>}æn@d1¶>

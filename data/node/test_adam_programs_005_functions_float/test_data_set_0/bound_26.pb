@@ -1,0 +1,1 @@
+BV_new_fixed_otherwiseJ  Ë˜ÛÍÆ˜>ËBHToVƒ>CK³G@ª>&Ý*/ÙI>

@@ -1,0 +1,1 @@
+BH_new_fixed_otherwiseJ zoCRdˆ>¤Õ9Š >{íá1ê¯¢>hÄZŽ‘>

@@ -1,0 +1,1 @@
+BX_new_fixed_otherwiseJ=p¡¿/N?,$k¿ú	Ÿ?

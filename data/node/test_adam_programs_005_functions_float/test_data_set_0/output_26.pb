@@ -1,0 +1,1 @@
+BV_new_fixed_otherwiseJ†¹6>òÏ=?ÄC??±2>

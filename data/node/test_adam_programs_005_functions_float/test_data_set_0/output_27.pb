@@ -1,0 +1,2 @@
+BH_new_fixed_otherwiseJúH?U¿@3_·?
+ƒ?

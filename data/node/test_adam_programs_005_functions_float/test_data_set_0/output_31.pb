@@ -1,0 +1,1 @@
+BX_new_step_R_T_noneJG0”?bQÙ½‚Xµ?²›¿

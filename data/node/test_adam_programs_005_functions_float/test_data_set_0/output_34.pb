@@ -1,0 +1,1 @@
+BX_new_step_R_other_TJ(?÷Ó½ ÛÐ?ÏL/¾

@@ -1,0 +1,1 @@
+BV_chosenJAj‹¿

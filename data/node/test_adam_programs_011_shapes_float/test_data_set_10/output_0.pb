@@ -1,0 +1,1 @@
+BX_new_shapes_1J§eŞ¾¾T¼¿

@@ -1,0 +1,1 @@
+BV_new_shapes_2J0èAÃ÷ct“>g<hMb>&4a5£½‹>x;Å¸‚>>ÆSÃR„>Ôxivçx>

@@ -1,0 +1,1 @@
+BX_lastJø[z?œgs¿Zl¬¾:`?ií…>dhG?

@@ -1,0 +1,1 @@
+BX_new_shapes_2JOb?GdY?ÅΩ

@@ -1,0 +1,1 @@
+BV_new_shapes_2J€F¿İÖr=	 ?

@@ -1,0 +1,1 @@
+BV_chosenJ0Ëq‹B§l>uiêƒ‰>þYj™ôíŽ>/€H¤OCw>BêOu›}>ÔlŸÇú‚>

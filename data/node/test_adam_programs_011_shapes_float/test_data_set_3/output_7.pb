@@ -1,0 +1,1 @@
+BV_chosenJ[ÙP¿Fñ¿TsP¿ß³~¾ee·¾rYf¾

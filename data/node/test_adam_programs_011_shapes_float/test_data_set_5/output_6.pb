@@ -1,0 +1,1 @@
+BX_chosenJLa"¾äZ©>¾y]?+pP?þpÝ?

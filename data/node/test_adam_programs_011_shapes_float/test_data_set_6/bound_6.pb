@@ -1,0 +1,1 @@
+BX_chosenJž yB  >

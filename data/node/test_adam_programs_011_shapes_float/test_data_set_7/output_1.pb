@@ -1,0 +1,1 @@
+BX_new_shapes_2JB#h>jÔŒ?ªnõ¾0ZM?¬j¿

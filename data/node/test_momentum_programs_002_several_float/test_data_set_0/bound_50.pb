@@ -1,0 +1,1 @@
+BX_new_storedJ ³©2u¨I¿>ðPU9´…>bDHó¯»>¢aB/z>

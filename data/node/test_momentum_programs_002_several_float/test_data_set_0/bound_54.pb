@@ -1,0 +1,1 @@
+BV_new_fixedJ dáAšw1—>Wàß æÑ‘>Ï–zNë>«Yú‘¢t>

@@ -1,0 +1,1 @@
+BV_vanishingJD55?îc¾“ü½¦x=

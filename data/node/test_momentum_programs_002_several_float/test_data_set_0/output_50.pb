@@ -1,0 +1,1 @@
+BX_new_storedJè8ê?}kA=‚Ø?~II>

@@ -1,0 +1,1 @@
+BG_left_swappedJBË>nðØ¿L|J¿·?

@@ -1,0 +1,1 @@
+BG_right_swappedJR6m?ªú¾)ð‘?@Äp?

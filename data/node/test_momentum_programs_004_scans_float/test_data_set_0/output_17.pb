@@ -1,0 +1,1 @@
+BV_right_swappedJ"u4>_3S?ï¿½Àu›¼

@@ -1,0 +1,1 @@
+BG_left_swappedJÐ(¾˜®Ù¿Ú~¿o T¿

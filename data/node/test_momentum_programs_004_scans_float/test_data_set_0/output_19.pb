@@ -1,0 +1,1 @@
+BG_right_swappedJXÓ?¤¢Ž?M$™¿Kýù¾

@@ -1,0 +1,1 @@
+BV_made_readJ³T>íNl>ü¿d?Éaa¿

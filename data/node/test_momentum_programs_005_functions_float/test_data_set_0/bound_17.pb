@@ -1,0 +1,1 @@
+BX_new_fixed_otherwiseJ iÙr«’ª>õJ6788 >Ì<nˆw™…>%üMsœþ©>

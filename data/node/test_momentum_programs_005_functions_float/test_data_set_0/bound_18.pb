@@ -1,0 +1,1 @@
+BV_new_fixed_otherwiseJ »‡3à¬Š>¥Nñj>&ŒŠÜje>ôï¨Ï4“b>

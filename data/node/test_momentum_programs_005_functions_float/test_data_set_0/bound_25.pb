@@ -1,0 +1,1 @@
+BX_new_step_R_other_T_noneJ …šW¾Ñ’³>»¥€â¥5»>Ö5írº>ýs™£Æ>

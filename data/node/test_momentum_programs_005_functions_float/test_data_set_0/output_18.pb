@@ -1,0 +1,1 @@
+BV_new_fixed_otherwiseJ¬He?Hf^>ø/¾Ÿ8>

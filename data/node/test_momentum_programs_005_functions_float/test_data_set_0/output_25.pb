@@ -1,0 +1,1 @@
+BX_new_step_R_other_T_noneJúf¿';Õ¿S(¿Av>À

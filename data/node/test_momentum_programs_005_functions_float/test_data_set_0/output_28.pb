@@ -1,0 +1,1 @@
+BV_new_branchJGtw¿R±?¿XÆã=

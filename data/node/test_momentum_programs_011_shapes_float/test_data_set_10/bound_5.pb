@@ -1,0 +1,1 @@
+BV_chosenJiQÀD!úr>	mL¸n\t>

@@ -1,0 +1,1 @@
+BX_new_shapes_1J0û|YwGc£>Ù&³l’>Jð×Úds>›#>SYUÀ>´R’3l4‘>ú¨ìJ”û¸>

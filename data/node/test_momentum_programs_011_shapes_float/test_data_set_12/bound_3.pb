@@ -1,0 +1,1 @@
+BV_new_shapes_2J(3Çªècev>TKÄnü|>:ÆåºK –>£–ènó‘>8Ón¦HëŽ>

@@ -1,0 +1,1 @@
+BV_chosenJXs”¾º'Q>w·H¿à¿e¾i}>C ¥=

@@ -1,0 +1,1 @@
+BV_new_shapes_2J(C±DÞ ž>nÉÀp§Dj>úEDÿp‡>¹aZ”m>€Ê/Âÿƒ>
