@@ -28,6 +28,7 @@ from conformance.models.graphs import graph_edges
 from conformance.models.validity import check_model
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.distributions import spread_indices
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -49,7 +50,7 @@ CHAIN = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax")
 MAX_DEPTH = 3
 """The most subgraphs around a statement."""
 
-MAX_EXECUTIONS = 160
+MAX_EXECUTIONS = 90
 """The most times that the tested nodes of a program run, except for a few."""
 
 TRIPS = (0, 0, 1, 1, 2, 2, 3, 4, 5, 7, 10)
@@ -65,6 +66,9 @@ NUMBERS = (0.5, -0.5, 1.0, -1.0, 2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
 FACTORS = (0.5, 2.0, -1.0, 0.75, 1.0)
 ATTRIBUTE_VALUES = (0.5, 0.9, 0.1, 0.3, 0.0, 0.0625)
 ZERO_SHARE = 0.04
+
+DISTINCT_ELEMENTS = 6
+"""The most distinct elements of an operand of a training optimizer: the oracle computes equal elements once."""
 
 
 @dataclass(frozen=True)
@@ -219,10 +223,14 @@ class DrawnProgram:
             return np.array(chance.choice((0, 1, 2, 3, 5, 10)), dtype)
         if dtype.kind == "i":
             return np.array([chance.randint(-4, 9) for _ in range(prod(shape))], dtype).reshape(shape)
+        size = prod(shape)
+        distinct = min(size, DISTINCT_ELEMENTS) if self.is_training else size
         numbers = [
             0.0 if self.is_likely(ZERO_SHARE) else chance.choice((*NUMBERS, chance.uniform(-2, 2)))
-            for _ in range(prod(shape))
+            for _ in range(distinct)
         ]
+        if distinct < size:
+            numbers = [numbers[place] for place in spread_indices(size, distinct, 0)]
         if not shape and self.is_training:
             numbers = [chance.choice(RATES)]
         found = np.array(numbers, dtype).reshape(shape)

@@ -4,7 +4,7 @@ A row (see `conformance.search.random_rows`) fixes the structure of an example: 
 context. This module draws the numbers of these classes, and adds operand and attribute values. Everything is a function
 of the seed, the chunk number and the operators.
 
-Large tensors have few distinct tuples of operands, because the oracle computes elements with equal operands once.
+Tensors have few distinct tuples of operands, because the oracle computes elements with equal operands once.
 """
 
 from __future__ import annotations
@@ -241,10 +241,13 @@ def _integer_operand(steps: Array, dtype: np.dtype[Any], values: str) -> Array:
     return np.asarray((steps % 100 if dtype.kind == "u" else np.clip(steps, -100, 100)).astype(dtype))
 
 
-DISTINCT_TUPLES = 13
-"""Number of distinct tuples of operands of a tensor with more elements than `POOL_SIZE`."""
+DISTINCT_TUPLES = range(3, 14)
+"""Smallest and largest number of distinct tuples of operands of a tensor, if it has so many elements."""
 
-DISTINCT_TUPLES_OF_SWEEP = 5
+DISTINCT_TUPLES_OF_EXAMPLE = 30
+"""Number of distinct tuples of operands of all tensors in all runs, unless each tensor has the smallest number."""
+
+DISTINCT_TUPLES_OF_SWEEP = 3
 """Number of distinct tuples of operands of the tensors of a sweep, which has several runs."""
 
 SWEPT_COUNTS = range(13)
@@ -277,8 +280,12 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
     count = _run_count(row, element_count(shapes), numbers)
     counts = _update_counts(row, numbers.more, count)
     own = TYPES[row["types"]]
+    distinct = DISTINCT_TUPLES_OF_EXAMPLE // (len(shapes) * count)
+    distinct = min(max(distinct, DISTINCT_TUPLES[0]), DISTINCT_TUPLES[-1])
+    if row["size"] == SWEEP:
+        distinct = DISTINCT_TUPLES_OF_SWEEP
     runs = tuple(
-        _run(names, _shapes_of_run(row, shapes, run, numbers.more), own, numbers, run, T, repeated)
+        _run(names, _shapes_of_run(row, shapes, run, numbers.more), own, numbers, run, T, repeated, distinct)
         for run, T in enumerate(counts)
     )
     context = row_context(row, ["R", "T", *names], tensor_names(optimizer.results, len(shapes)))
@@ -379,17 +386,17 @@ def _run(
     run: int,
     T: int,
     repeated: Mapping[str, str],
+    distinct: int,
 ) -> dict[str, Array]:
     own, rate = types
     operands: dict[str, Array] = {"R": np.array(numbers.rate * (run + 1), rate), "T": np.array(T, np.int64)}
     pool = np.array(numbers.values)
     is_sweep = len(shapes) == SWEPT_TENSORS
-    distinct = DISTINCT_TUPLES_OF_SWEEP if is_sweep else DISTINCT_TUPLES
     for place, name in enumerate(names):
         shape = tuple(shapes[place % len(shapes)])
         size, kind = prod(shape), place // len(shapes)
         shift = run * 7 + kind * 11 + (0 if is_sweep else place % len(shapes))
-        is_spread = size > POOL_SIZE or is_sweep
+        is_spread = size > distinct
         values = pool[(shift + np.arange(distinct if is_spread else size)) % POOL_SIZE].astype(own)
         if name[0] == "H":
             factor, summand = map(own, numbers.state)
