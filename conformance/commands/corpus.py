@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.model_cases.cases import ModelCases
     from conformance.model_cases.onnx_cases import OnnxCases
+    from conformance.run.selection import Selection
 
 
 @add_options
@@ -25,13 +26,12 @@ def list_(
     generators: bool = False,
     coverage: bool = False,
     *,
-    selection: dict[str, Any],
+    selection: Selection,
     data: Path | None = None,
 ) -> None:
     """List the cases with level and title; with an option, list clauses, backends, generators or coverage instead."""
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
     from conformance.plugins import registered_entry_points
-    from conformance.run.selection import Selection
 
     if backends or generators:
         from conformance.generation.generators import generator_locations
@@ -45,7 +45,7 @@ def list_(
         for line in _coverage(corpus):
             echo(line)
         return
-    chosen = Selection.from_values(selection).select(corpus)
+    chosen = selection.select(corpus)
     for line in _clauses(corpus) if clauses else _cases(corpus, chosen):
         echo(line)
 
@@ -108,7 +108,7 @@ def verify(data: Path | None = None) -> None:
 def export(
     directory: Path,
     *,
-    selection: dict[str, Any],
+    selection: Selection,
     data: Path | None = None,
 ) -> None:
     """Write the corpus as a folder for runners in any language: cases, index.csv, a judge in C, licence and README.
@@ -122,11 +122,10 @@ def export(
     from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
     from conformance.generation.export import exported_files
-    from conformance.run.selection import Selection
 
     check_empty(directory)
     corpus = open_corpus(data or bundled_corpus_path())
-    chosen = Selection.from_values(selection).select(corpus)
+    chosen = selection.select(corpus)
     if not chosen:
         raise UsageError(
             "no-case-selected", "The selection matches no case.", "Run `onnx-conformance list` to see the cases."

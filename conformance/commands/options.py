@@ -1,7 +1,7 @@
 """Declarations of the command line's options: each option is declared once and has one meaning in all verbs.
 
 `options.toml` declares the options of the verbs, and `conformance/run/options.toml` those of a run. The decorator
-`add_options` gives each parameter of a verb its declaration, and replaces a parameter `options`, `selection` or
+`add_options` gives each parameter of a verb its declaration, and replaces a parameter `settings`, `selection` or
 `outputs` by several options.
 """
 
@@ -208,26 +208,32 @@ class Verbs(_CommonHelp, TyperGroup):
 def add_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return the verb for `command`: the tables of options declare its parameters.
 
-    `options` is replaced by the options of a run; `command` receives a dictionary of their values by name. `selection`
-    is replaced by the options that select cases; `command` receives a dictionary. `outputs` is replaced by one option
-    per report format; `command` receives a `ReportFiles`. If `command` has no parameter `verbose`, the verb gets the
-    option `--verbose`, which adds the error code to error messages.
+    `settings` is replaced by the options of a run; `command` receives a `Settings`. `selection` is replaced by the
+    options that select cases; `command` receives a `Selection`. `outputs` is replaced by one option per report format;
+    `command` receives a `ReportFiles`. If `command` has no parameter `verbose`, the verb gets the option `--verbose`,
+    which adds the error code to error messages.
     """
-    groups = {"options": list(RUN_OPTIONS), "selection": ["keyword", *SELECTION_OPTIONS.values()]}
+    groups = {"settings": list(RUN_OPTIONS), "selection": ["keyword", *SELECTION_OPTIONS.values()]}
+    own = inspect.signature(command).parameters
 
     @wraps(command)
     def verb(**given: Any) -> None:
-        own = inspect.signature(command).parameters
-        for group, names in groups.items():
-            if group in own:
-                given[group] = {name: _plain(given.pop(name)) for name in names}
+        values = {group: {name: given.pop(name) for name in groups[group]} for group in groups.keys() & own.keys()}
+        if "settings" in own:
+            from conformance.run.settings import settings_from_options
+
+            given["settings"] = settings_from_options(values["settings"])
+        if "selection" in own:
+            from conformance.run.selection import Selection
+
+            given["selection"] = Selection.from_values(values["selection"])
         if "outputs" in own:
             given["outputs"] = ReportFiles({name: path for name in FORMATS if (path := given.pop(name))})
         if "verbose" not in own:
             given.pop("verbose", None)
         command(**given)
 
-    hints = get_type_hints(command)
+    hints = get_type_hints(command, localns={"Settings": object, "Selection": object})  # their imports take time
     parameters: list[inspect.Parameter] = []
 
     def add(name: str, entry: OptionEntry, type: Any, default: object) -> None:
@@ -235,7 +241,7 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
-    for parameter in inspect.signature(command).parameters.values():
+    for parameter in own.values():
         if parameter.name in groups:
             for name in groups[parameter.name]:
                 add(name, RUN_OPTIONS[name], *_run_type(name))
@@ -247,8 +253,8 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
             add(parameter.name, entry, hints[parameter.name], parameter.default)
     if "verbose" not in hints:
         add("verbose", _VERB_OPTIONS["shared"]["verbose"], bool, False)
-    annotations = {parameter.name: parameter.annotation for parameter in parameters}
-    vars(verb).update(__signature__=inspect.Signature(parameters), __annotations__=annotations)
+    vars(verb)["__signature__"] = inspect.Signature(parameters)
+    verb.__annotations__ = {}  # typer would evaluate those of `command`
     return verb
 
 
@@ -259,13 +265,6 @@ def _run_type(name: str) -> tuple[Any, object]:
     if option.is_repeatable:
         return list[type] | None, None
     return (type | None if option.default is None else type), option.default
-
-
-def _plain(value: Any) -> Any:
-    """Return the value of an option; members of an enumeration, also in a list, are converted to text."""
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, StrEnum) else value
 
 
 def echo(text: str, *, err: bool = False) -> None:

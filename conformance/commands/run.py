@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import which
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,7 +18,7 @@ from conformance.report.report_files import ReportFiles
 from conformance.run.options import SELECTION_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from conformance.run.resume import InterruptedRun
     from conformance.run.settings import Settings
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @add_options
 def run(
-    options: dict[str, Any],
+    settings: Settings,
     last_failed: bool = False,
     workers: int | None = None,
     dask: str | None = None,
@@ -43,14 +43,13 @@ def run(
     internal error of the suite, 130 after an interruption.
     """
     gc.disable()  # what starts a run lives until its end; garbage collection begins before the first case
-    results: Path | None = options["results"]
-    if options["no_isolation"]:
+    results = settings.results
+    if settings.no_isolation:
         _continue_in_child(results or resume)
     from conformance.errors import UsageError
-    from conformance.run.settings import settings_from_options
 
     if dask is not None:
-        _check_dask(options, workers)
+        _check_dask(settings, workers)
     if verbose and quiet:
         raise UsageError("options-conflict", "-v and -q exclude each other.", "Give one of them.")
     interrupted = None
@@ -58,11 +57,11 @@ def run(
         from conformance.run.resume import read_interrupted_run
 
         interrupted = read_interrupted_run(resume)
-        options = _with_selection(options, interrupted)
-    if not options["backend"] and not options["optimizer"]:
+        settings = _with_selection(settings, interrupted)
+    if not settings.subjects:
         raise UsageError("subject-missing", "No subject is named.", _subject_hint(interrupted))
-    python = options["python"] and Path(which(options["python"]) or options["python"]).absolute()
-    settings = settings_from_options({**options, "python": python})
+    if settings.python is not None:
+        settings = replace(settings, python=Path(which(settings.python) or settings.python).absolute())
     outputs.check(*[settings.results] if settings.results else ())
     # The subjects import their runtimes while this process imports the modules of a run.
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
@@ -86,7 +85,7 @@ def run(
     raise typer.Exit(outcome.status)
 
 
-def _check_dask(options: Mapping[str, Any], workers: int | None) -> None:
+def _check_dask(settings: Settings, workers: int | None) -> None:
     """Check that no other option contradicts `--dask`.
 
     Raises:
@@ -94,7 +93,7 @@ def _check_dask(options: Mapping[str, Any], workers: int | None) -> None:
     """
     from conformance.errors import UsageError
 
-    if workers is not None or options["no_isolation"]:
+    if workers is not None or settings.no_isolation:
         other = "-n" if workers is not None else "--no-isolation"
         raise UsageError("options-conflict", f"{other} and --dask exclude each other.", f"Leave {other} out.")
 
@@ -108,8 +107,8 @@ def _subject_hint(interrupted: InterruptedRun | None) -> str:
     return f"Name the subjects of the interrupted run again: {shlex.join(words)}."
 
 
-def _with_selection(options: Mapping[str, Any], run: InterruptedRun) -> dict[str, Any]:
-    """Return options with the results file of the interrupted run, and with its selection and level if none is given.
+def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
+    """Return settings with the results file of the interrupted run, and with its selection and level if none is given.
 
     Everything else comes from this command line: nobody else may choose what it executes, reads and writes.
 
@@ -117,16 +116,19 @@ def _with_selection(options: Mapping[str, Any], run: InterruptedRun) -> dict[str
         UsageError: `--results` names another file than `--resume`.
     """
     from conformance.errors import UsageError
+    from conformance.run.selection import Selection, Shard
+    from conformance.verdicts import Level
 
-    if options["results"] is not None and options["results"].absolute() != run.target.absolute():
+    if settings.results is not None and settings.results.absolute() != run.target.absolute():
         raise UsageError("options-conflict", "--resume and --results name different files.", "Leave --results out.")
-    recorded, selection = run.header.selection, dict[str, Any]()
-    if not options["keyword"] and not any(options[name] for name in SELECTION_OPTIONS.values()):
-        selection = {name: recorded.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
-        selection["keyword"] = recorded.get("-k", "")
-    level = run.header.criterion.level if options["fail_level"] == "must" else options["fail_level"]
-    shard = options["shard"] or recorded.get("--shard", "")
-    return {**options, **selection, "results": run.target, "fail_level": level, "shard": shard}
+    recorded, selection, shard = run.header.selection, settings.selection, settings.shard
+    if not selection.options:
+        values = {name: recorded.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
+        selection = Selection.from_values({"keyword": recorded.get("-k", ""), **values})
+    if shard is None and "--shard" in recorded:
+        shard = Shard.parse(recorded["--shard"])
+    level = Level(run.header.criterion.level) if settings.fail_level is Level.MUST else settings.fail_level
+    return replace(settings, selection=selection, results=run.target, fail_level=level, shard=shard)
 
 
 def _continue_in_child(results: Path | None) -> None:

@@ -133,7 +133,7 @@ class Selection:
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Selection:
         """Return the selection for option values; the keys are parameter names, such as `select_level`."""
-        conditions = {name: tuple(values.get(name) or ()) for name in SELECTION_OPTIONS.values()}
+        conditions = {name: tuple(map(str, values.get(name) or ())) for name in SELECTION_OPTIONS.values()}
         return cls(values.get("keyword") or "", **conditions)
 
     def select(self, corpus: Corpus) -> dict[str, CorpusCase]:

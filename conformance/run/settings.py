@@ -112,14 +112,6 @@ class Settings:
             python=self.python,
         )
 
-    def as_options(self) -> dict[str, Any]:
-        """Return option values from which `settings_from_options` creates equal settings; paths are absolute."""
-        values = {name: getattr(self, name) for name in RUN_OPTIONS if hasattr(self, name)}
-        values |= {str(kind): [named.text for named in self.subjects if named.kind is kind] for kind in SubjectKind}
-        values |= {name: getattr(self.selection, name) for name in ("keyword", *SELECTION_OPTIONS.values())}
-        values |= {"timeout": self.limits.timeout, "memory": self.limits.memory or ""}
-        return {name: _plain(value) for name, value in values.items()}
-
     @property
     def subject_keys(self) -> list[list[str]]:
         """Kind and name of each subject, in order."""
@@ -136,8 +128,9 @@ class Settings:
         The options that name the subject and select the cases are not included.
         """
         words: list[str] = []
-        for name in _VERDICT_OPTIONS:
-            value, option = self.as_options()[name], RUN_OPTIONS[name]
+        values = {name: getattr(self, name, None) for name in _VERDICT_OPTIONS}
+        for name, value in (values | {"timeout": self.limits.timeout, "memory": self.limits.memory}).items():
+            option = RUN_OPTIONS[name]
             if value == option.default or not value or (name == "implements" and kind is not SubjectKind.OPTIMIZER):
                 continue
             for each in value if option.is_repeatable else [value]:
@@ -175,7 +168,7 @@ class Settings:
         if unknown := [name for name in self.implements if name != PASS_NAME]:
             hint = did_you_mean(unknown[0], [PASS_NAME], f"Use {PASS_NAME}.")
             raise UnknownName("no-such-pass", f"--implements: there is no pass {unknown[0]}.", hint)
-        if all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
+        if self.subjects and all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
             raise UsageError(
                 "optimizer-missing", "--implements is given, but no graph optimizer.", "Name an optimizer with -o."
             )
@@ -209,14 +202,7 @@ def command_line() -> str:
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
-def _plain(value: Any) -> Any:
-    """Return an option value in a form that JSON can represent."""
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+def _word(value: Any) -> str:
     if isinstance(value, Path):
         return str(value.absolute())
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def _word(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
