@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.blame.document import as_json
-from conformance.diagnosis.reproduction.folder import write_folder
 from conformance.diagnosis.reproduction.subject_file import subject_files
+from conformance.files.temp_dir import write_folder
 from conformance.models.arrays import tensor_of
 from conformance.models.graphs import operator_text
 from conformance.pages import environment

@@ -65,8 +65,8 @@ def audit(
     from conformance.audit.cases import write_cases
     from conformance.audit.probes import DEFAULT_PROBES
     from conformance.audit.session import AuditOptions
-    from conformance.diagnosis.reproduction.folder import check_empty
     from conformance.errors import ExitStatus, UsageError
+    from conformance.files.temp_dir import check_empty
     from conformance.graphs.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits
@@ -187,12 +187,11 @@ def _audit_workers(team: TeamOfWorkers | None, directory: Path | None, model: st
     if team is None:
         yield None
         return
-    from tempfile import gettempdir
 
     from conformance.audit.job import AuditWorkers
     from conformance.files.temp_dir import supervised_temp_dir
 
-    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as temporary:
+    with supervised_temp_dir() as temporary:
         pool = AuditWorkers(team, directory or temporary)
         pool.check(model)
         yield pool

@@ -61,8 +61,8 @@ def blame(
     from conformance.blame.report import judged_text, step_lines, write_reproduction
     from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
-    from conformance.diagnosis.reproduction.folder import check_empty
     from conformance.errors import ExitStatus
+    from conformance.files.temp_dir import check_empty
     from conformance.graphs.inputs import choose_inputs
     from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits

@@ -22,12 +22,12 @@ from conformance.commands.options import echo
 from conformance.commands.repro import failure_files
 from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
 from conformance.corpus.loading import load_case
-from conformance.diagnosis.reproduction.folder import write_folder
 from conformance.environments.create import PackageSources, create_environment
 from conformance.environments.registry import find_environment, find_interpreter
 from conformance.environments.requirements import find_requirements, released_package
 from conformance.errors import UsageError
 from conformance.files.atomic_write import write_json_atomically
+from conformance.files.temp_dir import write_folder
 from conformance.history.releases import ReleaseRange, find_releases
 from conformance.run.selection import Selection
 from conformance.run.settings import Settings

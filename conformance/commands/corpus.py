@@ -119,8 +119,8 @@ def export(
     Exit status: 0 if the folder is written, 2 if the folder is not empty, or an option or the corpus is wrong.
     """
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
-    from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
+    from conformance.files.temp_dir import check_empty, write_folder
     from conformance.generation.export import exported_files
 
     check_empty(directory)

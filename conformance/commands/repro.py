@@ -46,8 +46,8 @@ def repro(
 
     from conformance.commands.explain import check_recorded_corpus
     from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
-    from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
+    from conformance.files.temp_dir import check_empty, write_folder
     from conformance.isolation.limits import Limits
     from conformance.results.file import read_results
     from conformance.run.selection import Selection

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from shutil import which
-from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import typer
@@ -175,7 +174,7 @@ def _with_base_results(settings: Settings, workers: int | None, dask: str | None
     from conformance.run.terminal import Detail, OutputOptions
     from conformance.subjects.naming import SubjectName
 
-    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+    with supervised_temp_dir() as scratch:
         results = scratch / "base.jsonl"
         base = replace(
             settings,
@@ -200,5 +199,5 @@ def _with_results(settings: Settings, outputs: ReportFiles) -> Iterator[Settings
         return
     from conformance.files.temp_dir import supervised_temp_dir
 
-    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+    with supervised_temp_dir() as scratch:
         yield replace(settings, results=scratch / "results.jsonl")

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import typer
@@ -134,7 +133,7 @@ def _keep_failing_examples(
     from conformance.files.temp_dir import supervised_temp_dir
     from conformance.run.terminal import OutputOptions
 
-    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+    with supervised_temp_dir() as scratch:
         corpus = output or scratch / "failing"
         found.write_corpus(corpus)
         if output is not None:

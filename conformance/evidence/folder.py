@@ -23,7 +23,7 @@ from conformance.evidence.suite_facts import (
 )
 from conformance.evidence.traceability import REQUIREMENT_STATUS, traceability_tables
 from conformance.files.atomic_write import TEMPORARY_PREFIX, real_path
-from conformance.files.temp_dir import supervised_temp_dir
+from conformance.files.temp_dir import supervised_temp_dir, write_folder
 from conformance.pages import environment
 from conformance.plugins import suite_version
 from conformance.results.records import case_record
@@ -103,22 +103,9 @@ def write_evidence(
     map = read_map(requirements)
     inputs = read_inputs(paths, data)
     files = dict(_evidence_files(inputs, map, restrict))
-    _write_folder(folder, files)
-    return sorted(files)
-
-
-def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files to a temporary folder beside `folder`, and rename it."""
-    target = real_path(folder)
     with _write_errors(folder):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with supervised_temp_dir(target.parent, TEMPORARY_PREFIX) as scratch:
-            made = scratch / "made"
-            for name, content in files.items():
-                path = made / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            made.replace(target)  # replaces an empty folder only
+        write_folder(real_path(folder), files)
+    return sorted(files)
 
 
 def _evidence_files(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> Iterator[tuple[str, bytes]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.files.temp_dir import supervised_temp_dir
@@ -31,7 +29,7 @@ def check_harness(argv: Sequence[str], timeout: float) -> Iterator[RuleOutcome]:
         argv: the command that starts the harness.
         timeout: time limit of an answer, in seconds.
     """
-    with supervised_temp_dir(Path(tempfile.gettempdir()), "onnx-conformance-") as folder:
+    with supervised_temp_dir() as folder:
         session = HarnessSession(argv, timeout, folder)
         try:
             yield from _check_all(session)

@@ -16,8 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -161,7 +159,7 @@ class ReleaseJob:
         return run_chunk
 
     def _run_on_worker(self, corpus: Corpus, task: ReleaseTask) -> ReleaseChunkResult:
-        with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+        with supervised_temp_dir() as scratch:
             run = ReleaseRun(HistoryStore(scratch), corpus, task, self.settings)
             try:
                 return _chunk_result(run, run.prepare)

@@ -30,8 +30,9 @@ from repository import DATA, ROOT
 from conformance.cli import create_app
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
-from conformance.diagnosis.reproduction.folder import reproduction_files, write_folder
+from conformance.diagnosis.reproduction.folder import reproduction_files
 from conformance.expectations.file import read_expectations
+from conformance.files.temp_dir import write_folder
 from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
 from conformance.judging.optimizer import judge_optimizer

@@ -17,8 +17,6 @@ import onnx
 from conformance.clauses import clauses
 from conformance.corpus.case import CaseKind
 from conformance.diagnosis.reproduction.subject_file import subject_files
-from conformance.errors import UsageError
-from conformance.files.temp_dir import supervised_temp_dir
 from conformance.models.graphs import all_nodes, onnx_op_type, subgraphs_of
 from conformance.models.spec_text import installed_version, quote_passage, text_package
 from conformance.mutants import FAMILIES, FAMILY_OPERATORS, catalogue
@@ -39,42 +37,6 @@ if TYPE_CHECKING:
     from conformance.results.known_faults import KnownFault
     from conformance.results.records import CaseRecord, DiagnosisRecord, Result
     from conformance.subjects.naming import SubjectName
-
-
-def check_empty(folder: Path) -> None:
-    """Check that a folder can be created at this path.
-
-    Raises:
-        UsageError: the path exists and is not an empty directory.
-    """
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists() or folder.is_symlink():
-        what = "a directory that is not empty" if folder.is_dir() else "not a directory"
-        raise UsageError("directory-not-empty", f"{folder} is {what}.", "Pass a new or an empty directory.")
-
-
-def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a folder: fill a temporary folder and rename it.
-
-    Args:
-        files: the contents by path relative to the folder.
-
-    Raises:
-        UsageError: the path is not a new or empty directory any more.
-        OSError: the folder cannot be written.
-    """
-    check_empty(folder)
-    target = folder.absolute()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with supervised_temp_dir(target.parent, ".onnx-conformance-") as scratch:
-        made = scratch / "made"
-        for name, content in files.items():
-            path = made / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        check_empty(folder)
-        made.rename(target)
 
 
 _FENCE = "~~~~"
