@@ -14,6 +14,8 @@ from hashlib import sha256
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -93,20 +95,14 @@ def text_digest(text: str) -> str:
 @cache
 def clauses() -> Mapping[str, Clause]:
     """Return all clauses by id, in file order."""
-    return {id: _clause(id, entry) for table in _tables() for id, entry in table.items() if id != _FAMILY}
+    entries = ((id, entry) for table in _tables() for id, entry in table.items() if id != _FAMILY)
+    return {id: msgspec.convert({"id": id, **entry}, Clause) for id, entry in entries}
 
 
 @cache
 def family_titles() -> Mapping[str, str]:
     """Return the display name of an operator or pass for each first part of a clause id."""
     return {id.partition(".")[0]: table[_FAMILY] for table in _tables() for id in table if id != _FAMILY}
-
-
-def _clause(id: str, entry: Mapping[str, Any]) -> Clause:
-    passages = tuple(Passage(**passage) for passage in entry.get("passages", ()))
-    conclusion = Conclusion(entry.get("conclusion", Conclusion.NOT_IN_ONNX))
-    reason, output = entry.get("reason", ""), entry.get("output", "")
-    return Clause(id, entry["source"], entry["text"], passages, conclusion, reason, output)
 
 
 @cache

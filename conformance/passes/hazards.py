@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from conformance.serialization.decoding import read_own_toml
 
@@ -65,8 +67,5 @@ class Hazard:
 @cache
 def hazards() -> Mapping[str, Hazard]:
     """Return all hazards by id, in the order of the file."""
-    return {id: _hazard(id, **entry) for id, entry in read_own_toml("conformance.passes", "hazards.toml").items()}
-
-
-def _hazard(id: str, operators: list[str], examples: list[dict[str, Any]], **rest: Any) -> Hazard:
-    return Hazard(id, tuple(operators), examples=tuple(HazardExample(**example) for example in examples), **rest)
+    entries = read_own_toml("conformance.passes", "hazards.toml")
+    return {id: msgspec.convert({"id": id, **entry}, Hazard) for id, entry in entries.items()}
