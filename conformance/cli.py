@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance import PROJECT_URL, __version__
-from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
+from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels
 from conformance.errors import ConformanceError, ExitStatus, StorageError, SuiteFault
 from conformance.files.atomic_write import open_standard_streams
 from conformance.processes.helper import adopt_orphans
@@ -74,7 +74,7 @@ _VERBS = {
 
 def _print_version(is_given: bool) -> None:
     if is_given:
-        echo(f"onnx-conformance {__version__}")
+        print_line(f"onnx-conformance {__version__}")
         raise typer.Exit
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, echo, echo_written_reports
+from conformance.commands.options import FailLevel, add_options, echo_written_reports
 from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_progress
+from conformance.serialization.terminal import print_line, print_notice, print_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -84,12 +84,12 @@ def audit(
     reports.check()
     if output is not None:
         check_empty(output)
-    team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
+    team = create_workers(workers, dask, print_notice)
     audited = LoadedModel.read(model)
     names = required_input_names(audited.original.graph)
     data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
     texts = [input_text(names, data_set) for data_set in data_sets]
-    show = partial(echo, err=reports.take_standard_output)
+    show = partial(print_line, err=reports.take_standard_output)
     for data_set, text in zip(data_sets, texts, strict=True):
         show(f"inputs ({data_set.name}): {text or 'none'}")
     subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]

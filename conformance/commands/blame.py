@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, echo, echo_written_reports
+from conformance.commands.options import FailLevel, add_options, echo_written_reports
 from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_progress
+from conformance.serialization.terminal import print_line, print_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +94,7 @@ def blame(
         print_progress("")
         document = as_json(session.document)
         for line in step_lines(name, document["steps"][name], document):
-            echo(line, err=takes_output)
+            print_line(line, err=takes_output)
 
     session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
     fails = _run(session, json, html).fails(Level(fail_level))
@@ -103,9 +103,9 @@ def blame(
     echo_written_reports(reports)
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
-        echo(f"Wrote {output}.", err=takes_output)
+        print_line(f"Wrote {output}.", err=takes_output)
     outcome = [each for each in ("FAILED" if fails else "PASSED", judged_text(document["steps"])) if each]
-    echo(": ".join(outcome), err=takes_output)
+    print_line(": ".join(outcome), err=takes_output)
     if fails:
         raise typer.Exit(ExitStatus.FAILS)
 
@@ -122,7 +122,7 @@ def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict
         if session.has_news:
             _write_reports(as_json(session.document), json, html, passes=False)
             if json is not None:
-                echo(f"Continue with the same options and --resume {json}", err=True)
+                print_line(f"Continue with the same options and --resume {json}", err=True)
         raise
 
 

@@ -18,7 +18,6 @@ from conformance.blame.releases import (
     search_document,
     stored_releases,
 )
-from conformance.commands.options import echo
 from conformance.commands.repro import failure_files
 from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
 from conformance.corpus.loading import load_case
@@ -31,7 +30,7 @@ from conformance.files.temp_dir import write_folder
 from conformance.history.releases import ReleaseRange, find_releases
 from conformance.run.selection import Selection
 from conformance.run.settings import Settings
-from conformance.serialization.terminal import print_lines
+from conformance.serialization.terminal import print_line, print_lines
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
@@ -65,9 +64,9 @@ class ReleaseOptions:
     limits: Limits
     takes_output: bool = False
 
-    def echo(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line."""
-        echo(text, err=self.takes_output)
+        print_line(text, err=self.takes_output)
 
 
 def blame_case(
@@ -103,14 +102,14 @@ def blame_case(
     if _has_environment(at_release):
         settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
         files, _ = failure_files(settings, corpus, entry, ())
-        options.echo("")
+        options.print_line("")
         print_lines(files["ISSUE.md"].decode(), err=options.takes_output)
         if output is not None:
             write_folder(output, files)
-            options.echo(f"Wrote {output}.")
+            options.print_line(f"Wrote {output}.")
     else:
         unwritten = "" if output is None else f", and {output} was not written"
-        options.echo(f"The text of an issue needs an environment of {at_release.text}{unwritten}: add --install.")
+        options.print_line(f"The text of an issue needs an environment of {at_release.text}{unwritten}: add --install.")
     return True
 
 
@@ -179,9 +178,9 @@ def _search(
     )
     changes = search.run()
     for line in report_lines(named, search, changes):
-        options.echo(line)
+        options.print_line(line)
     if not options.install and any(change.unknown for change in changes):
-        options.echo("  --install also tests releases without an environment.")
+        options.print_line("  --install also tests releases without an environment.")
     write_json_atomically(json, search_document(named, search, changes))
     answers = {each: search.observations[each].answer for each in search.releases if each in search.observations}
     introduced = [change.after for change in changes if change.is_introduction]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, echo
+from conformance.commands.options import add_options
 from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import progress_counter
+from conformance.serialization.terminal import print_line, print_notice, progress_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def census(
 
     reports = ReportFiles.of(results=results, html=html, markdown=markdown)
     reports.check(*([resume] if resume else []))
-    team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
+    team = create_workers(workers, dask, print_notice)
     job = _job(backend, operator, type, timeout, is_sampled=sample, no_isolation=no_isolation)
     with ExitStack() as stack:
         state = stack.enter_context(JobState(resume, job)) if resume else None
@@ -93,7 +93,7 @@ def census(
     if markdown is not None:
         write_text_atomically(markdown, markdown_of(found, environment_facts()))
     for line in terminal_lines(found):
-        echo(line, err=reports.take_standard_output)
+        print_line(line, err=reports.take_standard_output)
     raise typer.Exit(0 if any(each.number("pairs") for each in found) else 1)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, echo
-from conformance.serialization.terminal import print_progress, progress_counter
+from conformance.commands.options import add_options
+from conformance.serialization.terminal import print_line, print_progress, progress_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,16 +38,16 @@ def list_(
 
         places = {name: point.value for name, point in registered_entry_points("backends").items()}
         for name, place in (places if backends else generator_locations()).items():
-            echo(f"{name}  {place}")
+            print_line(f"{name}  {place}")
         return
     corpus = open_corpus(data or bundled_corpus_path())
     if coverage:
         for line in _coverage(corpus):
-            echo(line)
+            print_line(line)
         return
     chosen = selection.select(corpus)
     for line in _clauses(corpus) if clauses else _cases(corpus, chosen):
-        echo(line)
+        print_line(line)
 
 
 def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
@@ -101,7 +101,7 @@ def verify(data: Path | None = None) -> None:
     files = corpus.verify()
     verify_companions(corpus)
     read_released(corpus.path)
-    echo(f"corpus {corpus.label} is intact: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")
+    print_line(f"corpus {corpus.label} is intact: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")
 
 
 @add_options
@@ -132,8 +132,8 @@ def export(
         )
     with progress_counter("cases", len(chosen)) as progress:
         write_folder(directory, exported_files(corpus, chosen, progress))
-    echo(f"Wrote {len(chosen)} of {len(corpus.cases)} cases of corpus {corpus.label} to {directory}.")
-    echo(f"Read {directory / 'README.md'}: run your program on the cases, then judge its outputs.")
+    print_line(f"Wrote {len(chosen)} of {len(corpus.cases)} cases of corpus {corpus.label} to {directory}.")
+    print_line(f"Read {directory / 'README.md'}: run your program on the cases, then judge its outputs.")
 
 
 @add_options
@@ -195,13 +195,13 @@ def generate(
             written = write_corpus(directory, cases, version, progress, name, is_versioned=theirs is None, added=added)
     if not check:
         counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
-        echo(f"Wrote corpus {corpus_label(name, written.version)} to {directory}: {counts}.")
+        print_line(f"Wrote corpus {corpus_label(name, written.version)} to {directory}: {counts}.")
         for line in theirs.summary() if theirs else ():
-            echo(line)
+            print_line(line)
         return
     for line in found:
-        echo(line)
-    echo(f"{len(found)} files differ." if found else f"{directory} is up to date: {len(cases)} cases.")
+        print_line(line)
+    print_line(f"{len(found)} files differ." if found else f"{directory} is up to date: {len(cases)} cases.")
     raise typer.Exit(1 if found else 0)
 
 
@@ -243,4 +243,6 @@ def _release(directory: Path) -> None:
     from conformance.generation.write_corpus import mark_released
 
     released = mark_released(directory)
-    echo(f"Recorded corpus {released.version} as released in {directory / RELEASED}: {len(released.cases)} cases.")
+    print_line(
+        f"Recorded corpus {released.version} as released in {directory / RELEASED}: {len(released.cases)} cases."
+    )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import Verb, Verbs, add_options, echo
+from conformance.commands.options import Verb, Verbs, add_options
+from conformance.serialization.terminal import print_line
 
 if TYPE_CHECKING:
     from conformance.environments.requirements import Requirements
@@ -41,7 +42,7 @@ def create(
     sources = PackageSources(python or sys.executable, tuple(find_links or ()), no_index)
     for requirements in [_requirements(release) for release in releases]:
         environment, is_new = create_environment(requirements, sources)
-        echo(f"{requirements.subject}: {'created' if is_new else 'exists'}, {environment.folder}")
+        print_line(f"{requirements.subject}: {'created' if is_new else 'exists'}, {environment.folder}")
 
 
 @app.command("list", cls=Verb)
@@ -52,7 +53,9 @@ def list_() -> None:
 
     for environment in list_environments():
         python = f"Python {environment.document.python}" if environment.document else "unreadable"
-        echo(f"{environment.subject}  {python if environment.is_usable else 'no longer usable'}  {environment.folder}")
+        print_line(
+            f"{environment.subject}  {python if environment.is_usable else 'no longer usable'}  {environment.folder}"
+        )
 
 
 @app.command("remove", cls=Verb)
@@ -72,7 +75,7 @@ def remove(releases: list[str]) -> None:
             )
         for environment in found:
             remove_environment(environment)
-            echo(f"{environment.subject}: removed")
+            print_line(f"{environment.subject}: removed")
 
 
 def _requirements(release: str) -> Requirements:

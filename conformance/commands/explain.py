@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.commands.options import add_options, echo
+from conformance.commands.options import add_options
+from conformance.serialization.terminal import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,7 +61,7 @@ def explain(
     evidence = list(_result_lines(case, run)) if run else []
     lines = _lines(case, corpus.place_of(found), document, _initializer_lines(load_case(corpus, found).model))
     for line in (*lines, *_accuracy_lines(corpus, found, backend), *rules, *evidence):
-        echo(line)
+        print_line(line)
 
 
 def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import Verb, Verbs, add_options, echo
+from conformance.commands.options import Verb, Verbs, add_options
+from conformance.serialization.terminal import print_line, print_notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,11 +81,11 @@ def update(
             else:
                 releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
             missing = missing_releases(found, target, releases, corpus, retry=retry)
-            echo(f"{target.text}: {len(releases)} release{'s' * (len(releases) != 1)}, {len(missing)} to run")
+            print_line(f"{target.text}: {len(releases)} release{'s' * (len(releases) != 1)}, {len(missing)} to run")
             tasks += [ReleaseTask(target, release, known=tuple(releases)) for release in order_by_gaps(missing)]
-        team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True)) if dask is not None else None
-        counts = update_store(found, corpus, tasks, settings, echo, team)
-    echo(f"Releases: {counts.done} run, {counts.unavailable} unavailable, {counts.failed} failed")
+        team = create_workers(workers, dask, print_notice) if dask is not None else None
+        counts = update_store(found, corpus, tasks, settings, print_line, team)
+    print_line(f"Releases: {counts.done} run, {counts.unavailable} unavailable, {counts.failed} failed")
     raise typer.Exit(1 if counts.failed else 0)
 
 
@@ -128,7 +129,7 @@ def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: 
     if not only_new or not stored:
         found = find_releases(package, range, python)
         for end in range.missing_ends(found):
-            echo(f"warning: {package} {end} has no wheel for this Python", err=True)
+            print_line(f"warning: {package} {end} has no wheel for this Python", err=True)
         return found
     try:
         newest = find_releases(package, ReleaseRange(max(stored)), python)
@@ -186,9 +187,9 @@ def show(
     is_subject = not thing or thing in {name for each in found for name in (each.target.text, each.target.name)}
     for timeline in found:
         for line in text_table(timeline, with_cases=not is_subject):
-            echo(line, err=is_taken)
-        echo("", err=is_taken)
-    echo(LEGEND, err=is_taken)
+            print_line(line, err=is_taken)
+        print_line("", err=is_taken)
+    print_line(LEGEND, err=is_taken)
 
 
 def _is_subject_of(fault: KnownFault, target: SubjectName) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance.commands.options import add_options, echo
+from conformance.commands.options import add_options
+from conformance.serialization.terminal import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ def expand(
         problem = f"--output: {output} cannot be written: {error.strerror}."
         raise UsageError("cannot-write", problem, "Name another file.") from None
     note = "" if found else f", a copy: {model} has no Adam, Momentum or Adagrad"
-    echo(f"Wrote {output}{note}.")
+    print_line(f"Wrote {output}{note}.")
 
 
 @add_options
@@ -96,12 +97,12 @@ def hazards(
             document |= {"inputs": texts, "seed": None if inputs else seed, "counts": [as_json(one) for one in counts]}
         write_json_atomically(json, document)
     for line in _lines(findings):
-        echo(line, err=takes_output)
+        print_line(line, err=takes_output)
     for data_set, text in zip(data_sets, texts, strict=True):
-        echo(f"inputs ({data_set.name}): {text or 'none'}", err=takes_output)
+        print_line(f"inputs ({data_set.name}): {text or 'none'}", err=takes_output)
     for each in counts:
         for line in text_lines(each):
-            echo(line, err=takes_output)
+            print_line(line, err=takes_output)
     if any(each.failure for each in counts):
         raise typer.Exit(ExitStatus.FAILS)
 

@@ -267,13 +267,8 @@ def _run_type(name: str) -> tuple[Any, object]:
     return (type | None if option.default is None else type), option.default
 
 
-def echo(text: str, *, err: bool = False) -> None:
-    """Print a text as one line, see `print_line`."""
-    print_line(text, err=err)
-
-
 def echo_written_reports(outputs: ReportFiles) -> None:
     """Print the path of every report that was written to a file."""
     for path in outputs.paths.values():
         if not is_standard_output(path):
-            echo(f"Wrote {path}.", err=outputs.take_standard_output)
+            print_line(f"Wrote {path}.", err=outputs.take_standard_output)

@@ -7,7 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.commands.options import add_options, echo
+from conformance.commands.options import add_options
+from conformance.serialization.terminal import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,8 +81,8 @@ def repro(
     diagnoses = _diagnoses(run, settings.subjects[0].text, case) if run is not None else ()
     files, verdict = failure_files(settings, corpus, find_case(corpus, case), diagnoses)
     write_folder(output, files)
-    echo(f"Wrote {output}. The verdict of {case} on {settings.subjects[0].text} is {verdict}.")
-    echo(f"Run {output / 'reproduce.py'}.")
+    print_line(f"Wrote {output}. The verdict of {case} on {settings.subjects[0].text} is {verdict}.")
+    print_line(f"Run {output / 'reproduce.py'}.")
 
 
 def _failing_subject(run: Results, case: str) -> tuple[SubjectRecord, list[str]]:

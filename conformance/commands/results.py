@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, echo, echo_written_reports
+from conformance.commands.options import add_options, echo_written_reports
 from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_lines
+from conformance.serialization.terminal import print_line, print_lines
 
 if TYPE_CHECKING:
     from conformance.expectations.update import UpdatedFile
@@ -47,7 +47,7 @@ def report(
         from conformance.evidence.inputs import results_paths
 
         written = write_evidence(results, evidence, requirements, restrict, data)
-        echo(f"Wrote {evidence}: {len(written)} files.", err=outputs.take_standard_output)
+        print_line(f"Wrote {evidence}: {len(written)} files.", err=outputs.take_standard_output)
         results = results_paths(results)
     if outputs.paths:
         write_reports(results, outputs)
@@ -115,10 +115,10 @@ def merge(
     write_chunks_atomically(output, map(encode_record, run.records()))
     count, subjects = run.footer.results, len(run.header.subjects)
     passes = run.footer.outcome == "pass"
-    echo("PASSED" if passes else "FAILED", err=taken)
+    print_line("PASSED" if passes else "FAILED", err=taken)
     for reason in run.footer.reasons:
-        echo(f"  {one_line(reason)}", err=taken)
-    echo(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.", err=taken)
+        print_line(f"  {one_line(reason)}", err=taken)
+    print_line(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.", err=taken)
     raise typer.Exit(0 if passes else 1)
 
 
@@ -175,7 +175,7 @@ def update_expectations(
     elif is_changed:
         write_bytes_atomically(expect, updated.text.encode())
     change = "needs no change" if not is_changed else "would change" if check else "is updated"
-    echo(f"{expect} {change}.")
+    print_line(f"{expect} {change}.")
     _print_open_points(updated, check)
     raise typer.Exit(1 if updated.missing or updated.varying or (check and is_changed) else 0)
 
@@ -201,15 +201,17 @@ def _print_open_points(updated: UpdatedFile, check: bool) -> None:
     for number, missing in enumerate(updated.missing, 1):
         more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
         verb = Verdict(missing.verdict).verb(len(missing.cases))
-        echo(f"{number}. no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.cause)}")
+        print_line(
+            f"{number}. no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.cause)}"
+        )
         if missing.reason:
-            echo(f"   --by-cause would give the reason: {one_line(missing.reason)}")
+            print_line(f"   --by-cause would give the reason: {one_line(missing.reason)}")
     if updated.accepted:
         failures = "1 failure needs" if updated.accepted == 1 else f"{updated.accepted} failures need"
-        echo(f"{failures} no entry, because the baseline of the run has the same failures.")
+        print_line(f"{failures} no entry, because the baseline of the run has the same failures.")
     if updated.missing and check:
-        echo(_HINT)
+        print_line(_HINT)
     for lost in updated.lost:
-        echo(f"support is lost: {lost}")
+        print_line(f"support is lost: {lost}")
     for case in updated.varying:
-        echo(f"the verdict of {case} varies; no entry can expect that")
+        print_line(f"the verdict of {case} varies; no entry can expect that")

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, echo, echo_written_reports
+from conformance.commands.options import add_options, echo_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.run.options import SELECTION_OPTIONS
+from conformance.serialization.terminal import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def run(
     if outcome.fault is not None:
         raise outcome.fault
     if outcome.is_resumable and settings.results is not None and (results or interrupted):
-        echo(f"Continue the run with the same options and --resume {settings.results}", err=True)
+        print_line(f"Continue the run with the same options and --resume {settings.results}", err=True)
     raise typer.Exit(outcome.status)
 
 
@@ -148,11 +149,11 @@ def _continue_in_child(results: Path | None) -> None:
         status = run_in_child()
     except ChildDied as death:
         resumable = results is not None and partial_path(results).is_file()
-        echo("FAILED", err=True)
-        echo(f"  The process {death} before the run was complete; a subject in the process ended it.", err=True)
-        echo("  Without --no-isolation the run would continue, and the case would get a verdict.", err=True)
+        print_line("FAILED", err=True)
+        print_line(f"  The process {death} before the run was complete; a subject in the process ended it.", err=True)
+        print_line("  Without --no-isolation the run would continue, and the case would get a verdict.", err=True)
         if resumable:
-            echo(f"  Continue the run with the same options and --resume {results}", err=True)
+            print_line(f"  Continue the run with the same options and --resume {results}", err=True)
         raise typer.Exit(ExitStatus.FAILS) from None
     if status is not None:
         raise typer.Exit(status)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, echo
+from conformance.commands.options import FailLevel, add_options
 from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_progress
+from conformance.serialization.terminal import print_line, print_notice, print_progress
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def search(
     )
     found, started = FailingExamples(job), time.monotonic()
     status, failure = ExitStatus.PASSES, None
-    team = create_workers(workers, dask, lambda text: echo(text, err=True))
+    team = create_workers(workers, dask, print_notice)
     with ExitStack() as stack:
         state = None if resume is None else stack.enter_context(JobState(resume, job))
         if resume is not None and state is not None:
@@ -137,7 +137,7 @@ def _keep_failing_examples(
         corpus = output or scratch / "failing"
         found.write_corpus(corpus)
         if output is not None:
-            echo(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
+            print_line(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
         if outputs is not None:
             printed = OutputOptions(
                 results=results, data=output, to_stderr=outputs.take_standard_output, keeps_corpus=output is not None
@@ -251,30 +251,34 @@ def _operators(operators: list[str] | None, subjects: list[tuple[str, SubjectKin
 
 def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool) -> None:
     if sys.stderr.isatty():
-        echo("", err=True)
+        print_line("", err=True)
     outcome = "FAILED" if len(found) or found.unsupporting_subjects() else "PASSED"
     judged = found.examples - sum(found.without_outputs.values())
     rate = found.examples / max(seconds, 0.001)
     failures = f"{len(found)} distinct {'failure' if len(found) == 1 else 'failures'}"
-    echo(
+    print_line(
         f"{outcome if is_complete else 'INCOMPLETE'}: {judged} of {found.examples} examples judged, {failures},"
         f" {seconds:.0f} s ({rate:.0f} examples per second)"
     )
     for example in found:
         _print_failing_example(example)
     for reason, number in found.without_outputs.most_common():
-        echo(f"  {number} not judged: {reason}")
+        print_line(f"  {number} not judged: {reason}")
     for subject, counts in found.verdicts.items():
-        echo(f"  {subject}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
-        echo(f"    {found.decided_natively[subject]} of them judged by the native reference, without the oracle")
-    echo("  scopes: " + ", ".join(f"{scope} {number}" for scope, number in found.scopes.most_common()))
-    echo(f"  {len(found.combinations)} combinations of operator, size class, type, place, class of T and attributes")
+        print_line(f"  {subject}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
+        print_line(f"    {found.decided_natively[subject]} of them judged by the native reference, without the oracle")
+    print_line("  scopes: " + ", ".join(f"{scope} {number}" for scope, number in found.scopes.most_common()))
+    print_line(
+        f"  {len(found.combinations)} combinations of operator, size class, type, place, class of T and attributes"
+    )
     for tested, number in sorted(Counter(combination[0].split()[-1] for combination in found.combinations).items()):
         own = [combination[1:] for combination in found.combinations if combination[0].split()[-1] == tested]
         levels = zip(COMBINATION_PARTS[1:], map(set, zip(*own, strict=True)), strict=True)
-        echo(f"    {tested}: {number}, of " + ", ".join(f"{len(each)} {name}" for name, each in levels if each != {""}))
+        print_line(
+            f"    {tested}: {number}, of " + ", ".join(f"{len(each)} {name}" for name, each in levels if each != {""})
+        )
     for subject in found.unsupporting_subjects():
-        echo(f"{subject} supported no example, so nothing is known about it.")
+        print_line(f"{subject} supported no example, so nothing is known about it.")
 
 
 def _print_failing_example(failing: FailingExample) -> None:
@@ -286,10 +290,10 @@ def _print_failing_example(failing: FailingExample) -> None:
     from conformance.serialization.text import one_line
 
     example = read_any_example(failing.example, failing.drawn, failing.program)
-    echo(f"{failing.subject}: {failing.verdict}: {one_line(truncate_line(failing.message))}")
-    echo(f"  {describe(example, failing.conditions)} ({case_id(example)})")
+    print_line(f"{failing.subject}: {failing.verdict}: {one_line(truncate_line(failing.message))}")
+    print_line(f"  {describe(example, failing.conditions)} ({case_id(example)})")
     if sentence := mutants_sentence(failing.mutants):
-        echo(f"  {sentence}")
+        print_line(f"  {sentence}")
 
 
 def _run_failing_examples(

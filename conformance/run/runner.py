@@ -18,8 +18,8 @@ from conformance.run.job import RunJob, divide_into_chunks, subject_infos
 from conformance.run.last_failed import item_id, select_last_failed, update_last_failed
 from conformance.run.resume import partial_path
 from conformance.run.session import RunSession
-from conformance.run.terminal import OutputOptions, print_outcome, write_notice
-from conformance.serialization.terminal import progress_counter
+from conformance.run.terminal import OutputOptions, print_outcome
+from conformance.serialization.terminal import print_notice, progress_counter
 
 if TYPE_CHECKING:
     from conformance.isolation.start_subjects import StartingSubjects
@@ -118,10 +118,10 @@ def _execute(session: RunSession, request: RunRequest) -> bool:
         execution.run()
     except KeyboardInterrupt:
         if not len(session.recorder.judged):
-            write_notice("Interrupted before the first result: nothing is written.")
+            print_notice("Interrupted before the first result: nothing is written.")
             raise
         is_interrupted = True
-        write_notice(
+        print_notice(
             f"Interrupted after {len(session.recorder.judged)} of {len(session.items)} results: the subjects are ended,"
             " and the failures are explained. Ctrl-C again ends the command at once."
         )
@@ -138,7 +138,7 @@ def _execute(session: RunSession, request: RunRequest) -> bool:
             hosts=execution.hosts,
         )
     except KeyboardInterrupt:
-        write_notice(_last_words(session))
+        print_notice(_last_words(session))
         raise
     return is_interrupted
 
@@ -185,7 +185,7 @@ class _Execution:
         workers = create_workers(
             request.workers,
             request.dask,
-            write_notice,
+            print_notice,
             LossPolicy(1 if settings.no_isolation else CHUNK_ATTEMPTS, self._lose),
         )
         divisor = None if is_local else request.workers or DASK_CHUNK_WORKERS
@@ -218,7 +218,7 @@ class _Execution:
         self._losses.append(how)
         chunk = self._chunks[number]
         cases = chunk.cases[0] if len(chunk.cases) == 1 else f"{len(chunk.cases)} cases from {chunk.cases[0]}"
-        write_notice(f"A worker died ({how}): the results of {chunk.subject} on {cases} are missing.")
+        print_notice(f"A worker died ({how}): the results of {chunk.subject} on {cases} are missing.")
 
     def _record(self, result: Result) -> None:
         is_expected = self._session.add(result)

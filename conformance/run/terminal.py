@@ -13,7 +13,7 @@ from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import EVIDENCE_CASES, count_cases, format_group_counts, violated_clause
 from conformance.results.outcome_counts import OutcomeCounts
 from conformance.results.records import ClauseRecord
-from conformance.serialization.terminal import print_line, print_styled, print_table
+from conformance.serialization.terminal import print_styled, print_table
 from conformance.serialization.text import one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
@@ -57,11 +57,6 @@ class OutputOptions:
     data: Path | None = None
     to_stderr: bool = False
     keeps_corpus: bool = True
-
-
-def write_notice(sentence: str) -> None:
-    """Write a sentence about the progress of a run to standard error."""
-    print_line(sentence, err=True)
 
 
 def print_outcome(session: RunSession, options: OutputOptions) -> None:

@@ -25,6 +25,11 @@ def print_line(text: str, *, err: bool = False) -> None:
     typer.echo(escape_line(text), err=err)
 
 
+def print_notice(text: str) -> None:
+    """Print a sentence about progress or a problem as one line, to standard error."""
+    print_line(text, err=True)
+
+
 def print_lines(text: str, *, err: bool = False) -> None:
     """Print a text of several lines; the caller has escaped the line ends in texts of others."""
     for line in text.splitlines():

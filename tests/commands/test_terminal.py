@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from conformance.commands.options import echo
 from conformance.results.outcome_counts import WEAKER_OPTION
-from conformance.serialization.terminal import print_styled, print_table
+from conformance.serialization.terminal import print_line, print_styled, print_table
 from conformance.serialization.text import escape_unprintable
 
 MISLEADING = "\x1b[2J\x07\r\x9b1A\u202e"
@@ -25,7 +24,7 @@ def ran(*arguments: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_controls_are_said_as_escapes(capsys):
-    echo(f"version {MISLEADING}")
+    print_line(f"version {MISLEADING}")
     assert capsys.readouterr().out == "version \\x1b[2J\\x07\\x0d\\x9b1A\\u202e\n"
 
 
