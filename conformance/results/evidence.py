@@ -148,15 +148,9 @@ def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
         errors.append(f"worst at {output.worst_index}")
     yield f"{name}: {', '.join([output.violation or 'acceptable', *errors])}"
     if output.actual is not None:
-        if (wanted := _expected_preview(case, output)) is not None:
+        if (wanted := case.expected_output(output.data_set, output.name)) is not None:
             yield f"    expected {_format_tensor(wanted)}"
         yield f"    got      {_format_tensor(output.actual)}"
-
-
-def _expected_preview(case: CaseRecord, output: OutputEvidence) -> TensorPreview | None:
-    data_sets = case.data_sets[output.data_set : output.data_set + 1]
-    outputs = (wanted for data_set in data_sets for wanted in data_set.outputs)
-    return next((wanted for wanted in outputs if wanted.name == output.name), None)
 
 
 def _format_tensor(tensor: TensorPreview) -> str:

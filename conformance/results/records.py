@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from conformance.corpus.case_json import DataSetPreview, RewriteDocument, read_case_json
+from conformance.corpus.case_json import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
 from conformance.corpus.corpus import corpus_label
 from conformance.models.summaries import ModelSummary, TensorPreview
 from conformance.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
@@ -162,6 +162,11 @@ class CaseRecord(CaseRow, tag_field="record", tag="case"):
     model: ModelSummary
     data_sets: list[DataSetPreview]
     rewrite: RewriteDocument | None = None
+
+    def expected_output(self, data_set: int, name: str) -> ExpectedOutput | None:
+        """Return an output of a data set; None if the case has no such data set or output."""
+        outputs = (output for each in self.data_sets[data_set : data_set + 1] for output in each.outputs)
+        return next((output for output in outputs if output.name == name), None)
 
 
 def case_record(corpus: Corpus, case: CorpusCase) -> CaseRecord:

@@ -175,7 +175,8 @@ class EvidencePool:
         The list contains data set, index among the outputs, largest error in ULP, error over bound, the index of the
         worst element, and an object with the remaining keys.
         """
-        place, wanted = self._wanted(output)
+        wanted = self._case.expected_output(output.data_set, output.name)
+        place = None if wanted is None else self._case.data_sets[output.data_set].outputs.index(wanted)
         more: dict[str, Any] = {
             "violation": output.violation,
             "first_bad": output.first_bad,
@@ -195,14 +196,6 @@ class EvidencePool:
         while row[-1] is None:
             row.pop()
         return row
-
-    def _wanted(self, output: OutputEvidence) -> tuple[int | None, ExpectedOutput | None]:
-        """Return the index of an output in its data set and its expected tensor; None for an unknown output."""
-        for data_set in self._case.data_sets[output.data_set : output.data_set + 1]:
-            for place, wanted in enumerate(data_set.outputs):
-                if wanted.name == output.name:
-                    return place, wanted
-        return None, None
 
 
 def _same_preview(actual: TensorPreview, wanted: TensorPreview | None) -> bool:

@@ -137,7 +137,8 @@ class ErrorDistributions:
     def add(self, case: CaseRecord, result: Result) -> None:
         """Add the errors of the outputs of a result to the histograms."""
         for output, error in bounded_outputs(result):
-            key = strip_tensor_number(output.name), _output_type(case, output)
+            expected = case.expected_output(output.data_set, output.name)
+            key = strip_tensor_number(output.name), expected.type if expected is not None else "unknown type"
             self._counts.setdefault(key, [0] * BAR_COUNT)[_bar_index(error)] += 1
 
     @property
@@ -150,14 +151,6 @@ def _bar_index(error: float) -> int:
     if not error <= 1:
         return BAR_COUNT - 1
     return 0 if error == 0 else min(TENTHS, math.floor(error * TENTHS) + 1)
-
-
-def _output_type(case: CaseRecord, output: OutputEvidence) -> str:
-    for data_set in case.data_sets[output.data_set : output.data_set + 1]:
-        for wanted in data_set.outputs:
-            if wanted.name == output.name:
-                return wanted.type
-    return "unknown type"
 
 
 MAX_LISTED = 12
