@@ -15,7 +15,7 @@ from conformance.isolation.subject_client import SubjectClient
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from conformance.isolation.limits import Limits
@@ -151,6 +151,11 @@ def started_subjects(
         yield starting.subjects()
     finally:
         starting.end()
+
+
+def clients_of(subjects: Iterable[Subject]) -> dict[str, SubjectClient]:
+    """Return the clients of the subjects with a process of their own, by the id of the subject."""
+    return {subject.id: client for subject in subjects if (client := client_of(subject)) is not None}
 
 
 def client_of(subject: Subject) -> SubjectClient | None:

@@ -17,7 +17,7 @@ from conformance.corpus.corpus import bundled_corpus_path, open_corpus, read_man
 from conformance.corpus.loading import load_case
 from conformance.errors import JobError
 from conformance.files.atomic_write import real_path
-from conformance.isolation.start_subjects import client_of
+from conformance.isolation.start_subjects import clients_of
 from conformance.jobs.job import require_number
 from conformance.judging.execute import ExecutionOptions, execute
 from conformance.judging.profile_rules import load_profile
@@ -195,7 +195,7 @@ class Executor:
         self._corpus = corpus
         self._subjects = {subject.id: subject for subject in subjects}
         self._options = execution_options(settings)
-        self._clients = {subject.id: client for subject in subjects if (client := client_of(subject)) is not None}
+        self._clients = clients_of(subjects)
         self._current: Subject | None = None
 
     def stop(self) -> None:
@@ -248,7 +248,7 @@ def _record_failure(subject: Subject, corpus: Corpus, entry: CorpusCase) -> Reco
 
 def subject_infos(subjects: Sequence[Subject]) -> dict[str, SubjectInfo]:
     """Return the properties of the isolated subjects by name."""
-    return {subject.id: client.info() for subject in subjects if (client := client_of(subject)) is not None}
+    return {id: client.info() for id, client in clients_of(subjects).items()}
 
 
 @contextmanager

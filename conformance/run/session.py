@@ -14,7 +14,7 @@ from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import read_expectations_by_subject
 from conformance.expectations.rules import criterion_for_run
 from conformance.files.atomic_write import real_path
-from conformance.isolation.start_subjects import client_of
+from conformance.isolation.start_subjects import clients_of
 from conformance.judging.profile_rules import load_profile
 from conformance.run.recorder import Recorder
 from conformance.run.resume import InterruptedRun, check_before_start, check_can_resume
@@ -223,15 +223,13 @@ class RunSession:
 
     def stop_subjects(self) -> None:
         """Stop the processes of the subjects."""
-        for subject in self.subjects:
-            if (client := client_of(subject)) is not None:
-                client.stop()
+        for client in clients_of(self.subjects).values():
+            client.stop()
 
     def end_subjects(self) -> None:
         """Kill the processes of the subjects."""
-        for subject in self.subjects:
-            if (client := client_of(subject)) is not None:
-                client.end()
+        for client in clients_of(self.subjects).values():
+            client.end()
 
     @property
     def selected_by(self) -> str:
