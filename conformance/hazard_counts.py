@@ -7,9 +7,10 @@ operand and the result of the removed operator, as the subject computed them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from conformance.graphs.cutting import with_outputs
@@ -38,8 +39,7 @@ COERCION_BELOW = 13
 """The opset from which Softmax and LogSoftmax normalize one axis only."""
 
 
-@dataclass(frozen=True)
-class ChangedIndex:
+class ChangedIndex(msgspec.Struct, frozen=True):
     """An index that the pass changes.
 
     Attributes:
@@ -55,8 +55,7 @@ class ChangedIndex:
     after: int
 
 
-@dataclass
-class ArgMaxChanges:
+class ArgMaxChanges(msgspec.Struct):
     """The answers of one ArgMax, with and without the operators that the pass removes before it.
 
     Attributes:
@@ -68,33 +67,32 @@ class ArgMaxChanges:
 
     output: str
     compared: int = 0
-    changed: Counter[str] = field(default_factory=Counter)
-    first: dict[str, ChangedIndex] = field(default_factory=dict)
+    changed: Counter[str] = msgspec.field(default_factory=Counter)
+    first: dict[str, ChangedIndex] = {}
 
 
-@dataclass
-class HazardCounts:
-    """The changed answers of a model on one subject.
+class HazardCounts(msgspec.Struct):
+    """The changed answers of a model on one subject, as the JSON report has them.
 
     Attributes:
         subject: the id of the subject.
         version: its version.
-        argmaxes: the ArgMax nodes of the main graph before which the pass removes operators.
-        skipped: paths of ArgMax nodes in subgraphs, which the pass changes too, and which are not counted.
+        failure: the message of the subject if it did not run a model.
+        argmax: the ArgMax nodes of the main graph before which the pass removes operators.
+        not_counted: paths of ArgMax nodes in subgraphs, which the pass changes too.
         remarks: what limits the counts.
-        failure: the message of the subject if it did not run a model; otherwise empty.
     """
 
     subject: str
     version: str
-    argmaxes: list[ArgMaxChanges]
-    skipped: list[str]
-    remarks: list[str] = field(default_factory=list)
-    failure: str = ""
+    failure: str | None
+    argmax: list[ArgMaxChanges]
+    not_counted: list[str]
+    remarks: list[str] = []
 
 
 @dataclass(frozen=True)
-class RemovedOperator:
+class _RemovedOperator:
     """An operator that the pass removes before an ArgMax.
 
     Attributes:
@@ -117,11 +115,16 @@ class _Site:
     """An ArgMax of the main graph, and the removed operators before it, the first that is computed first."""
 
     argmax: onnx.NodeProto
-    removed: tuple[RemovedOperator, ...]
+    removed: tuple[_RemovedOperator, ...]
 
     @property
     def output(self) -> str:
         return str(self.argmax.output[0])
+
+    @property
+    def values(self) -> dict[str, None]:
+        """The names of the operands and the results of the removed operators, in order."""
+        return dict.fromkeys(name for each in self.removed for name in (each.source, each.result))
 
 
 def count_hazards(model: onnx.ModelProto, subject: Subject, data_sets: Sequence[InputSet]) -> HazardCounts:
@@ -137,12 +140,10 @@ def count_hazards(model: onnx.ModelProto, subject: Subject, data_sets: Sequence[
     sites = list(_main_sites(model, {removal.path for removal in removals}))
     outputs = [site.output for site in sites]
     skipped = sorted({removal.argmax for removal in removals} - {*outputs})
-    counts = HazardCounts(subject.id, subject.version or "", [ArgMaxChanges(name) for name in outputs], skipped)
-    if not sites:
-        return counts
+    counts = HazardCounts(subject.id, subject.version or "", None, [ArgMaxChanges(name) for name in outputs], skipped)
     try:
-        for data_set in data_sets:
-            _count_data_set(counts, sites, model, rewritten, subject.target, data_set)
+        for data_set in data_sets if sites else ():
+            _DataSetCount(counts, sites, model, subject.target, data_set).add(rewritten)
     except SubjectRefused as refusal:
         counts.failure = str(refusal)
     return counts
@@ -154,136 +155,113 @@ def _main_sites(model: onnx.ModelProto, removed_paths: set[str]) -> Iterator[_Si
     for node in model.graph.node:
         if not is_operator(node, "ArgMax"):
             continue
-        removed: list[RemovedOperator] = []
+        removed: list[_RemovedOperator] = []
         name = node.input[0]
         while name in removed_paths and (producer := producers.get(name)) is not None:
             axis = explicit_axis(producer) if producer.op_type in ALONG_AXIS else None
-            removed.append(RemovedOperator(producer.op_type, opset, axis, producer.input[0], name))
+            removed.append(_RemovedOperator(producer.op_type, opset, axis, producer.input[0], name))
             name = producer.input[0]
         if removed:
             yield _Site(node, tuple(reversed(removed)))
 
 
-def _count_data_set(
-    counts: HazardCounts,
-    sites: Sequence[_Site],
-    model: onnx.ModelProto,
-    rewritten: onnx.ModelProto,
-    backend: Any,
-    data_set: InputSet,
-) -> None:
-    names = [site.output for site in sites]
-    first, second = _run(backend, model, names, data_set, times=2)
-    if not are_identical([first[name] for name in names], [second[name] for name in names]):
-        _add_remark(counts, "the indices differ from run to run; a change need not come from the pass")
-    (after,) = _run(backend, rewritten, names, data_set)
-    differs = {
-        name: first[name].shape != after[name].shape or bool((first[name] != after[name]).any()) for name in names
-    }
-    values: Mapping[str, Array] = {}
-    if any(differs.values()):
-        values = _operands(counts, sites, model, backend, data_set, first)
-    for site, changes in zip(sites, counts.argmaxes, strict=True):
-        if first[site.output].shape != after[site.output].shape:
-            raise SubjectRefused(f"{site.output} has another shape without the removed operators")
-        changes.compared += int(first[site.output].size)
-        if differs[site.output]:
-            _classify_site(changes, site, first[site.output], after[site.output], values, data_set.name)
+@dataclass(frozen=True)
+class _DataSetCount:
+    """The counts for one data set.
+
+    Attributes:
+        counts: the counts of all data sets, to which those of this data set are added.
+        sites: the ArgMax nodes.
+        model: the model.
+        backend: the subject.
+        data_set: the inputs.
+    """
+
+    counts: HazardCounts
+    sites: Sequence[_Site]
+    model: onnx.ModelProto
+    backend: Any
+    data_set: InputSet
+
+    def add(self, rewritten: onnx.ModelProto) -> None:
+        """Count the indices that the rewritten model changes."""
+        names = [site.output for site in self.sites]
+        first, second = self._run(self.model, names, times=2)
+        if not are_identical([first[name] for name in names], [second[name] for name in names]):
+            self._add_remark("the indices differ from run to run; a change need not come from the pass")
+        (after,) = self._run(rewritten, names)
+        differs = {
+            name: first[name].shape != after[name].shape or bool((first[name] != after[name]).any()) for name in names
+        }
+        values = self._operands(first) if any(differs.values()) else {}
+        for name, site, changes in zip(names, self.sites, self.counts.argmax, strict=True):
+            if first[name].shape != after[name].shape:
+                raise SubjectRefused(f"{name} has another shape without the removed operators")
+            changes.compared += int(first[name].size)
+            for position in np.argwhere(first[name] != after[name]) if differs[name] else ():
+                place = tuple(int(part) for part in position)
+                changed = ChangedIndex(self.data_set.name, place, int(first[name][place]), int(after[name][place]))
+                hazard = _hazard_of_change(site, changed, values)
+                changes.changed[hazard] += 1
+                changes.first.setdefault(hazard, changed)
+
+    def _operands(self, before: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return operands and results of the removed operators by name; none if the subject refuses to return them."""
+        names = [site.output for site in self.sites]
+        given = dict(zip(required_input_names(self.model.graph), self.data_set.arrays, strict=True))
+        known = {**initializer_arrays(self.model.graph), **given}
+        wanted = [name for site in self.sites for name in site.values if name not in known]
+        try:
+            (run,) = self._run(self.model, [*names, *wanted])
+        except SubjectRefused as refusal:
+            self._add_remark(f"the subject does not return the operands of the removed operators: {refusal}")
+            return {}
+        if not are_identical([run[name] for name in names], [before[name] for name in names]):
+            self._add_remark("to expose the operands changes indices; the classes are those of the exposed operands")
+        return {**known, **run}
+
+    def _add_remark(self, text: str) -> None:
+        if text not in self.counts.remarks:
+            self.counts.remarks.append(text)
+
+    def _run(self, model: onnx.ModelProto, names: Sequence[str], *, times: int = 1) -> list[dict[str, Array]]:
+        """Run a model with these values as outputs, and return all outputs of each run by name."""
+        present = {value.name for value in model.graph.output}
+        exposed = with_outputs(model, [name for name in dict.fromkeys(names) if name not in present])
+        results = run_once(self.backend, exposed, self.data_set.arrays, times=times)
+        found = [dict(zip((value.name for value in exposed.graph.output), outputs, strict=True)) for outputs in results]
+        if any(not isinstance(values[name], np.ndarray) for values in found for name in names):
+            raise SubjectRefused("returned an output that is not a tensor")
+        return found
 
 
-def _operands(
-    counts: HazardCounts,
-    sites: Sequence[_Site],
-    model: onnx.ModelProto,
-    backend: Any,
-    data_set: InputSet,
-    before: Mapping[str, Array],
-) -> Mapping[str, Array]:
-    """Return operands and results of the removed operators by name; none if the subject refuses to return them."""
-    names = [site.output for site in sites]
-    given = dict(zip(required_input_names(model.graph), data_set.arrays, strict=True))
-    known = {**initializer_arrays(model.graph), **given}
-    wanted = [name for site in sites for each in site.removed for name in (each.source, each.result)]
-    try:
-        (run,) = _run(backend, model, [*names, *(name for name in wanted if name not in known)], data_set)
-    except SubjectRefused as refusal:
-        _add_remark(counts, f"the subject does not return the operands of the removed operators: {refusal}")
-        return {}
-    if not are_identical([run[name] for name in names], [before[name] for name in names]):
-        _add_remark(counts, "to expose the operands changes indices; the classes are those of the exposed operands")
-    return {**known, **run}
-
-
-def _add_remark(counts: HazardCounts, text: str) -> None:
-    if text not in counts.remarks:
-        counts.remarks.append(text)
-
-
-def _run(
-    backend: Any, model: onnx.ModelProto, names: Sequence[str], data_set: InputSet, *, times: int = 1
-) -> list[dict[str, Array]]:
-    """Run a model with these values as outputs, and return all outputs of each run by name."""
-    present = {value.name for value in model.graph.output}
-    exposed = with_outputs(model, [name for name in dict.fromkeys(names) if name not in present])
-    results = run_once(backend, exposed, data_set.arrays, times=times)
-    found = [dict(zip((value.name for value in exposed.graph.output), outputs, strict=True)) for outputs in results]
-    if any(not isinstance(values[name], np.ndarray) for values in found for name in names):
-        raise SubjectRefused("returned an output that is not a tensor")
-    return found
-
-
-def _classify_site(
-    changes: ArgMaxChanges, site: _Site, before: Array, after: Array, values: Mapping[str, Array], data_set: str
-) -> None:
-    """Add the changed indices of one run to the counts."""
-    positions = np.argwhere(before != after)
-    if all(name in values for each in site.removed for name in (each.source, each.result)):
-        classes = classify_changes(site.argmax, site.removed, values, positions, before, after)
-    else:
-        classes = [NO_OPERAND] * len(positions)
-    for position, hazard in zip(positions, classes, strict=True):
-        place = tuple(int(part) for part in position)
-        changes.changed[hazard] += 1
-        changes.first.setdefault(hazard, ChangedIndex(data_set, place, int(before[place]), int(after[place])))
-
-
-def classify_changes(
-    argmax: onnx.NodeProto,
-    removed: Sequence[RemovedOperator],
-    values: Mapping[str, Array],
-    positions: Array,
-    before: Array,
-    after: Array,
-) -> list[str]:
-    """Return the hazard of each changed index, or `NO_HAZARD`.
+def _hazard_of_change(site: _Site, changed: ChangedIndex, values: Mapping[str, Array]) -> str:
+    """Return the hazard of a changed index, `NO_HAZARD`, or `NO_OPERAND`.
 
     The hazard is that of the first removed operator after which the element of the new index is no longer ahead of the
     element of the old one.
 
     Args:
-        argmax: the ArgMax.
-        removed: the removed operators, the first that is computed first.
-        values: their operands and results by name.
-        positions: the positions of the changed indices in the output of ArgMax, one row for each.
-        before: the output with the operators.
-        after: the output without them.
+        site: the ArgMax.
+        changed: the index.
+        values: the operands and results of the removed operators by name.
     """
-    attributes = {attribute.name: attribute.i for attribute in argmax.attribute}
-    rank = values[removed[0].source].ndim
-    axis = attributes.get("axis", 0) % max(rank, 1)
-    takes_last = bool(attributes.get("select_last_index", 0))
-    classes = []
-    for position in positions:
-        place = list(position) if attributes.get("keepdims", 1) else [*position[:axis], 0, *position[axis:]]
-        old, new = [place.copy(), place.copy()]
-        old[axis], new[axis] = before[tuple(position)], after[tuple(position)]
-        is_first = (new[axis] < old[axis]) != takes_last
-        source = values[removed[0].source]
-        steps = removed if _is_ahead(source, old, new, is_first) or _has_nan(source, old, axis) else ()
-        step = next((each for each in steps if not _is_ahead(values[each.result], old, new, is_first)), None)
-        hazard = None if step is None else _hazard(step, values[step.source], values[step.result], old, new, axis)
-        classes.append(hazard or NO_HAZARD)
-    return classes
+    if not values.keys() >= site.values.keys():
+        return NO_OPERAND
+    attributes = {attribute.name: attribute.i for attribute in site.argmax.attribute}
+    source = values[site.removed[0].source]
+    axis = attributes.get("axis", 0) % max(source.ndim, 1)
+    old = [*changed.position]
+    if not attributes.get("keepdims", 1):
+        old.insert(axis, 0)
+    new = old.copy()
+    old[axis], new[axis] = changed.before, changed.after
+    is_first = (new[axis] < old[axis]) != bool(attributes.get("select_last_index", 0))
+    if _is_ahead(source, old, new, is_first) or _has_nan(source, old, axis):
+        for step in site.removed:
+            if not _is_ahead(values[step.result], old, new, is_first):
+                return _hazard(step, values[step.source], values[step.result], old, new, axis) or NO_HAZARD
+    return NO_HAZARD
 
 
 def _is_ahead(array: Array, old: Sequence[int], new: Sequence[int], is_first: bool) -> bool:
@@ -307,7 +285,7 @@ def _slice(array: Array, place: Sequence[int], axis: int) -> Array:
 
 
 def _hazard(
-    operator: RemovedOperator, x: Array, y: Array, old: Sequence[int], new: Sequence[int], axis: int
+    operator: _RemovedOperator, x: Array, y: Array, old: Sequence[int], new: Sequence[int], axis: int
 ) -> str | None:
     """Return the hazard by which the element `new` is not ahead of the element `old` in the result of an operator."""
     y_old, y_new = _pair(y, old, new)
@@ -330,7 +308,7 @@ def _hazard(
 
 
 def _softmax_hazard(
-    operator: RemovedOperator, x: Array, along: Array, place: Sequence[int], y_new: float, *, ties: bool
+    operator: _RemovedOperator, x: Array, along: Array, place: Sequence[int], y_new: float, *, ties: bool
 ) -> str | None:
     row = along
     if operator.opset < COERCION_BELOW and operator.axis is not None:
@@ -351,33 +329,13 @@ def text_lines(counts: HazardCounts) -> Iterator[str]:
     if counts.failure:
         yield f"  The subject does not run the model: {counts.failure}"
         return
-    for changes in counts.argmaxes:
+    for changes in counts.argmax:
         yield f"  ArgMax {changes.output}: {changes.changed.total()} of {changes.compared} indices change"
         for hazard, count in changes.changed.most_common():
             first = changes.first[hazard]
             place = ", ".join(map(str, first.position))
             yield f"    {hazard}: {count}; first at [{place}] of {first.data_set}: {first.before} → {first.after}"
-    for path in counts.skipped:
+    for path in counts.not_counted:
         yield f"  ArgMax {path}: not counted, because it is in a subgraph"
     for remark in counts.remarks:
         yield f"  Note: {remark}."
-
-
-def as_json(counts: HazardCounts) -> dict[str, Any]:
-    """Return the counts as JSON data."""
-    return {
-        "subject": counts.subject,
-        "version": counts.version,
-        "failure": counts.failure or None,
-        "argmax": [
-            {
-                "output": changes.output,
-                "compared": changes.compared,
-                "changed": dict(changes.changed),
-                "first": {hazard: asdict(first) for hazard, first in changes.first.items()},
-            }
-            for changes in counts.argmaxes
-        ],
-        "not_counted": counts.skipped,
-        "remarks": counts.remarks,
-    }

@@ -422,7 +422,7 @@ def _hazard_of_pass(comparison: Comparison, case: FedModel, answers: tuple[Compu
         counts = count_hazards(case.model, comparison.first, [InputSet("given", tuple(case.arrays))])
     except Exception:  # noqa: BLE001 - the hazard is only looked for
         return ""
-    names = {name for changes in counts.argmaxes for name, count in changes.changed.items() if count}
+    names = {name for changes in counts.argmax for name, count in changes.changed.items() if count}
     return "" if names & {NO_HAZARD, NO_OPERAND} else " and ".join(sorted(names))
 
 

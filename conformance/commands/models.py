@@ -72,10 +72,12 @@ def hazards(
     Exit status: 0 even if hazards are found, 1 if the subject does not run the model, 2 if the command line or a file
     is wrong.
     """
+    from msgspec import to_builtins
+
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_json_atomically
     from conformance.graphs.inputs import choose_inputs, input_text
-    from conformance.hazard_counts import as_json, text_lines
+    from conformance.hazard_counts import text_lines
     from conformance.models.inputs import required_input_names
     from conformance.models.validity import read_model, report_invalid_model
     from conformance.passes.analysis import analyse_argmaxes
@@ -94,7 +96,7 @@ def hazards(
     if json is not None:
         document: dict[str, Any] = {"model": str(model), "argmax": [_document(site) for site in findings]}
         if backend:
-            document |= {"inputs": texts, "seed": None if inputs else seed, "counts": [as_json(one) for one in counts]}
+            document |= {"inputs": texts, "seed": None if inputs else seed, "counts": to_builtins(counts)}
         write_json_atomically(json, document)
     for line in _lines(findings):
         print_line(line, err=takes_output)
