@@ -326,8 +326,10 @@ class _Shapes:
     outputs: Sequence[Any]
 
 
-def _all_outputs(results: Sequence[Any], axis: int) -> dict[int, int]:
-    return {number: axis for number, shape in enumerate(results) if shape is not None}
+def _aligned(shapes: Sequence[Any], rank: int, axis: int, size: int) -> dict[int, int]:
+    """Return the axis of each operand that broadcasting aligns with an axis; an operand of size 1 there has none."""
+    places = {number: axis - rank + len(shape) for number, shape in enumerate(shapes) if shape is not None}
+    return {number: place for number, place in places.items() if place >= 0 and shapes[number][place] == size != 1}
 
 
 def _elementwise(given: _Shapes) -> Iterator[IndependentAxis]:
@@ -336,38 +338,21 @@ def _elementwise(given: _Shapes) -> Iterator[IndependentAxis]:
     if "axis" in given.node.attributes and given.node.op_type in ("Add", "Sub", "Mul", "Div"):
         return  # broadcasting below opset 7
     for axis, size in enumerate(given.outputs[0]):
-        inputs = {
-            number: axis - rank + len(shape)
-            for number, shape in enumerate(given.inputs)
-            if shape is not None and axis - rank + len(shape) >= 0 and shape[axis - rank + len(shape)] == size != 1
-        }
-        yield IndependentAxis(inputs, {0: axis})
+        yield IndependentAxis(_aligned(given.inputs, rank, axis, size), {0: axis})
 
 
 def _along(is_independent: Callable[[Node, int], Sequence[int]]) -> Any:
     """Return the axes of an operator whose first operand and whose outputs have one shape, or 1 along other axes."""
 
     def find(given: _Shapes) -> Iterator[IndependentAxis]:
-        for axis in is_independent(given.node, len(given.inputs[0])):
+        first, with_parameters = given.inputs[0], given.node.op_type in ("LayerNormalization", "RMSNormalization")
+        for axis in is_independent(given.node, len(first)):
             inputs = {0: axis}
-            if given.node.op_type in _WITH_PARAMETERS:
-                places = {
-                    number: axis - len(given.inputs[0]) + len(shape)
-                    for number, shape in enumerate(given.inputs)
-                    if shape
-                }
-                inputs |= {
-                    number: place
-                    for number, place in places.items()
-                    if number and place >= 0 and given.inputs[number][place] == given.inputs[0][axis] != 1
-                }
-            yield IndependentAxis(inputs, _all_outputs(given.outputs, axis))
+            if with_parameters:  # which are broadcast to the first operand
+                inputs |= _aligned(given.inputs, len(first), axis, first[axis])
+            yield IndependentAxis(inputs, {n: axis for n, shape in enumerate(given.outputs) if shape is not None})
 
     return find
-
-
-_WITH_PARAMETERS = {"LayerNormalization", "RMSNormalization"}
-"""Operators whose further operands are broadcast to the first one."""
 
 
 def _softmax_axes(node: Node, rank: int) -> list[int]:
@@ -375,12 +360,9 @@ def _softmax_axes(node: Node, rank: int) -> list[int]:
     return [each for each in range(rank) if each < axis or (node.opset >= 13 and each > axis)]
 
 
-def _other_axes(default: int) -> Callable[[Node, int], list[int]]:
-    def find(node: Node, rank: int) -> list[int]:
-        axis = node.attributes.get("axis", default) % rank
-        return [each for each in range(rank) if each != axis]
-
-    return find
+def _other_axes(node: Node, rank: int) -> list[int]:
+    axis = node.attributes.get("axis", -1) % rank
+    return [each for each in range(rank) if each != axis]
 
 
 def _leading_axes(node: Node, rank: int) -> range:
@@ -407,19 +389,13 @@ def _matmul(given: _Shapes) -> Iterator[IndependentAxis]:
     yield IndependentAxis({0: len(A) - 2}, {0: rank - 2})
     yield IndependentAxis({1: len(B) - 1}, {0: rank - 1})
     for axis in range(rank - 2):
-        places = {number: axis - rank + len(shape) for number, shape in enumerate((A, B))}
-        inputs = {
-            n: place for n, place in places.items() if place >= 0 and (A, B)[n][place] == given.outputs[0][axis] != 1
-        }
-        yield IndependentAxis(inputs, {0: axis})
+        yield IndependentAxis(_aligned((A, B), rank, axis, given.outputs[0][axis]), {0: axis})
 
 
 def _gemm(given: _Shapes) -> Iterator[IndependentAxis]:
     for axis, flag in ((0, "transA"), (1, "transB")):
         own = axis ^ bool(given.node.attributes.get(flag, 0))
-        C = (given.inputs[2] if len(given.inputs) > 2 else None) or ()
-        place = axis - 2 + len(C)
-        third = {2: place} if place >= 0 and C[place] == given.outputs[0][axis] != 1 else {}
+        third = _aligned([None, None, *given.inputs[2:3]], 2, axis, given.outputs[0][axis])
         yield IndependentAxis({axis: own, **third}, {0: axis})
 
 
@@ -452,7 +428,7 @@ _AXES: Mapping[str, Any] = {
     **dict.fromkeys(ELEMENTWISE_ENCLOSURES, _elementwise),
     **dict.fromkeys(("Softmax", "LogSoftmax"), _along(_softmax_axes)),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization"), _along(_leading_axes)),
-    **dict.fromkeys(("TopK", "LpNormalization"), _along(_other_axes(-1))),
+    **dict.fromkeys(("TopK", "LpNormalization"), _along(_other_axes)),
     **dict.fromkeys(
         ("ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"),
         _reduction,
