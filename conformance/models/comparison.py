@@ -22,7 +22,7 @@ from conformance.models.graphs import M, attribute_graphs, copy_of, count_free_u
 from conformance.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
+    from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 
     from google.protobuf.message import Message  # type: ignore[import-untyped]
 
@@ -66,46 +66,31 @@ def _store(tensor: TensorProto) -> None:
     tensor.raw_data = raw
 
 
-UNORDERED_FIELDS: Mapping[str, Mapping[str, Callable[[Any], str]]] = {
-    "ModelProto": {
-        "functions": lambda function: f"{function.domain} {function.name} {function.overload}",
-        "metadata_props": lambda entry: str(entry.key),
-        "configuration": lambda entry: str(entry.name),
-    },
-    "GraphProto": {
-        "initializer": lambda tensor: str(tensor.name),
-        "sparse_initializer": lambda tensor: str(tensor.values.name),
-        "value_info": lambda value: str(value.name),
-        "quantization_annotation": lambda note: str(note.tensor_name),
-        "metadata_props": lambda entry: str(entry.key),
-    },
-    "FunctionProto": {
-        "attribute": str,
-        "attribute_proto": lambda attribute: str(attribute.name),
-        "value_info": lambda value: str(value.name),
-        "metadata_props": lambda entry: str(entry.key),
-    },
-    "NodeProto": {
-        "attribute": lambda attribute: str(attribute.name),
-        "metadata_props": lambda entry: str(entry.key),
-        "device_configurations": lambda entry: str(entry.configuration_id),
-    },
-    "NodeDeviceConfigurationProto": {"sharding_spec": lambda entry: str(entry.tensor_name)},
-    "TensorAnnotation": {"quant_parameter_tensor_names": lambda entry: str(entry.key)},
-    "TensorProto": {
-        "external_data": lambda entry: str(entry.key),
-        "metadata_props": lambda entry: str(entry.key),
-    },
-    "TrainingInfoProto": {
-        "initialization_binding": lambda entry: str(entry.key),
-        "update_binding": lambda entry: str(entry.key),
-    },
-    "ValueInfoProto": {"metadata_props": lambda entry: str(entry.key)},
+UNORDERED_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "ModelProto": ("functions", "metadata_props", "configuration"),
+    "GraphProto": ("initializer", "sparse_initializer", "value_info", "quantization_annotation", "metadata_props"),
+    "FunctionProto": ("attribute", "attribute_proto", "value_info", "metadata_props"),
+    "NodeProto": ("attribute", "metadata_props", "device_configurations"),
+    "NodeDeviceConfigurationProto": ("sharding_spec",),
+    "TensorAnnotation": ("quant_parameter_tensor_names",),
+    "TensorProto": ("external_data", "metadata_props"),
+    "TrainingInfoProto": ("initialization_binding", "update_binding"),
+    "ValueInfoProto": ("metadata_props",),
 }
-"""Repeated fields whose entries are found by name or by key, so that their order has no meaning, by message type.
+"""Repeated fields whose entries are found by name or by key, so that their order has no meaning, by message type."""
 
-Each field has the function that returns the name or key of an entry.
-"""
+
+def _entry_name(entry: Any) -> str:
+    """Return the name or the key of an entry of an unordered field."""
+    if isinstance(entry, str):
+        return entry
+    if isinstance(entry, onnx.FunctionProto):
+        return f"{entry.domain} {entry.name} {entry.overload}"
+    if isinstance(entry, onnx.SparseTensorProto):
+        return str(entry.values.name)
+    fields = ("key", "name", "tensor_name", "configuration_id")
+    return str(next(getattr(entry, field) for field in fields if hasattr(entry, field)))
+
 
 MEANINGFUL_WHEN_EMPTY = {("NodeDeviceConfigurationProto", "pipeline_stage")}
 """Fields outside of a `oneof` whose presence with the default value differs from absence: stage 0 is a stage."""
@@ -130,9 +115,9 @@ def _normalize(message: Any) -> None:
                 _normalize(entry)
         elif _is_redundant(kind, descriptor, content):
             message.ClearField(descriptor.name)
-    for field, key in UNORDERED_FIELDS.get(kind, {}).items():
+    for field in UNORDERED_FIELDS.get(kind, ()):
         if hasattr(message, field) and len(getattr(message, field)) > 1:
-            getattr(message, field).sort(key=key)
+            getattr(message, field).sort(key=_entry_name)
     if isinstance(message, onnx.NodeProto):
         remove_trailing_empty_names(message.input)
         remove_trailing_empty_names(message.output)

@@ -75,40 +75,35 @@ def is_refinement(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
     A more specific type gives a size to an unknown or symbolic dimension, a name to an unknown dimension, or a shape to
     a tensor without one.
     """
-    if before.WhichOneof("value") != "tensor_type" or after.WhichOneof("value") != "tensor_type":
-        return after == before
-    new, old = after.tensor_type, before.tensor_type
-    if new.elem_type != old.elem_type:
-        return False
-    if not old.HasField("shape"):
-        return True
-    return _dimensions_agree(
-        new, old, lambda a, b: dimension_text(b) == "?" or (bool(b.dim_param) and a.HasField("dim_value"))
+    return _do_types_agree(
+        after, before, lambda new, old: dimension_text(old) == "?" or bool(old.dim_param and new.HasField("dim_value"))
     )
 
 
 def adds_only_dimension_names(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
     """Return whether `after` equals `before`, except for names given to unknown dimensions."""
+    if after.tensor_type.HasField("shape") != before.tensor_type.HasField("shape"):
+        return False
+    return _do_types_agree(after, before, lambda new, old: dimension_text(old) == "?" and bool(new.dim_param))
+
+
+def _do_types_agree(
+    after: onnx.TypeProto,
+    before: onnx.TypeProto,
+    is_allowed: Callable[[onnx.TensorShapeProto.Dimension, onnx.TensorShapeProto.Dimension], bool],
+) -> bool:
+    """Return whether types are equal, except for a new shape of a tensor and allowed changes of its dimensions.
+
+    Args:
+        after: the new type.
+        before: the old type.
+        is_allowed: function of a new and an old dimension.
+    """
     if before.WhichOneof("value") != "tensor_type" or after.WhichOneof("value") != "tensor_type":
         return after == before
     new, old = after.tensor_type, before.tensor_type
-    if new.elem_type != old.elem_type or new.HasField("shape") != old.HasField("shape"):
+    if new.elem_type != old.elem_type:
         return False
-    return _dimensions_agree(new, old, lambda a, b: dimension_text(b) == "?" and bool(a.dim_param))
-
-
-def _dimensions_agree(
-    new: onnx.TypeProto.Tensor,
-    old: onnx.TypeProto.Tensor,
-    is_allowed: Callable[[onnx.TensorShapeProto.Dimension, onnx.TensorShapeProto.Dimension], bool],
-) -> bool:
-    """Return whether two tensor types have equal rank, and each dimension is equal or its change is allowed.
-
-    Args:
-        new: the new type.
-        old: the old type.
-        is_allowed: function of a new and an old dimension.
-    """
     if not new.HasField("shape") or len(new.shape.dim) != len(old.shape.dim):
         return not old.HasField("shape")
     pairs = zip(new.shape.dim, old.shape.dim, strict=True)
