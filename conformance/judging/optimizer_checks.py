@@ -49,16 +49,21 @@ class OptimizerCheck:
 
     Attributes:
         level: how strongly the specification supports the check. A check without clauses cannot be `must`.
-        clauses: ids of the clauses that require what the check tests.
+        clause_names: names of the clauses of the family `monotone` that require what the check tests.
         find_violation: function that returns the first violation, or None.
         applies_to_invalid_models: whether the check also applies if the model of the case is invalid.
     """
 
     name: str
     level: Level
-    clauses: tuple[str, ...]
+    clause_names: str
     find_violation: Callable[[OptimizerRun], str | None]
     applies_to_invalid_models: bool = False
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The ids of these clauses."""
+        return tuple(f"monotone.{name}" for name in self.clause_names.split())
 
 
 def check_answers(run: OptimizerRun) -> str | None:
@@ -513,41 +518,22 @@ CHECKS = (
     OptimizerCheck(
         "answers",
         Level.MUST,
-        (
-            "monotone.log",
-            "monotone.exp",
-            "monotone.sqrt",
-            "monotone.softmax",
-            "monotone.log_softmax",
-            "monotone.other_producer",
-            "monotone.only_argmax",
-            "monotone.argmax_unchanged",
-        ),
+        "log exp sqrt softmax log_softmax other_producer only_argmax argmax_unchanged",
         check_answers,
     ),
-    OptimizerCheck("checker", Level.MUST, ("monotone.valid",), check_validity),
-    OptimizerCheck("hazards", Level.MUST, ("monotone.hazard",), check_hazardous_answers),
-    OptimizerCheck("interface", Level.MUST, ("monotone.interface",), check_interface),
+    OptimizerCheck("checker", Level.MUST, "valid", check_validity),
+    OptimizerCheck("hazards", Level.MUST, "hazard", check_hazardous_answers),
+    OptimizerCheck("interface", Level.MUST, "interface", check_interface),
     # The specification does not forbid information on other values, and the checker accepts it.
-    OptimizerCheck("leftovers", Level.SHOULD, ("monotone.leftovers",), check_leftovers),
+    OptimizerCheck("leftovers", Level.SHOULD, "leftovers", check_leftovers),
     # No clause mentions the caller's model.
-    OptimizerCheck("mutation", Level.SHOULD, (), check_caller_model, applies_to_invalid_models=True),
+    OptimizerCheck("mutation", Level.SHOULD, "", check_caller_model, applies_to_invalid_models=True),
     # The specification defines the meaning of these fields, but does not require optimizers to keep them.
-    OptimizerCheck("preservation", Level.SHOULD, ("monotone.preservation",), check_preservation),
+    OptimizerCheck("preservation", Level.SHOULD, "preservation", check_preservation),
     OptimizerCheck(
         "structure",
         Level.MUST,
-        (
-            "monotone.fires",
-            "monotone.other_producer",
-            "monotone.only_argmax",
-            "monotone.axis",
-            "monotone.other_use",
-            "monotone.graph_output",
-            "monotone.capture",
-            "monotone.one_per_run",
-            "monotone.fixed_point",
-        ),
+        "fires other_producer only_argmax axis other_use graph_output capture one_per_run fixed_point",
         check_structure,
     ),
 )
