@@ -105,7 +105,7 @@ class Diagnosis:
                 cases=sorted(group.cases),
                 failing=self.failing,
                 passing=group.passing,
-                shared=[SharedRecord(one.text, len(one.cases), one.others) for one in group.common_properties],
+                shared=[SharedRecord(one.text, len(one.cases), len(one.others)) for one in group.common_properties],
             )
             for group in self.unexplained
         ]
@@ -205,6 +205,6 @@ def _group_by_failure_mode(
         groups[how].add(id)
     for how, ids in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
         own = {id: described[id] for id in sorted(ids)}
-        whole = CommonProperty(f"have the operator {family}", frozenset(ids), 0)
+        whole = CommonProperty(f"have the operator {family}", frozenset(ids), frozenset())
         common = common_properties(own, passing) if passing else [whole]
         yield UnexplainedGroup(how, frozenset(ids), len(passing), tuple(common))

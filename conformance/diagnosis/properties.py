@@ -258,28 +258,15 @@ class CommonProperty:
     Attributes:
         text: a verb phrase in the plural: "set alpha", "have T ≥ 2 and set beta".
         cases: the ids of the failing cases that have the property.
-        others: the number of passing cases that have the property.
+        others: the ids of the other cases that have the property.
     """
-
-    text: str
-    cases: frozenset[str]
-    others: int
-
-
-@dataclass(frozen=True)
-class _Trait:
-    """A property, with the failing cases and the passing cases that have it."""
 
     text: str
     cases: frozenset[str]
     others: frozenset[str]
 
-    def __and__(self, trait: _Trait) -> _Trait:
-        return _Trait(f"{self.text} and {trait.text}", self.cases & trait.cases, self.others & trait.others)
-
-    @property
-    def shared(self) -> CommonProperty:
-        return CommonProperty(self.text, self.cases, len(self.others))
+    def __and__(self, other: CommonProperty) -> CommonProperty:
+        return CommonProperty(f"{self.text} and {other.text}", self.cases & other.cases, self.others & other.others)
 
     def is_telling(self, among: int) -> bool:
         """Return whether it is improbable that the failing cases have the property by chance.
@@ -311,10 +298,10 @@ def common_properties(cases: Mapping[str, Properties], others: Mapping[str, Prop
         if len(trait.others) <= MAX_SHARE_OF_OTHERS * len(others) and (
             not trait.others or trait is best[-1] or _is_pair_redundant(*best)
         ):
-            return [trait.shared]
+            return [trait]
     own = [trait for trait in traits if not trait.others and trait.is_telling(len(others))]
     parts = list(_covering_traits([trait for trait in own if len(trait.cases) >= MIN_SHARE_OF_CASES * len(cases)]))
-    weak = [trait.shared for trait in best[-1:] if len(trait.others) <= MAX_SHARE_IF_NOTHING_BETTER * len(others)]
+    weak = [trait for trait in best[-1:] if len(trait.others) <= MAX_SHARE_IF_NOTHING_BETTER * len(others)]
     return [*weak, *parts]
 
 
@@ -331,22 +318,9 @@ MAX_PAIRED_TRAITS = 40
 """Number of properties that are tried in pairs."""
 
 
-@dataclass(frozen=True)
-class MistakeCondition:
-    """A property, or two properties, under which an implementation is wrong.
-
-    Attributes:
-        text: a verb phrase in the plural: "have T ≤ 0".
-        others: the ids of the other cases that have the property.
-    """
-
-    text: str
-    others: frozenset[str]
-
-
 def separating_condition(
     cases: Mapping[str, Properties], unaffected: Mapping[str, Properties], doubtful: Mapping[str, Properties]
-) -> MistakeCondition | None:
+) -> CommonProperty | None:
     """Return the simplest condition that all of some cases satisfy and none of the unaffected cases; None if none does.
 
     One property is simpler than two. Tags of cases are no condition.
@@ -363,39 +337,38 @@ def separating_condition(
     others = {**unaffected, **doubtful}
     traits = [trait for trait in _traits(cases, others, is_condition=True) if len(trait.cases) == len(cases)]
     traits = [trait for trait in traits if len(trait.others) < len(others)]
-    if chance <= MAX_CONDITION_CHANCE:
-        exceptions = len(unaffected) * MAX_EXCEPTIONS_SHARE
-        exact = [trait for trait in traits if len(trait.others & unaffected.keys()) <= exceptions]
+
+    def exceptions(trait: CommonProperty) -> int:
+        return len(trait.others & unaffected.keys())
+
+    few, near = len(unaffected) * MAX_EXCEPTIONS_SHARE, sorted(traits, key=exceptions)[:MAX_PAIRED_TRAITS]
+    pairs = (one & other for one, other in combinations(near, 2))
+    for options, limit, most in (
+        (traits, MAX_CONDITION_CHANCE, few),
+        (pairs, MAX_CONDITION_CHANCE**2, few if chance <= MAX_CONDITION_CHANCE**4 else 0),
+    ):
+        exact = [trait for trait in options if exceptions(trait) <= most] if chance <= limit else []
         if exact:
-            best = min(exact, key=lambda trait: len(trait.others))
-            return MistakeCondition(best.text, best.others)
-    if chance <= MAX_CONDITION_CHANCE**2:
-        near = sorted(traits, key=lambda trait: len(trait.others & unaffected.keys()))[:MAX_PAIRED_TRAITS]
-        pairs = [one & other for one, other in combinations(near, 2)]
-        exceptions = len(unaffected) * MAX_EXCEPTIONS_SHARE if chance <= MAX_CONDITION_CHANCE**4 else 0
-        exact = [trait for trait in pairs if len(trait.others & unaffected.keys()) <= exceptions]
-        if exact:
-            best = min(exact, key=lambda trait: len(trait.others))
-            return MistakeCondition(best.text, best.others)
+            return min(exact, key=lambda trait: len(trait.others))
     return None
 
 
-def _is_pair_redundant(one: _Trait, pair: _Trait) -> bool:
+def _is_pair_redundant(one: CommonProperty, pair: CommonProperty) -> bool:
     """Return whether two properties together distinguish the cases only slightly better than one of them."""
     return len(pair.others) * 2 > len(one.others)
 
 
-def _covering_traits(traits: list[_Trait]) -> Iterator[CommonProperty]:
+def _covering_traits(traits: list[CommonProperty]) -> Iterator[CommonProperty]:
     """Yield properties, those of most cases first; each covers at least two cases that earlier ones do not cover."""
     seen: frozenset[str] = frozenset()
     while traits and len((largest := max(traits, key=lambda one: len(one.cases - seen))).cases - seen) > 1:
-        yield largest.shared
+        yield largest
         seen |= largest.cases
 
 
 def _traits(
     cases: Mapping[str, Properties], others: Mapping[str, Properties], *, is_condition: bool = False
-) -> Iterator[_Trait]:
+) -> Iterator[CommonProperty]:
     """Yield all properties of the cases: attributes first, then types, shapes, data, structure and tags.
 
     Args:
@@ -413,14 +386,14 @@ def _traits(
         yield _phrase_trait(word, cases, others)
 
 
-def _phrase_trait(word: str, cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> _Trait:
+def _phrase_trait(word: str, cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> CommonProperty:
     having = [frozenset(id for id, one in group.items() if word in one.words) for group in (cases, others)]
-    return _Trait(word, *having)
+    return CommonProperty(word, *having)
 
 
 def _numeric_traits(
     name: str, cases: Mapping[str, Properties], others: Mapping[str, Properties], *, is_condition: bool
-) -> Iterator[_Trait]:
+) -> Iterator[CommonProperty]:
     """Yield conditions on a numeric property (=, ≠, ≥, ≤) that may distinguish the failing cases from the passing ones.
 
     The numbers in the conditions are the smallest and largest values of the failing cases, and values of failing cases
@@ -431,11 +404,11 @@ def _numeric_traits(
     ]
     own, foreign = numbers
 
-    def trait(relation: str, limit: float) -> _Trait:
+    def trait(relation: str, limit: float) -> CommonProperty:
         holds = _RELATIONS[relation]
         having = [frozenset(id for id, values in group.items() if holds(values, limit)) for group in numbers]
         text = f"have {name} = {_format_number(limit)} at least once" if relation == "once" else ""
-        return _Trait(text or f"have {name} {relation} {_format_number(limit)}", *having)
+        return CommonProperty(text or f"have {name} {relation} {_format_number(limit)}", *having)
 
     for value in sorted({value for values in own.values() for value in values}):
         if all(set(values) == {value} for values in own.values()) or value == 0:

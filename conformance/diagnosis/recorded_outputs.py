@@ -16,11 +16,12 @@ import numpy as np
 from msgspec.structs import asdict
 
 from conformance.corpus.loading import load_case_in_memory
-from conformance.isolation.tensors import decode_tensor, encode_tensor
+from conformance.isolation.tensors import decode_tensor
 from conformance.judging.compare import is_acceptable, overwritten_inputs
+from conformance.judging.returned import encode_output
 from conformance.models import arrays
 from conformance.mutants import family_of_operators, model_family, op_types
-from conformance.results.records import RecordedOutputs, RecordedTensor
+from conformance.results.records import RecordedOutputs
 from conformance.subjects.failures import CaseEnded, call_subject
 from conformance.verdicts import Level, Verdict
 
@@ -246,7 +247,7 @@ def observation_to_record(observation: Observation) -> RecordedOutputs | None:
     if sum(array.nbytes for array in arrays) > MAX_RECORDED_BYTES:
         return None
     return RecordedOutputs(
-        [[_tensor_to_record(array) for array in outputs] for outputs in observation.outputs],
+        [[encode_output(array) for array in outputs] for outputs in observation.outputs],
         [list(places) for places in observation.changed_inputs],
         observation.error,
     )
@@ -262,14 +263,3 @@ def observation_from_record(record: RecordedOutputs) -> Observation | None:
     except (KeyError, TypeError, ValueError):
         return None
     return Observation(outputs, tuple(tuple(places) for places in record.changed), record.ended)
-
-
-def _tensor_to_record(array: Any) -> RecordedTensor | None:
-    """Return an output as a record of the results file, or None if it is not a tensor of an ONNX element type."""
-    if not isinstance(array, np.ndarray | np.generic):
-        return None
-    try:
-        message = encode_tensor("", np.asarray(array))
-    except (KeyError, TypeError, ValueError):
-        return None
-    return RecordedTensor(message["dtype"], list(message["shape"]), message["data"])

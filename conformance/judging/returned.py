@@ -44,7 +44,10 @@ class OutputRecorder:
     def add(self, data_set: DataSet, outputs: Sequence[Any]) -> None:
         """Record the outputs of one data set, before a later run can overwrite them."""
         encoded = [
-            _encode_output(wanted.expected, came) for wanted, came in zip(data_set.outputs, outputs, strict=True)
+            EQUAL
+            if isinstance(came, np.ndarray | np.generic) and has_same_bits(wanted.expected, np.asarray(came))
+            else encode_output(came)
+            for wanted, came in zip(data_set.outputs, outputs, strict=True)
         ]
         self._size += sum(len(each.data) for each in encoded if isinstance(each, RecordedTensor))
         if self._outputs is None or None in encoded or self._size > MAX_RETURNED_BYTES:
@@ -60,15 +63,12 @@ class OutputRecorder:
         return EQUAL if is_equal else ReturnedValues(outputs=self._outputs)
 
 
-def _encode_output(expected: Array, output: Any) -> RecordedTensor | str | None:
+def encode_output(output: Any) -> RecordedTensor | None:
     """Return an output as a record, or None if it is not a tensor of an ONNX element type."""
     if not isinstance(output, np.ndarray | np.generic):
         return None
-    array = np.asarray(output)
-    if has_same_bits(expected, array):
-        return EQUAL
     try:
-        message = encode_tensor("", array)
+        message = encode_tensor("", np.asarray(output))
     except (KeyError, TypeError, ValueError):
         return None
     return RecordedTensor(message["dtype"], list(message["shape"]), message["data"])

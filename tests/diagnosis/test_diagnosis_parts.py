@@ -27,7 +27,7 @@ def cases(count, *words, start=0, **numbers):
 
 
 def texts(some, others):
-    return [(one.text, len(one.cases), one.others) for one in common_properties(some, others)]
+    return [(one.text, len(one.cases), len(one.others)) for one in common_properties(some, others)]
 
 
 def test_property_of_all_cases_and_no_other_is_returned_alone():
