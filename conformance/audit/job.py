@@ -34,11 +34,10 @@ from conformance.files.journal import (
     state_errors,
     write_blob,
 )
-from conformance.graphs.hashing import hash_values
 from conformance.graphs.intermediate_values import Exposure, RecordedValues, value_digest_of
 from conformance.isolation.protocol import placeholder_for_type
 from conformance.jobs.job import JobState, require_number, run_job
-from conformance.models.arrays import MAX_RANK, dtype_of, type_name, type_number
+from conformance.models.arrays import MAX_RANK, dtype_of, hash_values, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
 from conformance.models.inputs import constant_node_values
 from conformance.plugins import suite_version

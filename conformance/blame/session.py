@@ -35,9 +35,8 @@ from conformance.blame.reduction import MAX_SECONDS, DifferenceReduction, node_c
 from conformance.blame.verdict import BlameOutcome, BlameVerdict, Unoptimized, judge
 from conformance.files.journal import require_identity
 from conformance.graphs.fed_model import FedModel
-from conformance.graphs.hashing import hash_values
 from conformance.graphs.inputs import input_text
-from conformance.models.arrays import array_of, tensor_of
+from conformance.models.arrays import array_of, hash_values, tensor_of
 from conformance.models.graphs import is_operator, iter_nodes
 from conformance.models.inputs import required_input_names
 from conformance.subjects.naming import SubjectKind, SubjectName

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.generation.models import array_value_info
-from conformance.graphs.hashing import hash_values
-from conformance.models.arrays import array_of, tensor_of
+from conformance.models.arrays import array_of, hash_values, tensor_of
 from conformance.models.graphs import all_graphs, copy_of, is_operator
 from conformance.models.inputs import initializer_arrays, required_input_names, required_inputs
 

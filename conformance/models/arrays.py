@@ -7,6 +7,7 @@ part converts between ONNX tensors, ONNX element types and NumPy arrays.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -203,3 +204,12 @@ def tensor_of(array: Array, name: str = "") -> onnx.TensorProto:
 def object_array(elements: Iterable[Any], shape: Sequence[int]) -> Array:
     """Return an array of dtype `object` with these elements in row-major order."""
     return np.fromiter(elements, dtype=object, count=prod(shape)).reshape(shape)
+
+
+def hash_values(arrays: Iterable[Array]) -> str:
+    """Return the SHA-256 of the types, shapes and elements of arrays; a text is hashed by its characters."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{type_name(array.dtype)}{array.shape}".encode())
+        digest.update(repr(array.tolist()).encode() if array.dtype.kind in "OUS" else array.tobytes())
+    return digest.hexdigest()

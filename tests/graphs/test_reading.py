@@ -14,8 +14,8 @@ from onnx import parser
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.errors import ModelError
-from conformance.graphs.hashing import hash_values
 from conformance.graphs.reading import LoadedModel
+from conformance.models.arrays import hash_values
 from conformance.models.graphs import subgraphs_of
 from conformance.reference.node_enclosures import NodeScope
 
