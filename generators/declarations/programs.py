@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 SHAPE = (2, 2)
 """Shape of the tensors of most scenarios."""
 
-ITERATIONS = 40
-"""Trip count of a Loop that is longer than the others."""
+ITERATIONS = 43
+"""Trip count of a Loop that is longer than the others, and no multiple of another number."""
 
 WHOLE, PARTS = 9, (1, 7, 1)
 """Length of a tensor that a Split divides, and the lengths of the parts. The middle one begins at an odd offset."""
@@ -355,7 +355,11 @@ def _positive(program: _Program) -> dict[str, str]:
 def _add_views(program: _Program, given: Mapping[str, str]) -> None:
     """Add nodes whose operands are second names of other values, which are read afterwards."""
     program.lines += ["zero = Constant <value = int64[1] {0}> ()", "thin = Constant <value = int64[3] {2, 1, 2}> ()"]
+    program.lines.append("wide = Constant <value = int64[2] {2, 2}> ()")
     kinds = {
+        "same": ("Identity ({})", "Identity ({})", SHAPE, SHAPE),
+        "reshaped": ("Reshape ({}, thin)", "Reshape ({}, wide)", (2, 1, 2), SHAPE),
+        "dropped": ("Identity ({})", "Dropout ({})", SHAPE, SHAPE),
         "squeezed": ("Unsqueeze ({}, zero)", "Squeeze ({}, zero)", (1, *SHAPE), SHAPE),
         "unsqueezed": ("Identity ({})", "Unsqueeze ({}, zero)", SHAPE, (1, *SHAPE)),
         "flat": ("Reshape ({}, thin)", "Flatten ({})", (2, 1, 2), SHAPE),
@@ -370,6 +374,14 @@ def _add_views(program: _Program, given: Mapping[str, str]) -> None:
             ]
         program.update(kind, program.named(kind), shape=shape)
         program.read((f"{letter}_{kind}_base" for letter in program.letters), base)
+        for letter in given:
+            program.lines += [
+                f"{letter}_{kind}_first = Neg ({letter}_{kind}_given)",
+                f"{letter}_{kind}_second = {view.format(f'{letter}_{kind}_first')}",
+            ]
+        firsts = {letter: f"{letter}_{kind}_first" for letter in program.letters}
+        program.update(f"{kind}_first", firsts, shape=base)
+        program.read((f"{letter}_{kind}_second" for letter in program.letters), shape)
 
 
 def _several(program: _Program) -> None:
@@ -826,8 +838,12 @@ def _functions(program: _Program) -> None:
     define("Forget", first, formal, [call("Defaulted", "", "", formal)])
     plain = attributes_text(usual)
     constants = {letter: f"{letter}_own = Constant <value = {program.tensor(letter)}> ()" for letter in letters}
-    fresh = [text for letter, text in constants.items() if letter != "G"]
-    define("Fresh", "", ["R", "T", "G"], [*fresh, step(program.named("own", G="G"), plain)])
+    define(
+        "Fresh",
+        "",
+        ["R", "T", "G"],
+        [*(constants[letter] for letter in carried), step(program.named("own", G="G"), plain)],
+    )
     scalars = [f"R_own = Constant <value = float {{{OTHER_RATE}}}> ()", "T_own = Constant <value = int64 {1}> ()"]
     fixed = program.step("", program.named("own"), R="R_own", T="T_own", attributes=referring)
     define("Fixed", f"{first}, {second}", [], [*constants.values(), *scalars, fixed])
@@ -851,6 +867,7 @@ def _functions(program: _Program) -> None:
         ("Forget", "Forget", f"{first} = {one}", taken),
         ("Looped", "Looped", values, taken),
         ("Looped", "looped_otherwise", other_values, taken),
+        ("Defaulted", "zero", f"{first} = 0.0", taken),
         *(("Fresh", f"fresh_{number}", "", ["R", "T", G]) for number, G in enumerate(("G_own", "X_own"))),
         ("Fixed", "fixed", values, []),
         ("Fixed", "fixed_otherwise", other_values, []),
@@ -859,14 +876,68 @@ def _functions(program: _Program) -> None:
     for name, end, attributes, inputs in calls:
         program.lines.append(call(name, attributes, f"_{end}", inputs))
     negative = program.give_negative()
-    program.lines += [f"{letter}_local = Abs ({letter}_own)" for letter in letters]
-    program.lines.append(call("Branch", "", "_branch", [CONDITION_INPUT, "R", "T", *negative.values()]))
+    branch_call = call("Branch", "", "_branch", [CONDITION_INPUT, "R", "T", *negative.values()])
+    program.lines += [*(f"{letter}_local = Abs ({letter}_own)" for letter in letters), branch_call]
     program.read(f"{letter}_local" for letter in letters)
     given, chosen = ([f"{result}_{word}" for result in results] for word in ("in", "if"))
     program.lines.append(program.choose(chosen, CONDITION_INPUT, [call("Exchange", values, "_in", taken)], given))
     for end in (*(end for _, end, *_ in calls), "branch", "if"):
         for result in results:
             program.output(f"{result}_{end}")
+    _add_nested(program, own)
+
+
+def _add_nested(program: _Program, tensor: Mapping[str, str]) -> None:
+    """Add nodes in each scope, with other scalars and attributes, and in scopes in each other."""
+    carried = program.carried
+    kinds = ("If", "Loop", "Scan", "function")
+    program.give("R_negative", np.array(-RATE, program.own))
+    program.give("T_wide", np.array(2**32 + (program.op_type != "Momentum")))
+    program.give("T_negative", np.array(-1))
+    program.give("trips", np.array(2))
+    program.give("rows", np.zeros(2, program.own))
+    program.constants.append(f"{typed(program.own, SHAPE)} begin = {{{listed(['0'] * 4)}}}")
+    usual = USUAL_ATTRIBUTES[program.op_type]
+    plain = attributes_text({**usual, "norm_coefficient": 0.0})
+    negative, wide = {"R": "R_negative", "T": "T_negative"}, {"T": "T_wide", "attributes": plain}
+    nests: list[tuple[Sequence[str], Mapping[str, str]]] = [
+        ((kind,), each) for kind in kinds for each in (negative, wide)
+    ]
+    nests += [((outer, inner), {}) for outer in kinds for inner in kinds]
+    nests += [((kind,) * 3, {}) for kind in kinds] + [(kinds[:2] * 2, {}), (kinds[::-1], {}), (kinds[2:] * 2, {})]
+    for number, (scopes, changed) in enumerate(nests):
+        lines = [program.step(f"at_{number}", tensor, **changed)]
+        given = [f"{letter}_new_at_{number}" for letter in carried]
+        for depth, kind in enumerate(reversed(scopes)):
+            results = [f"{letter}_nest_{number}_{depth}" for letter in carried]
+            lines, given = [_enclose(program, kind, f"{number}_{depth}", lines, given, results)], results
+        program.lines += lines
+        for result in given:
+            program.output(result)
+
+
+def _enclose(
+    program: _Program, kind: str, label: str, lines: Sequence[str], given: Sequence[str], results: Sequence[str]
+) -> str:
+    """Return a node of control flow, or a call of a function, with nodes inside."""
+    starts = [f"{letter}_start_{label}" for letter in program.carried]
+    begin = listed(["begin"] * len(starts))
+    if kind == "If":
+        return program.choose(results, CONDITION_INPUT, lines, given)
+    if kind == "Loop":
+        body = program.graph(
+            "body",
+            [f"int64 i_{label}", f"bool c_{label}", *starts],
+            [f"bool again_{label}", *given],
+            [f"again_{label} = Identity (c_{label})", *lines],
+        )
+        return f"{listed(results)} = Loop (trips, {CONDITION_INPUT}, {begin}) <body = {body}>"
+    if kind == "Scan":
+        body = program.graph("body", [*starts, f"{typed(program.own, ())} row_{label}"], given, lines)
+        return f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> ({begin}, rows)"
+    inputs = listed([*program.types, "begin"])
+    program.functions.append(("", f"Nest_{label} ({inputs}) => ({listed(given)}) {{ {' '.join(lines)} }}"))
+    return f"{listed(results)} = {CUSTOM_DOMAIN}.Nest_{label} ({inputs})"
 
 
 def _overloads(program: _Program) -> None:

@@ -1,2 +1,1 @@
-B
-H_new_castJZ`@CJ‡@±‘0@„Ú?
+BH_new_reshaped_firstJZ`@CJ‡@±‘0@„Ú?

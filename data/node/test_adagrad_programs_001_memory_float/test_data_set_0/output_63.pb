@@ -1,2 +1,1 @@
-B
-H_new_lateJÑ\®@|@ºK7@-[›?
+BH_new_droppedJZ`@CJ‡@±‘0@„Ú?

@@ -1,1 +1,1 @@
-BX_new_againJ[2ï¿úº¯¿7´?±â¾
+BX_dropped_base_readJûè¿’ú©¿ù>õšÓ¾

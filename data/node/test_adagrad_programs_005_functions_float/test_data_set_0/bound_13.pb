@@ -1,1 +1,1 @@
-BX_new_fresh_1J ²F—lÓZ¢>Læó­Ä°ž>èf©x¡{>Žú®ì§ž>
+BX_new_fresh_0J k“ßMø¢>y_éÝ?œ>M¿ÉÚ4z>zUzŠ×œ>

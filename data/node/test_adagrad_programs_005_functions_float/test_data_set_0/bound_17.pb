@@ -1,1 +1,1 @@
-BX_new_fixed_otherwiseJ @\‰”\«>Ð—!Œ«>Ta®K^˜’>w·ß¯£ª>
+BX_new_fixedJ ë)îR˜©>­s¾ñ6«>-âK'²_’>Û#bÿ\–ª>

@@ -1,1 +1,1 @@
-BH_new_fixed_otherwiseJ fáPš;á´>¾[” ñ¥>ÕÒ¯1BÍž>«µí™I°¹>
+BH_new_fixedJ fáPš;á´>¾[” ñ¥>ÕÒ¯1BÍž>«µí™I°¹>

@@ -1,1 +1,1 @@
-BX_new_step_R_TJ ™Ô!É”>w–¼§˜Ø{>õKXi¡>ŸI NHŽŸ>
+BX_new_fixed_otherwiseJ @\‰”\«>Ð—!Œ«>Ta®K^˜’>w·ß¯£ª>

@@ -1,1 +1,1 @@
-BH_new_step_R_TJ {êãl¹>pM‹Ø4½‡>Ìæ ‡>0L+Ž$Õ®>
+BH_new_fixed_otherwiseJ fáPš;á´>¾[” ñ¥>ÕÒ¯1BÍž>«µí™I°¹>

@@ -1,1 +1,1 @@
-BX_new_step_R_T_noneJ †öìÇ§)—>†XÈ/1Ë{>¶BÅR¢>¼|sŒÖ >
+BX_new_step_R_TJ ™Ô!É”>w–¼§˜Ø{>õKXi¡>ŸI NHŽŸ>

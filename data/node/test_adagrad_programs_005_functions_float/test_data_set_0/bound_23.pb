@@ -1,1 +1,1 @@
-BX_new_step_R_other_TJ ÍÊ9uÊ¡>ƒ©Ò#ë†>‰åG¯—¤§>ïîJé¥>
+BX_new_step_R_T_noneJ †öìÇ§)—>†XÈ/1Ë{>¶BÅR¢>¼|sŒÖ >

@@ -1,1 +1,1 @@
-BH_new_step_R_other_TJ {êãl¹>pM‹Ø4½‡>Ìæ ‡>0L+Ž$Õ®>
+BH_new_step_R_T_noneJ {êãl¹>pM‹Ø4½‡>Ìæ ‡>0L+Ž$Õ®>

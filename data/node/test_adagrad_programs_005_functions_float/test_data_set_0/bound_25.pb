@@ -1,1 +1,1 @@
-BX_new_step_R_other_T_noneJ E‚œ`ª>× ›*æÕ>…-Äkr®>úŒ_b­>
+BX_new_step_R_other_TJ ÍÊ9uÊ¡>ƒ©Ò#ë†>‰åG¯—¤§>ïîJé¥>

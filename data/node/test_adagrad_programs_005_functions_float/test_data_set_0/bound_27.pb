@@ -1,1 +1,1 @@
-BX_new_branchJ {l¢»™>ï¨Ï‰Ñ£‹>£ÈrBÓõ›>”?R°<¶¡>
+BX_new_step_R_other_T_noneJ E‚œ`ª>× ›*æÕ>…-Äkr®>úŒ_b­>

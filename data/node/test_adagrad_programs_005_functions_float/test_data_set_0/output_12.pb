@@ -1,1 +1,2 @@
-BH_new_fresh_0JEÒ@±Ä]@Qz)@{‰Q@
+B
+H_new_zeroJ´³@LÃ”??Ëš?KaŽ@

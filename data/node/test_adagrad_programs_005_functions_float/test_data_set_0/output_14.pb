@@ -1,1 +1,1 @@
-BH_new_fresh_1JŠàŸ@fY@Á¹Å@.nÍ@
+BH_new_fresh_0JEÒ@±Ä]@Qz)@{‰Q@

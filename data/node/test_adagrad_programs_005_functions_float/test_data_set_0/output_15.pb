@@ -1,1 +1,1 @@
-BX_new_fixedJ¬AĞ?uBí?ÌêĞ¾-Bœ?
+BX_new_fresh_1JFùò?LÕÓ?-i¾uÆ?

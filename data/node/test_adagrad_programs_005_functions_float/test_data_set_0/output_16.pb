@@ -1,1 +1,1 @@
-BH_new_fixedJBÕŸ@˜A‡@t.@<f¾@
+BH_new_fresh_1JŠàŸ@fY@Á¹Å@.nÍ@

@@ -1,1 +1,1 @@
-BX_new_fixed_otherwiseJØµÌ?*+ï?–OÕ¾/ —?
+BX_new_fixedJ¬AÐ?uBí?ÌêÐ¾-Bœ?

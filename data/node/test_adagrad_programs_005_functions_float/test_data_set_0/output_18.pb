@@ -1,1 +1,1 @@
-BH_new_fixed_otherwiseJBÕŸ@˜A‡@t.@<f¾@
+BH_new_fixedJBÕŸ@˜A‡@t.@<f¾@

@@ -1,1 +1,1 @@
-BX_new_step_R_TJÖ¶?rn«> ñ¿kç?
+BX_new_fixed_otherwiseJØµÌ?*+ï?–OÕ¾/ —?

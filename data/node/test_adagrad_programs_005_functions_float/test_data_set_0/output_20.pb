@@ -1,1 +1,1 @@
-BH_new_step_R_TJ´³@LÃ”??Ëš?KaŽ@
+BH_new_fixed_otherwiseJBÕŸ@˜A‡@t.@<f¾@

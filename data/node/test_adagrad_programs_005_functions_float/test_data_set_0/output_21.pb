@@ -1,1 +1,1 @@
-BX_new_step_R_T_noneJÎ(Š?G\®>‡‡ñ¿¿ã?
+BX_new_step_R_TJÖ¶Ž?rn«> ñ¿kç?

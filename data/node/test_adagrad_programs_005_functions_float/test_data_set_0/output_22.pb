@@ -1,1 +1,1 @@
-BH_new_step_R_T_noneJ´³@LÃ”??Ëš?Ka@
+BH_new_step_R_TJ´³@LÃ”??Ëš?Ka@

@@ -1,1 +1,1 @@
-BX_new_step_R_other_TJLÅf?m½>†õó¿gÐ?
+BX_new_step_R_T_noneJÎ(Š?G\®>‡‡ñ¿¿ã?

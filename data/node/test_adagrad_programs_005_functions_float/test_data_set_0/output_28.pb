@@ -1,1 +1,1 @@
-BH_new_branchJR"R@Ì5Î@»¥‡?a’≤?
+BH_new_step_R_other_T_noneJ¥≥@L√î??Àö?Kaé@

@@ -1,1 +1,1 @@
-BH_new_ifJ¥≥@L√î??Àö?Kaé@
+BH_new_branchJR"R@Ì5Î@»¥‡?a’≤?

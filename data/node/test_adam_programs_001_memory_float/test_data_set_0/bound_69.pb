@@ -1,1 +1,1 @@
-BV_new_unsqueezedJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>
+BV_new_same_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

@@ -1,1 +1,1 @@
-BH_new_unsqueezedJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+BH_new_same_firstJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>

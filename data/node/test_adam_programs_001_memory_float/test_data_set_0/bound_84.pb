@@ -1,2 +1,1 @@
-B
-H_new_castJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+BH_new_reshaped_firstJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>

@@ -1,1 +1,1 @@
-BV_new_late_readJ (Dc†;›>Uðëk5˜>/è‹r’º{>~È_=™‹>
+BX_new_dropped_firstJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

@@ -1,1 +1,1 @@
-BH_new_late_readJ 6/†8mó±>rLeö-q’>¸ÎLÒöÞ¤>ð»Ç¢”¢>
+BV_new_dropped_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

@@ -1,1 +1,2 @@
-BH_new_squeezedJûˆC@ïý^?f@o#@
+B
+H_new_sameJûˆC@ïý^?f@o#@

@@ -1,1 +1,1 @@
-BX_squeezed_base_readJæµ?»©ë¾gÄC¿
+BX_same_base_readJæµ?»©ë¾gÄC¿

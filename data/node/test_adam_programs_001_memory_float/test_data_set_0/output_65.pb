@@ -1,1 +1,1 @@
-BG_squeezed_base_readJéØ?òHù¾˜;Ù>‹mç?
+BG_same_base_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BV_squeezed_base_readJëø?~Føbü0=ı§<
+BV_same_base_readJëø?~Føbü0=ı§<

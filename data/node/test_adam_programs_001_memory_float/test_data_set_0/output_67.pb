@@ -1,1 +1,1 @@
-BH_squeezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BH_same_base_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,1 +1,1 @@
-BX_new_unsqueezedJG–¿{‰ó½¤žÔ>Õ¦7?
+BX_new_same_firstJG–¿{‰ó½¤žÔ>Õ¦7?

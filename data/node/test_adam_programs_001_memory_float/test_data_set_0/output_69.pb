@@ -1,1 +1,1 @@
-BV_new_unsqueezedJÜ•½ğ4?à½{°Ö¾
+BV_new_same_firstJÜ•½ğ4?à½{°Ö¾

@@ -1,1 +1,1 @@
-BH_new_unsqueezedJûˆC@ïý^?f@o#@
+BH_new_same_firstJûˆC@ïý^?f@o#@

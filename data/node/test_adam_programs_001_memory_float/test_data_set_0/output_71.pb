@@ -1,1 +1,1 @@
-BX_unsqueezed_base_readJæµ?»©ë¾gÄC¿
+BX_same_second_readJæµ?»©ë¾gÄC¿

@@ -1,1 +1,1 @@
-BG_unsqueezed_base_readJéØ?òHù¾˜;Ù>‹mç?
+BG_same_second_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BH_unsqueezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BH_same_second_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,2 +1,1 @@
-B
-H_new_flatJûˆC@ïý^?f@o#@
+BH_new_reshapedJûˆC@ïý^?f@o#@

@@ -1,1 +1,1 @@
-BX_flat_base_readJæµ?»©ë¾gÄC¿
+BX_reshaped_base_readJæµ?»©ë¾gÄC¿

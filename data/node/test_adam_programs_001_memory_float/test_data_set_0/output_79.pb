@@ -1,1 +1,1 @@
-BG_flat_base_readJéØ?òHù¾˜;Ù>‹mç?
+BG_reshaped_base_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BV_flat_base_readJ‘¿?~F¿bŸ0=õ¤<
+BV_reshaped_base_readJ‘¿?~F¿bŸ0=õ¤<

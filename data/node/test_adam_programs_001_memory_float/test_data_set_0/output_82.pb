@@ -1,2 +1,1 @@
-B
-X_new_castJG–¿{‰ó½¤žÔ>Õ¦7?
+BX_new_reshaped_firstJG–¿{‰ó½¤žÔ>Õ¦7?

@@ -1,2 +1,1 @@
-B
-H_new_castJûˆC@ïý^?f@o#@
+BH_new_reshaped_firstJûˆC@ïý^?f@o#@

@@ -1,1 +1,1 @@
-BX_cast_base_readJæµ?»©ë¾gÄC¿
+BX_reshaped_second_readJæµ?»©ë¾gÄC¿

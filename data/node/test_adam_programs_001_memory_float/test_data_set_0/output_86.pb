@@ -1,1 +1,1 @@
-BG_cast_base_readJéØ?òHù¾˜;Ù>‹mç?
+BG_reshaped_second_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BV_cast_base_readJ‘¿?~F¿bŸ0=õ¤<
+BV_reshaped_second_readJ‘¿?~F¿bŸ0=õ¤<

@@ -1,1 +1,1 @@
-BH_cast_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BH_reshaped_second_readJN õ¿œ†À¿"„ÀWïÅ¿

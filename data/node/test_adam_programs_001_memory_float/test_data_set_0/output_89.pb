@@ -1,2 +1,1 @@
-B
-X_new_lateJrtª?‰8á=æ}Ô¾B°1¿
+BX_new_droppedJG–¿{‰ó½¤žÔ>Õ¦7?

@@ -1,2 +1,1 @@
-B
-H_new_lateJœ×«?­]B?kæ@¸`i?
+BH_new_droppedJûˆC@ïý^?f@o#@

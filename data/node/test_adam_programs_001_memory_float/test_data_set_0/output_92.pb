@@ -1,1 +1,1 @@
-BX_new_againJi°£?Î¾_>"Æ¾ów(¿
+BX_dropped_base_readJæµ?»©ë¾gÄC¿

@@ -1,1 +1,1 @@
-BV_new_againJKŽ8¿b„ö¾¤9">MÜ{>
+BG_dropped_base_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BH_new_againJª‰?lÄ>^?ËŒ?
+BV_dropped_base_readJ‘¿?~F¿bŸ0=õ¤<

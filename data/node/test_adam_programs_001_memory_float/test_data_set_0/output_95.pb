@@ -1,1 +1,1 @@
-BX_new_late_readJrtª¿‰8á½æ}Ô>B°1?
+BH_dropped_base_readJN õ¿œ†À¿"„ÀWïÅ¿

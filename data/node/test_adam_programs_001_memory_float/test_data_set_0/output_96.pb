@@ -1,1 +1,1 @@
-BV_new_late_readJól)?‹?&ðÛ½¶,¾
+BX_new_dropped_firstJG–¿{‰ó½¤žÔ>Õ¦7?

@@ -1,1 +1,1 @@
-BH_new_late_readJœ×«¿­]B¿kæÀ¸`i¿
+BV_new_dropped_firstJÜ•½ğ4?à½{°Ö¾

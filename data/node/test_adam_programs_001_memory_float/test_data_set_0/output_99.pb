@@ -1,1 +1,1 @@
-Bjoined_againJ ๓l)ฟฟ&๐Û=ถ,>rtช?8แ=ๆ}ิพBฐ1ฟ
+BX_dropped_second_readJๆต?ปฉ๋พgฤCฟ

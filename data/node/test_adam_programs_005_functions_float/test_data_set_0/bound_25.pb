@@ -1,1 +1,1 @@
-BX_new_fixed_otherwiseJ îcžÏTb»>¼ôèiô5¨>¶#ØàÂ>}æn@d1¶>
+BX_new_fixedJ 4š‘ã)1Á>µÁjU¿>Âx•åšÞÁ>ƒá„ê(Ã>

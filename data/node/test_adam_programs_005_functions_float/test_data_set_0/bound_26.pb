@@ -1,1 +1,1 @@
-BV_new_fixed_otherwiseJ  Ë˜ÛÍÆ˜>ËBHToVƒ>CK³G@ª>&Ý*/ÙI>
+BV_new_fixedJ “î‚Ué˜>.t:7‹>8r[ãƒd¨>…“g´†ôŽ>

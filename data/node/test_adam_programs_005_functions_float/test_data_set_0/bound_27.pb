@@ -1,1 +1,1 @@
-BH_new_fixed_otherwiseJ zoCRdˆ>¤Õ9Š >{íá1ê¯¢>hÄZŽ‘>
+BH_new_fixedJ ãÃ}ÿ”C‰>Ýµ˜V@¹ >Ýð—;¡ª>¡‹˜Yf9’>

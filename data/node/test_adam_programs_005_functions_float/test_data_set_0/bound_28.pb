@@ -1,1 +1,1 @@
-BX_new_step_R_TJ ¾:€Þ¯>xº,Æ?Ÿ~>yÚ3r i±>ÓI%Ã >
+BX_new_fixed_otherwiseJ îcžÏTb»>¼ôèiô5¨>¶#ØàÂ>}æn@d1¶>

@@ -1,1 +1,1 @@
-BV_new_step_R_TJ >Üé)†¶>Ê:À¼ï>ÿh£—±>—ñAf—•¢>
+BV_new_fixed_otherwiseJ  Ë˜ÛÍÆ˜>ËBHToVƒ>CK³G@ª>&Ý*/ÙI>

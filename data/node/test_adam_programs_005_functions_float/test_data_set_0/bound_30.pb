@@ -1,1 +1,1 @@
-BH_new_step_R_TJ ×ÞŽy4>½>‰•Àd–>;,2…‰°>IÜ"eü¢>
+BH_new_fixed_otherwiseJ zoCRdˆ>¤Õ9Š >{íá1ê¯¢>hÄZŽ‘>

@@ -1,2 +1,1 @@
-BX_new_step_R_T_noneJ ò+õpU«>¡wKy>JZ8o½|¯>‰`
-õÛÚš>
+BX_new_step_R_TJ ¾:€Þ¯>xº,Æ?Ÿ~>yÚ3r i±>ÓI%Ã >

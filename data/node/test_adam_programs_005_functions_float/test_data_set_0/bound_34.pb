@@ -1,1 +1,2 @@
-BX_new_step_R_other_TJ nt"Öæ1Å>v¿£»²š>ÊÙŽÕ&3Á>‚Si¯¨»>
+BX_new_step_R_T_noneJ ò+õpU«>¡wKy>JZ8o½|¯>‰`
+õÛÚš>

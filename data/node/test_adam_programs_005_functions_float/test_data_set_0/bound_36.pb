@@ -1,1 +1,1 @@
-BH_new_step_R_other_TJ ×ÞŽy4>½>‰•Àd–>;,2…‰°>IÜ"eü¢>
+BH_new_step_R_T_noneJ ×ÞŽy4>½>‰•Àd–>;,2…‰°>IÜ"eü¢>

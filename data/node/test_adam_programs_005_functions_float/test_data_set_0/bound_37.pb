@@ -1,1 +1,1 @@
-BX_new_step_R_other_T_noneJ ÑƒòO·>©‘`Œ¯’>x[D¹>­ÍDäß×¬>
+BX_new_step_R_other_TJ nt"Öæ1Å>v¿£»²š>ÊÙŽÕ&3Á>‚Si¯¨»>

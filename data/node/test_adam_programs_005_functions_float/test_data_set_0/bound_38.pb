@@ -1,1 +1,1 @@
-BV_new_step_R_other_T_noneJ >Üé)†¶>Ê:À¼ï>ÿh£—±>—ñAf—•¢>
+BV_new_step_R_other_TJ >Üé)†¶>Ê:À¼ï>ÿh£—±>—ñAf—•¢>

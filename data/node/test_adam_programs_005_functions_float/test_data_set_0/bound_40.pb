@@ -1,1 +1,1 @@
-BX_new_branchJ ¶„wÞä­>£ëLh#j’>[íæ†¦©±>¬ò‡Yå@·>
+BX_new_step_R_other_T_noneJ ÑƒòO·>©‘`Œ¯’>x[D¹>­ÍDäß×¬>

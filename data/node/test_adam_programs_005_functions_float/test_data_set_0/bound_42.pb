@@ -1,2 +1,1 @@
-BH_new_branchJ Gm‰F¶>ïS·—%
-˜>B1 74•>Òº«‹òI’>
+BH_new_step_R_other_T_noneJ ×ÞŽy4>½>‰•Àd–>;,2…‰°>IÜ"eü¢>

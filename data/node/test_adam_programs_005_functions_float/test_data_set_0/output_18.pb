@@ -1,1 +1,2 @@
-BH_new_fresh_0JhaÒ?–d@N4@ˆ‚„?
+B
+H_new_zeroJ·‰,@FL¬?HA@-a@

@@ -1,1 +1,1 @@
-BH_new_fresh_1Jİ0£?n¾@ïÆ?†h†?
+BH_new_fresh_0JhaÒ?–d@N4@ˆ‚„?

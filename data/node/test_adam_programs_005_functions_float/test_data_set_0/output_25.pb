@@ -1,1 +1,1 @@
-BX_new_fixed_otherwiseJ=p¡¿/N?,$k¿ú	Ÿ?
+BX_new_fixedJÉíŒ¿í¼‚?ÿR8¿0ı†?

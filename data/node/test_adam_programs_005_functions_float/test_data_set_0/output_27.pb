@@ -1,2 +1,1 @@
-BH_new_fixed_otherwiseJúH?U¿@3_·?
-ƒ?
+BH_new_fixedJ‹‘ð>Y{ˆ?3TÎ?Ž?

@@ -1,1 +1,1 @@
-BX_new_step_R_TJ›Ý‘?³Ö½„W¶?9R¿
+BX_new_fixed_otherwiseJ=p¡¿/N?,$k¿ú	Ÿ?

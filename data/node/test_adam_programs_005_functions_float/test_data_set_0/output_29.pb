@@ -1,1 +1,1 @@
-BV_new_step_R_TJð®?Šºf½,•¿‡¿
+BV_new_fixed_otherwiseJ†¹6>òÏ=?ÄC??±2>

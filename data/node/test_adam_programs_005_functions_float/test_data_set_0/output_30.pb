@@ -1,1 +1,2 @@
-BH_new_step_R_TJ&:\@Ã6?Õ/@`’«?
+BH_new_fixed_otherwiseJúH?U¿@3_·?
+ƒ?

@@ -1,1 +1,1 @@
-BX_new_step_R_T_noneJG0”?bQÙ½‚Xµ?²›¿
+BX_new_step_R_TJ›Ý‘?³Ö½„W¶?9R¿

@@ -1,1 +1,1 @@
-BV_new_step_R_T_noneJð®?Šºf½,•¿‡¿
+BV_new_step_R_TJð®?Šºf½,•¿‡¿

@@ -1,1 +1,1 @@
-BX_new_step_R_other_TJ(?÷Ó½ ÛÐ?ÏL/¾
+BX_new_step_R_T_noneJG0”?bQÙ½‚Xµ?²›¿

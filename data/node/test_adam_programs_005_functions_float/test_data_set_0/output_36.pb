@@ -1,1 +1,1 @@
-BH_new_step_R_other_TJ&:\@Ã6?Õ/@`’«?
+BH_new_step_R_T_noneJ&:\@Ã6?Õ/@`’«?

@@ -1,1 +1,1 @@
-BX_new_step_R_other_T_noneJr•H?Ç’–½âÉ?ùª…¾
+BX_new_step_R_other_TJ(?÷Ó½ ÛĞ?ÏL/¾

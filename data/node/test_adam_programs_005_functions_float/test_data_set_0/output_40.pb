@@ -1,1 +1,1 @@
-BX_new_branchJû•”¿tµ>GÒ?ÑÏ?
+BX_new_step_R_other_T_noneJr•H?Ç’–½âÉ?ùª…¾

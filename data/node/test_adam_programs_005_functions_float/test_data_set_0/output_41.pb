@@ -1,1 +1,1 @@
-BV_new_branchJÜ2´<3‰µ= ÇÁ;n?
+BV_new_step_R_other_T_noneJð®?Šºf½,•¿‡¿

@@ -1,1 +1,1 @@
-BH_new_branchJ“­F@ÓH´?›V§?â•?
+BH_new_step_R_other_T_noneJ&:\@Ã6?Õ/@`’«?

@@ -1,1 +1,1 @@
-BH_new_ifJ∑â,@FL¨?HA@-a@
+BH_new_branchJì≠F@”H¥?õVß?Å‚ï?

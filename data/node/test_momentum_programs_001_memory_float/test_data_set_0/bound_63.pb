@@ -1,2 +1,1 @@
-B
-V_new_lateJ ½,ö™Ù°>«S[³âi²>çvq®É–>M2CEËÁ«>
+BV_new_droppedJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>

@@ -1,1 +1,1 @@
-BX_flat_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿
+BX_reshaped_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿

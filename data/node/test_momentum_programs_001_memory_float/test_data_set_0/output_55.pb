@@ -1,1 +1,1 @@
-BG_flat_base_readJ"‡Œ¿	G¾ãÑ?‚ë»
+BG_reshaped_base_readJ"‡Œ¿	G¾ãÑ?‚ë»

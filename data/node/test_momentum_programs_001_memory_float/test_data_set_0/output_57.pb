@@ -1,2 +1,1 @@
-B
-X_new_castJï€Ù¿¼lé?	‡Ù¾Â@•?
+BX_new_reshaped_firstJï€Ù¿¼lé?	‡Ù¾Â@•?

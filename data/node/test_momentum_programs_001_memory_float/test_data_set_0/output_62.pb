@@ -1,2 +1,1 @@
-B
-X_new_lateJ|ä?txÀp5?Øæ©¿
+BX_new_droppedJï€Ù¿¼lé?	‡Ù¾Â@•?

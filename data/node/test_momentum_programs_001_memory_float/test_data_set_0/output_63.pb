@@ -1,2 +1,1 @@
-B
-V_new_lateJz J¿Ò²s?„34¾a„?
+BV_new_droppedJXMû>¶ i=ÿ7[¿—+å¾

@@ -1,1 +1,1 @@
-BjoinedJ0|ä?txÀp5?Øæ©¿z J¿Ò²s?„34¾a„?|ä?txÀp5?Øæ©¿
+BV_new_dropped_firstJXMû>¶ i=ÿ7[¿—+å¾

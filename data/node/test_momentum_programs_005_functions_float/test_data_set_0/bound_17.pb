@@ -1,1 +1,1 @@
-BX_new_fixed_otherwiseJ iÙr«’ª>õJ6788 >Ì<nˆw™…>%üMsœþ©>
+BX_new_fixedJ B¨Ûx­>Ü(aEUè¡>3óu¤Ýñ…>=‡¿ìuäª>

@@ -1,1 +1,1 @@
-BV_new_fixed_otherwiseJ »‡3à¬Š>¥Nñj>&ŒŠÜje>ôï¨Ï4“b>
+BV_new_fixedJ ˜…A×ó„>)—ÖUp>E»ÿ¡a>å<@Rµ¤V>

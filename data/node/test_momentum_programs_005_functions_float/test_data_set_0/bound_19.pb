@@ -1,2 +1,1 @@
-BX_new_step_R_TJ D@˜+ô£>
-é/`H>¡>OA¹ …•¼>qWÈ î„¶>
+BX_new_fixed_otherwiseJ iÙr«’ª>õJ6788 >Ì<nˆw™…>%üMsœþ©>

@@ -1,1 +1,2 @@
-BX_new_step_R_T_noneJ ¡q¶Õ™£>^sâÿ >˜D˜ZÒ½>/B1¦*à¶>
+BX_new_step_R_TJ D@˜+ô£>
+é/`H>¡>OA¹ …•¼>qWÈ î„¶>

@@ -1,2 +1,1 @@
-BX_new_step_R_other_TJ j*ó
-°>Òq6‘nÓ·>?¯P¿J¶>Â$øV‹XÅ>
+BX_new_step_R_T_noneJ ¡q¶Õ™£>^sâÿ >˜D˜ZÒ½>/B1¦*à¶>

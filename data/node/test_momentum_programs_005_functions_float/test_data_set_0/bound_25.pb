@@ -1,1 +1,2 @@
-BX_new_step_R_other_T_noneJ …šW¾Ñ’³>»¥€â¥5»>Ö5írº>ýs™£Æ>
+BX_new_step_R_other_TJ j*ó
+°>Òq6‘nÓ·>?¯P¿J¶>Â$øV‹XÅ>

@@ -1,1 +1,1 @@
-BV_new_branchJ ø5D“Vã>†2ùÃ‡™>sÉ˜ÉÖŠ>¶lƒ”Yw>
+BV_new_step_R_other_T_noneJ XI!¹’BŠ>v6·£˜©>T"œ×ß~§>……×ëï¦š>

@@ -1,1 +1,1 @@
-BX_new_fixedJí‘¾pg¿‰AS<-N)?
+BX_new_fresh_1J¶KM?¨¸»¾ÃÅë¾Þ€?

@@ -1,1 +1,2 @@
-BV_new_fixedJYI:?Æ†>hß¾xò½=
+BV_new_fresh_1J²-?CÝ?0
+G?4â¾

@@ -1,1 +1,1 @@
-BX_new_fixed_otherwiseJpÄ=¾4\ñ¾{Q¼NN+?
+BX_new_fixedJí‘¾pg¿‰AS<-N)?

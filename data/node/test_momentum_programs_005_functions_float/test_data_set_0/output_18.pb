@@ -1,1 +1,1 @@
-BV_new_fixed_otherwiseJ¬He?Hf^>ø/¾Ÿ8>
+BV_new_fixedJYI:?Æ†>hß¾xò½=

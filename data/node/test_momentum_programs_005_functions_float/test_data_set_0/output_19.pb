@@ -1,1 +1,1 @@
-BX_new_step_R_TJD*ó>ÅÉ®>ßË?ÿ°¿
+BX_new_fixed_otherwiseJpÄ=¾4\ñ¾{Q¼NN+?

@@ -1,1 +1,1 @@
-BV_new_step_R_TJÄ®“½gc[?ôQL?ì¢?
+BV_new_fixed_otherwiseJ¬He?Hf^>ø/¾Ÿ8>

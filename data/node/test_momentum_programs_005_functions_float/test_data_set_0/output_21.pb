@@ -1,1 +1,1 @@
-BX_new_step_R_T_noneJ]Ô>Ô‡>ÒJÀ?6ô¸¿
+BX_new_step_R_TJD*ó>ÅÉ®>ßË?ÿ°¿

@@ -1,1 +1,1 @@
-BV_new_step_R_T_noneJ–’?<?@ü\@lîä?
+BV_new_step_R_TJÄ®“½gc[?ôQL?ì¢?

@@ -1,1 +1,1 @@
-BX_new_step_R_other_TJ¦Àò¾‘¿ŠÐÇ»ü"À
+BX_new_step_R_T_noneJ]Ô>Ô‡>ÒJÀ?6ô¸¿

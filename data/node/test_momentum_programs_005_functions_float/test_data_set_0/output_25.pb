@@ -1,1 +1,1 @@
-BX_new_step_R_other_T_noneJúf¿';Õ¿S(¿Av>À
+BX_new_step_R_other_TJ¦Àò¾‘¿ŠĞÇ»ü"À

@@ -1,1 +1,1 @@
-BV_new_step_R_other_T_noneJ–’?<?@ü\@lîä?
+BV_new_step_R_other_TJÄ®“½gc[?ôQL?ì¢?

@@ -1,2 +1,1 @@
-BX_new_branchJ«
-Ä?ºÔÇ?o?ƒv¼>
+BX_new_step_R_other_T_noneJúf¿';Õ¿S(¿Av>À

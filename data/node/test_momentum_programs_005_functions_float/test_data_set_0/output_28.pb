@@ -1,1 +1,1 @@
-BV_new_branchJGtw¿R±?¿XÆã=
+BV_new_step_R_other_T_noneJ–’?<?@ü\@lîä?

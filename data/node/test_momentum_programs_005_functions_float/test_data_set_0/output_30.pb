@@ -1,1 +1,1 @@
-BV_new_ifJ–?<?˜?ü\Ÿ?lîd?
+BV_new_branchJGtw¿R±?¿XÆã=

@@ -1,0 +1,1 @@
+BG_dropped_second_readJßØ¾G¿Y=äb?

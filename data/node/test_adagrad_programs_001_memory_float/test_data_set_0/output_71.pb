@@ -1,0 +1,1 @@
+BH_dropped_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,0 +1,1 @@
+BH_new_squeezedJZ`@CJ‡@±‘0@„Ú?

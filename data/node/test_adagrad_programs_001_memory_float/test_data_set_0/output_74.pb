@@ -1,0 +1,1 @@
+BX_squeezed_base_readJûè¿’ú©¿ù>õšÓ¾

@@ -1,0 +1,1 @@
+BX_new_squeezed_firstJ—éå?ª ¦?Àµö¾l/â>

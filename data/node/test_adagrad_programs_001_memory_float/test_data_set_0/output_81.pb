@@ -1,0 +1,1 @@
+BH_squeezed_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

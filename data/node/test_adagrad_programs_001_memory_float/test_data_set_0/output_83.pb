@@ -1,0 +1,1 @@
+BH_new_unsqueezedJZ`@CJ‡@±‘0@„Ú?

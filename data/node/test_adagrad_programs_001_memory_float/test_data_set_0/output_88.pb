@@ -1,0 +1,1 @@
+BH_new_unsqueezed_firstJZ`@CJ‡@±‘0@„Ú?

@@ -1,0 +1,1 @@
+BX_unsqueezed_second_readJûè¿’ú©¿ù>õšÓ¾

@@ -1,0 +1,1 @@
+BH_flat_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

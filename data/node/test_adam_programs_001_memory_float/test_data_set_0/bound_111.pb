@@ -1,0 +1,1 @@
+BV_new_squeezed_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

@@ -1,0 +1,1 @@
+BH_new_squeezed_firstJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>

@@ -1,0 +1,1 @@
+BX_new_unsqueezed_firstJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

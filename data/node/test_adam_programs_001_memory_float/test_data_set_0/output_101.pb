@@ -1,0 +1,1 @@
+BV_dropped_second_readJëø?~Føbü0=ı§<

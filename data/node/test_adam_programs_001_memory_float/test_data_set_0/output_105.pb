@@ -1,0 +1,1 @@
+BH_new_squeezedJûˆC@ïý^?f@o#@

@@ -1,0 +1,1 @@
+BV_squeezed_base_readJëø?~Føbü0=ı§<

@@ -1,0 +1,1 @@
+BV_new_squeezed_firstJÜ•½ğ4?à½{°Ö¾

@@ -1,0 +1,1 @@
+BG_squeezed_second_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,0 +1,1 @@
+BH_squeezed_second_readJN õ¿œ†À¿"„ÀWïÅ¿

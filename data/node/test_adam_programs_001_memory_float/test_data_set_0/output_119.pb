@@ -1,0 +1,1 @@
+BH_new_unsqueezedJûˆC@ïý^?f@o#@

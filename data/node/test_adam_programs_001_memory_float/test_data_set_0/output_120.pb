@@ -1,0 +1,1 @@
+BX_unsqueezed_base_readJæµ?»©ë¾gÄC¿

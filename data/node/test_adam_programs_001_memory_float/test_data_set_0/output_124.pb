@@ -1,0 +1,1 @@
+BX_new_unsqueezed_firstJG–¿{‰ó½¤žÔ>Õ¦7?

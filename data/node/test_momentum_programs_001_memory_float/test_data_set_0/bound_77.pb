@@ -1,0 +1,1 @@
+BX_new_squeezed_firstJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>

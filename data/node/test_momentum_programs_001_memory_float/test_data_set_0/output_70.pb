@@ -1,0 +1,1 @@
+BG_dropped_second_readJ"‡Њї	GѕгС?‚л»

@@ -1,0 +1,1 @@
+BV_new_unsqueezedJXMû>¶ i=ÿ7[¿—+å¾

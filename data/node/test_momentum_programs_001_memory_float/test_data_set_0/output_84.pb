@@ -1,0 +1,1 @@
+BX_unsqueezed_base_readJ╥ук?ъ┘Р©%x+?gд■©

@@ -1,0 +1,1 @@
+BG_unsqueezed_base_readJ"‡Њї	GѕгС?‚л»

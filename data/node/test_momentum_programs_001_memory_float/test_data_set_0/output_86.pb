@@ -1,0 +1,1 @@
+BV_unsqueezed_base_readJÕo@¾$½>Î½Š˜K?

@@ -1,0 +1,1 @@
+BX_unsqueezed_second_readJ╥ук?ъ┘Р©%x+?gд■©

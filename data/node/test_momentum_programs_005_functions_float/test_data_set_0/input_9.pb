@@ -1,0 +1,2 @@
+B
+R_negativeJмлл╫
