@@ -244,6 +244,55 @@ read (float[2,3,1] x, float[3] v) => (
 """
 """Operators that read the index of ArgMax: they remove or add axes, convert it, compute with it, and take elements."""
 
+LOOPS = """
+<ir_version: 8, opset_import: ["": 13]>
+loops (float[2,3] x, float[3] first, float[3] second, int64[r] shape) => (
+  float[3] first_end, float[3] second_end, int64[3] at_first, int64[3] at_second, float[3] first_kept,
+  float[3] second_kept, int64[2,3] at_outer, int64[2,3] at_inner, int64[2,3] at_neither, int64 sum,
+  int64[n] at_last_axis, int64[m] at_next_axis
+)
+<bool yes = {1}, bool no = {0}, int64 three = {3}, int64 two = {2}, int64 zero = {0}, int64[1] minus_one = {-1},
+ float[3] steps = {-1.5, 2, 0}>
+{
+  first_end, second_end, at_first, at_second = Loop (three, yes, first, second) <body = exchange_body (
+    int64 i, bool go, float[3] a, float[3] b)
+    => (bool go_on, float[3] b, float[3] a, int64 at_a, int64 at_b) {
+    go_on = Identity (go)
+    at_a = ArgMax <axis = 0, keepdims = 0> (a)
+    at_b = ArgMax <axis = 0, keepdims = 0> (b)
+  }>
+  first_kept, second_kept = Loop (three, no, first, second) <body = never_body (
+    int64 i, bool go, float[3] a, float[3] b)
+    => (bool go_on, float[3] b, float[3] a) {
+    go_on = Identity (go)
+  }>
+  sum, at_outer, at_inner, at_neither = Loop (two, , zero) <body = outer_body (int64 i, bool go, int64 c)
+    => (bool go_on, int64 c_next, int64[3] of_outer, int64[3] of_inner, int64[3] of_neither) {
+    go_on = Identity (go)
+    row = Gather (x, i)
+    c_next, of_outer, of_inner, of_neither = Loop (three, , c) <body = inner_body (
+      int64 j, bool inner_go, int64 d)
+      => (bool inner_go_on, int64 d_next, int64 by_outer, int64 by_inner, int64 by_neither) {
+      inner_go_on = Identity (inner_go)
+      by_outer = ArgMax <axis = 0, keepdims = 0> (row)
+      step = Gather (steps, j)
+      moved = Mul (first, step)
+      by_inner = ArgMax <axis = 0, keepdims = 0> (moved)
+      by_neither = ArgMax <axis = 0, keepdims = 0> (second)
+      added = Add (by_outer, by_inner)
+      d_next = Add (d, added)
+    }>
+  }>
+  shaped = Reshape (x, shape)
+  weighted = Softmax <axis = -1> (shaped)
+  at_end = ArgMax <axis = -1, keepdims = 0> (weighted)
+  at_last_axis = Reshape (at_end, minus_one)
+  at_next = ArgMax <axis = -2, keepdims = 1> (shaped)
+  at_next_axis = Reshape (at_next, minus_one)
+}
+"""
+"""Loops whose states exchange places, ArgMax of values of each of two Loops, and axes from the end of any rank."""
+
 CONSTANTS = """
 <ir_version: 8, opset_import: ["": 13]>
 constants (float[2] x) => (
@@ -298,6 +347,7 @@ X_RUNS: Sequence[Sequence[Sequence[float]]] = (
 )
 V_RUNS = ([1, 2, 2], [0, 1, 3], [4, 2, 4])
 M_RUNS = ([[1, 2, 2], [3, 2, 0], [3, -1, 0]], [[0, 1, 1], [2, -2, 2], [1, 1, 1]])
+SHAPE_RUNS = ([2, 3], [1, 3, 2], [1, 3, 1, 2])
 NORMALIZED: Sequence[object] = [[[0, 1], [0, 5]]]
 
 MODELS: Mapping[str, TextModel] = {
@@ -315,6 +365,17 @@ MODELS: Mapping[str, TextModel] = {
         FUNCTIONS,
         [(_float(matrix[:2]), _float(numbers)) for matrix, numbers in zip(X_RUNS, V_RUNS, strict=False)],
         ("argmax.axis", "argmax.select_last_index", "argmax.keepdims"),
+    ),
+    "loops": TextModel(
+        "Loops exchange states, repeat ArgMax of changed values, and ArgMax counts a negative axis from the end",
+        LOOPS,
+        [
+            (_float(matrix[:2]), _float(first), _float(second), np.array(shape, dtype=np.int64))
+            for matrix, first, second, shape in zip(
+                (*X_RUNS, X_RUNS[0]), V_RUNS, (*V_RUNS[1:], V_RUNS[0]), SHAPE_RUNS, strict=True
+            )
+        ],
+        ("argmax.index", "argmax.first_index", "argmax.axis"),
     ),
     "read": TextModel(
         "Other operators read the index of ArgMax with the shape, the axes and the data type that they need",

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper, numpy_helper
 
-from conformance.factors.message_fields import make_function
+from conformance.factors.message_fields import if_node, make_branch, make_function
 from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.containers import (
@@ -54,6 +54,7 @@ def cases() -> Iterator[Case]:
     yield from _after_constants()
     yield from _training_cases()
     yield from _function_cases()
+    yield _several_graphs()
 
 
 def _named_chain(row: Sequence[str], source: str = "X") -> tuple[list[onnx.NodeProto], list[str]]:
@@ -207,6 +208,51 @@ def _function_cases() -> Iterator[Case]:
         "Only the part of a chain after a function call is removed",
         applies_to("Y4", then=("Y3",)),
         ScenarioGraph([*split, *rest], (X,), functions=[scale, outer], opsets={"": 13, "acme": 1}),
+    )
+
+
+def _several_graphs() -> Case:
+    """Define a case with chains of other lengths in four graphs.
+
+    The last graph has no operator to remove, and the main graph has the shortest chain: a pass that repeats its run
+    only if one of them changed ends too early. The chains are along axis 0, the default of ArgMax.
+    """
+    index = SHAPE[1:]
+    graphs: list[tuple[str, Sequence[str], Sequence[str]]] = [
+        ("A", ("Exp", "Sqrt"), ()),
+        ("B", (), ("Softmax", "Exp", "Log")),
+        ("C", (), ()),
+    ]
+    nodes, outputs = [], [make_value_info("index", "int64", index)]
+    once, then = ["Z"], []
+    for name, *rows in graphs:
+        branches = []
+        for branch, row in zip(("then_branch", "else_branch"), rows, strict=True):
+            values = [f"{name}{number}" for number in range(1, len(row) + 1)]
+            triples = zip(row, ["X", *values], values, strict=False)
+            chain = [producer(*triple, axis=0) for triple in triples]
+            chain.append(argmax(values[-1] if values else "X", f"{name}_{branch}", axis=0))
+            branches.append(make_branch(branch, chain, [f"{name}_{branch}"], index, "int64"))
+            paths = [f"{name}_index/{branch}/{value}" for value in values[::-1]]
+            once += paths[:1]
+            then += paths[1:]
+        nodes.append(if_node("taken", f"{name}_index", *branches))
+        outputs.append(make_value_info(f"{name}_index", "int64", index))
+    nodes[1:1] = [producer("Exp", "X", "Z"), argmax("Z", axis=0)]
+    inputs = [array_value_info("X", X), make_value_info("taken", "bool", [])]
+
+    def import_others_first(model: onnx.ModelProto) -> None:
+        imports = [helper.make_opsetid("ai.onnx.ml", 3), *model.opset_import, helper.make_opsetid("acme", 99)]
+        del model.opset_import[:]
+        model.opset_import.extend(imports)
+
+    return _case(
+        "in_several_graphs",
+        "Chains of one to three operators along axis 0 are removed in four graphs, the last of which has none",
+        applies_to(*once, then=then),
+        ScenarioGraph(nodes, (X, np.array(True)), inputs, outputs),
+        clauses=("fixed_point", "one_per_run", "subgraph"),
+        modify=import_others_first,
     )
 
 

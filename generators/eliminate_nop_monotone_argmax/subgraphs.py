@@ -222,6 +222,7 @@ def cases() -> Iterator[Case]:
         yield from _across(op_type, word)
     yield from _branches()
     yield from _nested_subgraph_cases()
+    yield _sequence_map_case()
 
 
 def _branch_case(op_type: str, word: str) -> Case:
@@ -334,6 +335,32 @@ def _branches() -> Iterator[Case]:
             if_node("taken", "index2", _fed_by(captured, "Y"), else_branch()),
         ],
         [index_info(SHAPE), index_info(SHAPE, name="index2")],
+    )
+
+
+def _sequence_map_case() -> Case:
+    """Define a case with a capture by the body of an operator that is none of If, Loop and Scan."""
+    body = helper.make_graph(
+        [helper.make_node("Less", ["each", "Y"], ["less"])],
+        "body",
+        [make_value_info("each", "float", SHAPE)],
+        [make_value_info("less", "bool", SHAPE)],
+    )
+    nodes = [
+        constant_node("first", np.array(0, dtype=np.int64)),
+        helper.make_node("SequenceConstruct", ["X", "X"], ["rows"]),
+        *pair(),
+        helper.make_node("SequenceMap", ["rows"], ["compared"], body=body),
+        helper.make_node("SequenceAt", ["compared", "first"], ["is_less"]),
+    ]
+    outputs = [index_info(SHAPE), make_value_info("is_less", "bool", SHAPE)]
+    return scenario(
+        FAMILY,
+        "captured_by_sequence_map",
+        "Exp stays if the body of a SequenceMap captures its result",
+        ("capture", "subgraph"),
+        DOES_NOT_APPLY,
+        ScenarioGraph(nodes, (X,), outputs=outputs, opsets={"": 17}),
     )
 
 
