@@ -7,47 +7,30 @@ node outside takes a value within the region.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from conformance.models.graphs import names_taken_by, subgraphs_of
 from conformance.models.types import MAIN_DOMAINS
+from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     import onnx
 
-PRODUCTS = frozenset(("Conv", "ConvTranspose", "Gemm", "MatMul"))
 
-ACTIVATIONS = frozenset(
-    ("Relu", "LeakyRelu", "PRelu", "Clip", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Elu", "Gelu", "Softplus")
-)
+class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A stage of a chain of nodes: a set of operators, and whether the chain must have one of them."""
 
-CHAINS: tuple[tuple[tuple[frozenset[str], bool], ...], ...] = (
-    (
-        (PRODUCTS, True),
-        (frozenset(("BatchNormalization",)), False),
-        (frozenset(("Add",)), False),
-        (ACTIVATIONS, False),
-    ),
-    (
-        (frozenset(("MatMul",)), True),
-        (frozenset(("Mul", "Div")), False),
-        (frozenset(("Add", "Where")), False),
-        (frozenset(("Softmax",)), True),
-        (frozenset(("MatMul",)), True),
-    ),
-    ((frozenset(("Add",)), True), (frozenset(("LayerNormalization", "RMSNormalization")), True)),
-    ((frozenset(("Pad",)), True), (frozenset(("Conv", "AveragePool", "MaxPool")), True)),
-)
-"""Chains of nodes. A stage of a chain is a set of operators, and whether the chain must have one of them."""
+    operators: frozenset[str]
+    required: bool = False
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Nodes that together compute one function.
 
     Attributes:
@@ -61,18 +44,17 @@ class Formula:
     required: frozenset[str]
 
 
-FORMULAS = (
-    Formula(frozenset(("Div", "Mul")), frozenset(("Erf", "Add", "Mul", "Div")), frozenset(("Erf",))),
-    Formula(frozenset(("Mul", "Pow")), frozenset(("Pow", "Mul", "Add", "Tanh")), frozenset(("Tanh",))),
-    Formula(frozenset(("Sigmoid", "HardSigmoid", "Softplus")), frozenset(("Mul", "Tanh")), frozenset(("Mul",))),
-    Formula(frozenset(("Add",)), frozenset(("Clip", "Mul", "Div")), frozenset(("Clip", "Mul"))),
-    Formula(
-        frozenset(("ReduceMean",)),
-        frozenset(("Sub", "Pow", "Mul", "ReduceMean", "Add", "Sqrt", "Div", "Reciprocal")),
-        frozenset(("Sub", "Sqrt")),
-    ),
-)
-"""The formulas: Gelu with Erf and with Tanh, Swish and Mish, HardSwish, and LayerNormalization."""
+class _Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `regions.toml`."""
+
+    products: frozenset[str]
+    activations: frozenset[str]
+    chains: list[list[Stage]]
+    formulas: list[Formula]
+
+
+_TABLES = msgspec.convert(read_own_toml("conformance.model_cases", "regions.toml"), _Tables)
+PRODUCTS, ACTIVATIONS = _TABLES.products, _TABLES.activations
 
 MAX_FORMULA_NODES = 12
 """Maximum number of nodes of a formula."""
@@ -130,21 +112,21 @@ class Regions:
         return users[0] if len(users) == 1 and node.output[0] not in self._returned else None
 
     def _chains(self, number: int) -> Iterator[list[int]]:
-        for stages in CHAINS:
-            if not self._is(number, stages[0][0]):
+        for first, *stages in _TABLES.chains:
+            if not self._is(number, first.operators):
                 continue
             found: list[int] | None = [number]
-            for operators, is_required in stages[1:]:
+            for stage in stages:
                 following = self._next(found[-1]) if found else None
-                if found and following is not None and self._is(following, operators):
+                if found and following is not None and self._is(following, stage.operators):
                     found.append(following)
-                elif is_required:
+                elif stage.required:
                     found = None
                     break
             yield found or []
 
     def _formulas(self, number: int) -> Iterator[list[int]]:
-        for formula in FORMULAS:
+        for formula in _TABLES.formulas:
             if not self._is(number, formula.first):
                 continue
             entries = {name for name in self._nodes[number].input if name and name not in self._constants}
