@@ -10,23 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from conformance.audit import report
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.layout import layered_layout
-from conformance.audit.report import (
-    JudgedShare,
-    judged_text,
-    node_command,
-    open_text,
-    operator_name,
-    operator_rows,
-    origin_text,
-    probes_text,
-    reasons,
-    share_text,
-    should_text,
-    summary_text,
-    wrong_text,
-)
 from conformance.pages import environment
 
 if TYPE_CHECKING:
@@ -35,18 +21,6 @@ if TYPE_CHECKING:
     from conformance.audit.judgement import JudgedNode
     from conformance.audit.session import SubjectAudit
     from conformance.graphs.reading import LoadedModel
-
-
-LEGEND = (
-    ("s0", "below a fifth of the bound"),
-    ("s1", "up to two fifths"),
-    ("s2", "up to three fifths"),
-    ("s3", "up to four fifths"),
-    ("s4", "up to the bound"),
-    ("wrong", "wrong"),
-    ("not-judged", "unspecified or not judged"),
-)
-"""The class of each colour of a node, and its meaning."""
 
 
 def render_page(
@@ -61,7 +35,7 @@ def render_page(
         passes: the outcome; None if the options of the command line are the defaults.
     """
     if passes is None:
-        passes = all(JudgedShare.of([audit]).is_enough(0.0) and not audit.has_faults for audit in audits)
+        passes = all(report.JudgedShare.of([audit]).is_enough(0.0) and not audit.has_faults for audit in audits)
     return environment.render_page(
         "audit.html.j2",
         styles=["audit.css"],
@@ -69,22 +43,11 @@ def render_page(
         audits=audits,
         passes=passes,
         inputs=inputs,
-        legend=LEGEND,
-        rows=operator_rows,
-        reasons=reasons,
+        report=report,
+        total=report.summary_text(audits),
         draw=draw_graph,
-        judged=judged_text,
-        total=summary_text(audits),
-        share=share_text,
-        operator=operator_name,
-        wrong=wrong_text,
-        probed=probes_text,
-        below_should=should_text,
-        open=open_text,
         colour=colour_class,
         chart=draw_errors,
-        origin=origin_text,
-        command=node_command,
     )
 
 
@@ -138,7 +101,7 @@ def draw_graph(audit: SubjectAudit) -> Drawing:
         after[first].append(nodes[second])
     drawn = []
     for number, node in nodes.items():
-        name = operator_name(node)
+        name = report.operator_name(node)
         label = name if len(name) <= MAX_LABEL_LENGTH else f"{name[: MAX_LABEL_LENGTH - 1]}…"
         drawn.append(PlacedNode(node, *layout.places[number], label, before[number], after[number]))
     return Drawing(layout.width, layout.height, drawn, [_path(points) for points in layout.courses.values()])

@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
 from conformance.audit.operands import number_text
 from conformance.models.graphs import operator_text
@@ -32,28 +34,37 @@ MAX_LISTED_OPERATORS = 8
 """Operators that are named as not judged in a line."""
 
 
-_COUNTS = ("nodes", "judged", "at should", "wrong", "unspecified", "not judged")
-"""Counts of the nodes of an operator."""
-
-
-def operator_rows(nodes: Sequence[JudgedNode]) -> list[dict[str, Any]]:
-    """Return one row for each operator: the numbers of nodes by verdict, and the largest share of a bound.
+class OperatorRow(msgspec.Struct, rename={"at_should": "at should", "not_judged": "not judged"}):
+    """The numbers of nodes of one operator by verdict, and the largest share of a bound.
 
     Nodes that are judged at level `should` only are counted apart from the judged ones.
     """
-    rows: dict[str, dict[str, Any]] = {}
+
+    operator: str
+    nodes: int = 0
+    judged: int = 0
+    at_should: int = 0
+    wrong: int = 0
+    unspecified: int = 0
+    not_judged: int = 0
+    share: float = 0.0
+
+
+def operator_rows(nodes: Sequence[JudgedNode]) -> list[OperatorRow]:
+    """Return one row for each operator."""
+    rows: dict[str, OperatorRow] = {}
     for node in nodes:
-        name = operator_name(node)
-        row = rows.setdefault(name, {"operator": name, **dict.fromkeys(_COUNTS, 0), "share": 0.0})
-        row["nodes"] += 1
+        row = rows.setdefault(operator_name(node), OperatorRow(operator_name(node)))
+        row.nodes += 1
         if node.verdict is NodeVerdict.NOT_JUDGED:
-            row["not judged"] += 1
-        else:
-            row["judged" if node.level is Level.MUST else "at should"] += 1
-            row["wrong"] += node.verdict is NodeVerdict.WRONG
-            row["unspecified"] += node.verdict is NodeVerdict.UNSPECIFIED
-            row["share"] = max(row["share"], node.level_share)
-    return sorted(rows.values(), key=lambda row: (-row["wrong"], -row["nodes"], row["operator"]))
+            row.not_judged += 1
+            continue
+        row.judged += node.level is Level.MUST
+        row.at_should += node.level is not Level.MUST
+        row.wrong += node.verdict is NodeVerdict.WRONG
+        row.unspecified += node.verdict is NodeVerdict.UNSPECIFIED
+        row.share = max(row.share, node.level_share)
+    return sorted(rows.values(), key=lambda row: (-row.wrong, -row.nodes, row.operator))
 
 
 def operator_name(node: JudgedNode) -> str:
@@ -85,13 +96,13 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     ways = ", ".join(f"{count} by {way}" for way, count in audit.ways.items())
     yield f"  values: {ways}{f' ({audit.remark})' if audit.remark else ''}"
     rows = operator_rows(audit.nodes)
-    width = max([len("operator"), *(len(row["operator"]) for row in rows)])
+    width = max([len("operator"), *(len(row.operator) for row in rows)])
     yield f"  {'operator':{width}}  nodes  judged  at should  wrong  unspecified  not judged  largest error / bound"
     for row in rows:
-        share = share_text(row["share"]) if row["not judged"] < row["nodes"] else "-"
+        share = share_text(row.share) if row.not_judged < row.nodes else "-"
         yield (
-            f"  {row['operator']:{width}}  {row['nodes']:5}  {row['judged']:6}  {row['at should']:9}  {row['wrong']:5}"
-            f"  {row['unspecified']:11}  {row['not judged']:10}  {share:>21}"
+            f"  {row.operator:{width}}  {row.nodes:5}  {row.judged:6}  {row.at_should:9}  {row.wrong:5}"
+            f"  {row.unspecified:11}  {row.not_judged:10}  {share:>21}"
         )
     yield from _error_lines(audit)
     yield f"  {judged_text(audit)}"
