@@ -198,8 +198,10 @@ def _probe(
     except SubjectRefused as refusal:
         reason = f"the subject does not run the node alone on hard values: {refusal}"
         return ProbedNode(_unjudged(number, node, reason), len(numbers), 0, model_runs=1)
+    own = {name: recorded.values[name] for name in node.input if name in recorded.values}
+    made = [value.name for value in single.model.graph.output]
     judged = [
-        (_judge(model, recorded, number, {**given, **_named(single.model, outputs)}), given)
+        (judge_last(model, [number], recorded, {**own, **given, **dict(zip(made, outputs, strict=True))}), given)
         for given, outputs in zip(probes, results, strict=True)
     ]
     worst, given = max(judged, key=lambda each: _rank(each[0]))
@@ -212,16 +214,6 @@ def _repetitions(operands: Sequence[Array]) -> int:
     """Return how often the probes are repeated with other elements, so that small operands have each hard number."""
     size = max((array.size for array in operands), default=0)
     return max(1, min(MAX_REPETITIONS, PROBED_ELEMENTS // max(1, size)))
-
-
-def _named(model: onnx.ModelProto, outputs: Sequence[Array]) -> dict[str, Array]:
-    return {value.name: array for value, array in zip(model.graph.output, outputs, strict=True)}
-
-
-def _judge(model: onnx.ModelProto, recorded: RecordedValues, number: int, values: Mapping[str, Array]) -> JudgedNode:
-    """Judge a node on other values of its operands and results."""
-    own = {name: recorded.values[name] for name in model.graph.node[number].input if name in recorded.values}
-    return judge_last(model, [number], recorded, {**own, **values})
 
 
 def _unjudged(number: int, node: onnx.NodeProto, reason: str) -> JudgedNode:

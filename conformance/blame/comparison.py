@@ -89,7 +89,7 @@ class Comparison:
     first: Subject
     second: Subject
     optimizer: Subject | None = None
-    _failed: dict[tuple[str, str], Computation] = field(default_factory=dict, init=False)
+    _failed: dict[tuple[bool, str], Computation] = field(default_factory=dict, init=False)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -100,15 +100,14 @@ class Comparison:
 
     def answers(self, case: FedModel) -> tuple[Computation, Computation]:
         """Compute the model in both ways."""
-        digest = case.digest() if self._failed else ""
-        answers = (
-            self._failed.get(("first", digest)) or run_model(self.first.target, case.model, case.inputs),
-            self._failed.get(("second", digest)) or self._second_answer(case),
-        )
-        for way, answer in zip(("first", "second"), answers, strict=True):
-            if answer.failure:
-                self._failed[way, digest or case.digest()] = answer
-        return answers
+        return self._answer_once(case, is_second=False), self._answer_once(case, is_second=True)
+
+    def _answer_once(self, case: FedModel, *, is_second: bool) -> Computation:
+        known = self._failed.get((is_second, case.digest())) if self._failed else None
+        answer = known or self.answer(case, is_second=is_second)
+        if answer.failure:
+            self._failed[is_second, case.digest()] = answer
+        return answer
 
     def answer(self, case: FedModel, *, is_second: bool) -> Computation:
         """Compute the model in one of both ways."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import onnx
-from onnx import TensorProto, helper
 
 from conformance.blame.document import FoundPasses
 from conformance.serialization.decoding import read_own_toml
@@ -136,9 +135,8 @@ class PassSearch:
 
 
 def _small_model() -> onnx.ModelProto:
-    X, Y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "XY")
-    graph = helper.make_graph([helper.make_node("Neg", ["X"], ["Y"])], "small", [X], [Y])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    text = '<ir_version: 8, opset_import: ["" : 17]> small (float[1] X) => (float[1] Y) { Y = Neg(X) }'
+    return onnx.parser.parse_model(text)
 
 
 def minimize(items: Sequence[T], keeps: Callable[[Sequence[T]], bool], max_tests: int = MAX_TESTS) -> list[T]:

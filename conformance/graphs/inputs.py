@@ -97,7 +97,7 @@ def choose_inputs(graph: onnx.GraphProto, path: Path | None, shapes: Sequence[st
     return read_inputs(path, graph)
 
 
-def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int, number: int = 0) -> InputSet:
+def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int) -> InputSet:
     """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
 
     Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks. An integer
@@ -116,7 +116,7 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     check_shape_names([graph], shapes)
     values = required_inputs(graph)
     divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
-    made = [_make_input(value, shapes, f"{seed}/{number}") for value in values]
+    made = [_make_input(value, shapes, f"{seed}/0") for value in values]
     pairs = zip(values, made, strict=True)
     return InputSet(
         f"seed {seed}",

@@ -137,10 +137,11 @@ def _plot(timeline: Timeline) -> FaultPlot:
     top = max(1, *timeline.faults) if timeline.faults else 1
     step = (_PLOT_WIDTH - 12) / max(1, len(timeline.releases) - 1)
     points = [
-        (round(6 + number * step, 1), round(_PLOT_HEIGHT - 6 - faults / top * (_PLOT_HEIGHT - 12), 1), title)
-        for number, (faults, title) in enumerate(
-            (faults, f"{release}: {faults} causes, {failing} failing cases")
-            for release, faults, failing in zip(timeline.releases, timeline.faults, timeline.failing, strict=True)
+        (
+            round(6 + number * step, 1),
+            round(_PLOT_HEIGHT - 6 - faults / top * (_PLOT_HEIGHT - 12), 1),
+            f"{timeline.releases[number]}: {faults} causes, {timeline.failing[number]} failing cases",
         )
+        for number, faults in enumerate(timeline.faults)
     ]
     return FaultPlot(timeline.target.text, points, top, timeline.releases[0], timeline.releases[-1])

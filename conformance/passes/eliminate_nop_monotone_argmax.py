@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto
 
-from conformance.models.graphs import Scope
+from conformance.models.graphs import Scope, copy_of
 from conformance.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
@@ -164,8 +164,7 @@ class Elimination:
 
     def traced(self, model: onnx.ModelProto, *, fixed_point: bool = False) -> tuple[onnx.ModelProto, list[Removal]]:
         """Return the rewritten copy of the model, and the removed operators in order of removal."""
-        copy = type(model)()
-        copy.CopyFrom(model)
+        copy = copy_of(model)
         every = [
             (scope, node)
             for scope in self.scopes(Scope(copy, copy.graph))
