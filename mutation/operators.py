@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from conformance.corpus.loading import LoadedCase
     from conformance.models.arrays import Array
     from conformance.mutants import Mutant
-    from conformance.results.records import Result
+    from conformance.results.records import CaseJudgement
     from mutation.variants import Variant
 
     Operators = Mapping[str, set[str]]  # by the id of a case
@@ -235,7 +235,7 @@ def _test_variant(variant: Variant, cases: Iterable[CaseInMemory], operators: Op
     return VariantResult(variant, failed, len(relevant))
 
 
-def _to_detection(case: str, result: Result) -> Detection:
+def _to_detection(case: str, result: CaseJudgement) -> Detection:
     if result.verdict is Verdict.ERROR:
         return Detection(case, "error")
     violations = [output for output in result.outputs if output.violation is not None]

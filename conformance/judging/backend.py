@@ -27,7 +27,7 @@ from conformance.judging.compare import (
 )
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.judging.returned import OutputRecorder
-from conformance.results.records import RewriteCheck, new_result
+from conformance.results.records import CaseJudgement, RewriteCheck
 from conformance.serialization.json_schema import schema_check
 from conformance.subjects.failures import CaseEnded, SubjectFailure, call_subject
 from conformance.verdicts import Level, Verdict
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from conformance.judging.accuracy import AccuracyCounter, GradeCount
     from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import OutputEvidence, Placement, Result, ReturnedValues
+    from conformance.results.records import OutputEvidence, Placement, ReturnedValues
     from conformance.verdicts import Phase
 
 
@@ -138,8 +138,8 @@ def judge_backend(
     *,
     stop_at_first: bool = False,
     record: bool = False,
-) -> Result:
-    """Run a case on a backend and return the result.
+) -> CaseJudgement:
+    """Run a case on a backend and judge it.
 
     Args:
         backend: an object with `prepare(model, device) → rep` and `rep.run(inputs) → outputs`.
@@ -152,14 +152,11 @@ def judge_backend(
         record: whether to record the outputs, see `conformance.judging.returned`.
     """
     if case.is_structural and not case.is_invalid:
-        return new_result(
-            Verdict.SKIPPED, None, "an input or output is not a tensor: the case is for graph optimizers only", 0.0
-        )
+        message = "an input or output is not a tensor: the case is for graph optimizers only"
+        return CaseJudgement(verdict=Verdict.SKIPPED, phase=None, message=message, seconds=0.0)
     recorder = OutputRecorder() if record else None
     model = _TimedModel(backend, case, provider, accuracy_counter, recorder, stop_at_first)
-    result = _judge_rejection(model, case) if case.is_invalid else _judge_outputs(model, case, profile)
-    accuracy = accuracy_counter.total(model.counts) if accuracy_counter is not None else {}
-    return structs.replace(result, placement=model.placement or None, accuracy=accuracy)
+    return _judge_rejection(model, case) if case.is_invalid else _judge_outputs(model, case, profile)
 
 
 @dataclass
@@ -212,9 +209,17 @@ class _TimedModel:
         if self.recorder is not None:
             self.recorder.add(data_set, outputs)
 
-    def result(self, verdict: Verdict, phase: Phase | None, message: str, **evidence: Any) -> Result:
-        """Return the result of the case with some evidence."""
-        return new_result(verdict, phase, message, self.seconds, **evidence)
+    def judgement(self, verdict: Verdict, phase: Phase | None, message: str, **evidence: Any) -> CaseJudgement:
+        """Return the judgement of the case with some evidence."""
+        return CaseJudgement(
+            verdict=verdict,
+            phase=phase,
+            message=message,
+            seconds=round(self.seconds, 6),
+            placement=self.placement or None,
+            accuracy=self.accuracy_counter.total(self.counts) if self.accuracy_counter is not None else {},
+            **evidence,
+        )
 
     @property
     def returned(self) -> ReturnedValues | str | None:
@@ -233,8 +238,8 @@ class _TimedModel:
             raise CaseEnded(Verdict.UNSUPPORTED, phase, violation)
 
 
-def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementProfile | None) -> Result:
-    """Run a valid model on every data set and return the result."""
+def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementProfile | None) -> CaseJudgement:
+    """Run a valid model on every data set and judge its outputs."""
     evidence: list[OutputEvidence] = []
     retained = RetainedOutputs([value.name for value in case.model.graph.output])
     try:
@@ -245,22 +250,22 @@ def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementPro
             if companion is not None:
                 companion.run()
     except CaseEnded as stop:
-        return model.result(stop.verdict, stop.phase, stop.message, outputs=evidence)
+        return model.judgement(stop.verdict, stop.phase, stop.message, outputs=evidence)
     violations = [_violation_sentence(output) for output in evidence if output.violation is not None]
     if violations:
         more = _more_outputs(len(violations) - 1)
         returned = None if retained.violation() else model.returned
-        return model.result(Verdict.FAIL, "compare", violations[0] + more, outputs=evidence, returned=returned)
+        return model.judgement(Verdict.FAIL, "compare", violations[0] + more, outputs=evidence, returned=returned)
     level = (
         profile.level_of_check(RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL) if profile else RETAINED_OUTPUTS_LEVEL
     )
     if overwritten := retained.check(Level.weakest([case.entry.level, level])):
         message = f"{overwritten.name}: {overwritten.violation}"
-        return model.result(Verdict.FAIL, "compare", message, outputs=evidence, checks=[overwritten])
-    return model.result(Verdict.PASS, None, "", outputs=evidence, returned=model.returned)
+        return model.judgement(Verdict.FAIL, "compare", message, outputs=evidence, checks=[overwritten])
+    return model.judgement(Verdict.PASS, None, "", outputs=evidence, returned=model.returned)
 
 
-def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Result:
+def _judge_rejection(model: _TimedModel, case: LoadedCase) -> CaseJudgement:
     """Run an invalid model: the verdict is `pass` if the backend raises an error, and `fail` if it computes outputs.
 
     If a provider is requested and no node was assigned to it, a rejection is `unsupported`: the runtime rejected the
@@ -273,10 +278,10 @@ def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Result:
         rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
         if rejected and model.provider is not None and model.placement is None:
             message = f"rejected before a node was assigned to {model.provider}: {stop.message}"
-            return model.result(Verdict.UNSUPPORTED, stop.phase, message)
-        return model.result(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message)
+            return model.judgement(Verdict.UNSUPPORTED, stop.phase, message)
+        return model.judgement(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message)
     title = read_case_json(case.corpus, case.entry).title
-    return model.result(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}")
+    return model.judgement(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}")
 
 
 def is_rejection(error: BaseException | None) -> bool:

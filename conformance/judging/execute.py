@@ -6,12 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from conformance.corpus.loading import load_case
 from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
 from conformance.results.levels import effective_level
+from conformance.results.records import Result
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from conformance.judging.accuracy import AccuracyCounter
     from conformance.judging.optimizer_run import OptimizerTask
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import RecordedOutputs, Result
+    from conformance.results.records import RecordedOutputs
     from conformance.subjects.loading import Subject
 
 
@@ -72,7 +74,7 @@ def judge_case(
         StorageError: the suite cannot write its files for the subject.
     """
     if subject.kind is SubjectKind.BACKEND:
-        result = judge_backend(
+        judged = judge_backend(
             subject.target,
             case,
             options.profile,
@@ -84,9 +86,11 @@ def judge_case(
     else:
         from conformance.judging.optimizer import judge_optimizer
 
-        result = judge_optimizer(subject, case, options.profile, task, record=options.is_recording)
-    level = effective_level(result, case.entry.level)
-    return replace(result, subject=subject.id, case=case.id, level=level)
+        judged = judge_optimizer(subject, case, options.profile, task, record=options.is_recording)
+    level = effective_level(judged, case.entry.level)
+    return Result(
+        subject=subject.id, case=case.id, level=level, expected=None, unexpected=False, **structs.asdict(judged)
+    )
 
 
 def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = _DEFAULT_OPTIONS) -> Result:

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import onnx
-from msgspec import structs
 
 from conformance.judging.backend import is_rejection
 from conformance.judging.optimizer_checks import CHECKS, hazard_changes
@@ -28,7 +27,7 @@ from conformance.judging.profile_rules import applicable_rules
 from conformance.judging.returned import encode_models
 from conformance.models.validity import find_text_fault
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-from conformance.results.records import RewriteCheck, new_result
+from conformance.results.records import CaseJudgement, RewriteCheck
 from conformance.subjects.failures import CaseEnded, call_subject
 from conformance.subjects.harness import takes_fixed_point
 from conformance.verdicts import Level, Verdict
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.loading import LoadedCase
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import HazardChange, Result
+    from conformance.results.records import HazardChange, ReturnedValues
     from conformance.subjects.loading import Subject
     from conformance.verdicts import OptimizerRunName, Phase
 
@@ -50,7 +49,7 @@ def judge_optimizer(
     task: OptimizerTask | None = None,
     *,
     record: bool = False,
-) -> Result:
+) -> CaseJudgement:
     """Run a graph optimizer on a case and return the result.
 
     Args:
@@ -63,14 +62,15 @@ def judge_optimizer(
     """
     task = task or OptimizerTask.of(case)
     if task is None:
-        return new_result(Verdict.SKIPPED, None, "the case does not say what the pass does with its model", 0.0)
+        message = "the case does not say what the pass does with its model"
+        return CaseJudgement(verdict=Verdict.SKIPPED, phase=None, message=message, seconds=0.0)
     if profile is not None:
         ids = [rule.id for rule in applicable_rules(profile, case)]
         task = replace(task, level=profile.level_of(ids, task.level), profile=profile)
     return judge_rewrite(subject.target, subject.passes, task, record=record)
 
 
-def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, record: bool = False) -> Result:
+def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, record: bool = False) -> CaseJudgement:
     """Run a graph optimizer on a model, evaluate every check, and return the result.
 
     Args:
@@ -93,10 +93,10 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
         evidence.seconds += time.perf_counter() - started
         if not isinstance(after, onnx.ModelProto):
             message = f"optimize returned a {type(after).__name__}, not a model"
-            return evidence.result(Verdict.FAIL, "optimize", message)
+            return evidence.judgement(Verdict.FAIL, "optimize", message)
         for place, model in (("returned a model", after), ("changed its input to a model", caller_model)):
             if (fault := find_text_fault(model)) is not None:
-                return evidence.result(Verdict.FAIL, "optimize", f"optimize {place} that is invalid: {fault}")
+                return evidence.judgement(Verdict.FAIL, "optimize", f"optimize {place} that is invalid: {fault}")
         optimizer_run = OptimizerRun(
             run,
             task.model,
@@ -115,8 +115,8 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
     values = None if returned is None else encode_models(task.model, returned)
     if violations := _violation_sentences(evidence.checks):
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        return structs.replace(evidence.result(Verdict.FAIL, "compare", violations[0] + more), returned=values)
-    return structs.replace(evidence.result(Verdict.PASS, None, ""), returned=values)
+        return evidence.judgement(Verdict.FAIL, "compare", violations[0] + more, values)
+    return evidence.judgement(Verdict.PASS, None, "", values)
 
 
 @dataclass
@@ -127,15 +127,25 @@ class _EvidenceCollector:
     checks: list[RewriteCheck] = field(default_factory=list)
     hazards: list[HazardChange] = field(default_factory=list)
 
-    def result(self, verdict: Verdict, phase: Phase | None, message: str) -> Result:
-        return new_result(verdict, phase, message, self.seconds, checks=self.checks, hazards=self.hazards)
+    def judgement(
+        self, verdict: Verdict, phase: Phase | None, message: str, returned: ReturnedValues | str | None = None
+    ) -> CaseJudgement:
+        return CaseJudgement(
+            verdict=verdict,
+            phase=phase,
+            message=message,
+            seconds=round(self.seconds, 6),
+            checks=self.checks,
+            hazards=self.hazards,
+            returned=returned,
+        )
 
 
-def _result_of_error(ended: CaseEnded, run: str, task: OptimizerTask, evidence: _EvidenceCollector) -> Result:
+def _result_of_error(ended: CaseEnded, run: str, task: OptimizerTask, evidence: _EvidenceCollector) -> CaseJudgement:
     """Return the result of a run that raised an error: `pass` if the model is invalid and the error rejects it."""
     message = ended.message if run == ONCE else f"to a fixed point: {ended.message}"
     is_right = ended.verdict is Verdict.ERROR and is_rejection(ended.__cause__) and task.invalid
-    return evidence.result(Verdict.PASS if is_right else ended.verdict, ended.phase, message)
+    return evidence.judgement(Verdict.PASS if is_right else ended.verdict, ended.phase, message)
 
 
 def _violation_sentences(checks: Iterable[RewriteCheck]) -> list[str]:

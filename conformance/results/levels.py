@@ -8,10 +8,10 @@ from conformance.clauses import family_titles
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from conformance.results.records import CaseRow, ResultRow
+    from conformance.results.records import CaseJudgement, CaseRow, ResultRow
 
 
-def effective_level(result: ResultRow, case: Level) -> Level:
+def effective_level(result: ResultRow | CaseJudgement, case: Level) -> Level:
     """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
 
     A graph optimizer may violate only checks of a weaker level than that of the case; no check has a stronger level.

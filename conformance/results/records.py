@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from conformance.corpus.case_json import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
 from conformance.corpus.corpus import corpus_label
@@ -328,29 +328,24 @@ class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
     placement: Placement | None = None
 
 
-def new_result(verdict: Verdict, phase: Phase | None, message: str, seconds: float, **evidence: Any) -> Result:
-    """Return a result without its subject, case and level; `judge_case` adds them.
+class CaseJudgement(Struct, kw_only=True):
+    """The verdict of one run of a case, with its evidence; `judging.execute.judge_case` makes the result from it.
 
-    Args:
-        verdict: the verdict.
-        phase: phase that ended the case early; None if it did not end early.
-        message: why the case did not pass, in one line or as the subject's error text. For an invalid model that the
-            subject rejected, the error text.
-        seconds: time that the subject took, without the time for reading files and comparing outputs.
-        evidence: other fields of the result.
+    `phase` is the phase that ended the case early. `message` is why the case did not pass, in one line or as the
+    subject's error text; for an invalid model that the subject rejected, it is the error text. `seconds` is the time
+    that the subject took, without the time for reading files and comparing outputs.
     """
-    return Result(
-        subject="",
-        case="",
-        level=Level.MUST,
-        verdict=verdict,
-        phase=phase,
-        message=message,
-        seconds=round(seconds, 6),
-        expected=None,
-        unexpected=False,
-        **({"outputs": []} | evidence),
-    )
+
+    verdict: Verdict
+    phase: Phase | None
+    message: str
+    seconds: float
+    outputs: list[OutputEvidence] = []
+    checks: list[RewriteCheck] = []
+    hazards: list[HazardChange] = []
+    placement: Placement | None = None
+    returned: ReturnedValues | str | None = None
+    accuracy: dict[str, Within] = {}
 
 
 class ArchiveRecord(StoredRecord, tag_field="record", tag="archive"):

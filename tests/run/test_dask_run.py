@@ -16,14 +16,13 @@ from command_outputs import comparable_records
 from corpora import SMALL
 from distributed import Client, LocalCluster
 from isolation_support import LONGEST_WAIT, wait_until
-from msgspec import structs
 from refusals import assert_bad_input, assert_raises
 from repository import SUPPORT
+from runs_in_memory import make_result
 
 from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import ChunkResult, result_decoder, run_job
 from conformance.results.file import encode_record, read_results
-from conformance.results.records import new_result
 from conformance.run.environment_versions import run_environment
 from conformance.run.job import CaseResults, Chunk, RunJob
 from conformance.run.resume import partial_path
@@ -32,7 +31,6 @@ from conformance.serialization.codec import encode_json
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects import harness
 from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Verdict
 
 pytestmark = pytest.mark.programs
 
@@ -165,21 +163,21 @@ def test_dask_workers_that_differ_receive_no_chunk(cluster, job, change, what):
         list(run_job(replace(job, **change), DaskWorkers(cluster.scheduler_address, lambda _: None)))
 
 
-def make_result(case=SMALL[0]):
-    return structs.replace(new_result(Verdict.PASS, None, "", 0.0), subject=WRONG, case=case)
+def result_of_wrong_subject(case=SMALL[0]):
+    return make_result(subject=WRONG, case=case)
 
 
 @pytest.mark.parametrize("cases", [(), (SMALL[0], SMALL[0]), (SMALL[1],)])
 def test_run_job_refuses_results_that_are_not_of_the_chunk(job, cases):
-    job.check_result(ChunkResult(0, CaseResults("one", [make_result()])))
+    job.check_result(ChunkResult(0, CaseResults("one", [result_of_wrong_subject()])))
     with pytest.raises(MalformedError):
-        job.check_result(ChunkResult(0, CaseResults("one", [make_result(case) for case in cases])))
+        job.check_result(ChunkResult(0, CaseResults("one", [result_of_wrong_subject(case) for case in cases])))
 
 
 @pytest.mark.parametrize("edit", [b'"verdict":"fine"', b'"verdict":7', b'"verdict":"pass","more":1'])
 def test_run_job_refuses_results_that_are_malformed(job, edit):
-    decode, content = result_decoder(job), encode_json(CaseResults("one", [make_result()]))
-    assert decode(content).results == [make_result()]
+    decode, content = result_decoder(job), encode_json(CaseResults("one", [result_of_wrong_subject()]))
+    assert decode(content).results == [result_of_wrong_subject()]
     with pytest.raises(MalformedError):
         decode(content.replace(b'"verdict":"pass"', edit))
 

@@ -13,6 +13,7 @@ from distributed import LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from runs_in_memory import make_result
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.factors.wrapping import Context
@@ -20,7 +21,6 @@ from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import run_job
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.judging.execute import execute
-from conformance.results.records import new_result
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.evaluation import EvaluatedExample, evaluate, expected_rewrite, failure_signature
 from conformance.search.example import Example, ExampleDocument, build_model
@@ -235,7 +235,10 @@ def test_expected_rewrite_removes_only_chain_operators():
 def test_failure_signature_ignores_generated_names(message, other):
     example, expected = sample_examples(OPERATORS, 0, 0, 1)[0], subject("reference")
     told, too = (
-        failure_signature(expected, example, new_result(Verdict.ERROR, "load", text, 0.0)) for text in (message, other)
+        failure_signature(expected, example, make_result(verdict="error", phase="load", message=text))
+        for text in (message, other)
     )
     assert told == too
-    assert told != failure_signature(expected, example, new_result(Verdict.ERROR, "load", "U32 is no number", 0.0))
+    assert told != failure_signature(
+        expected, example, make_result(verdict="error", phase="load", message="U32 is no number")
+    )
