@@ -304,14 +304,6 @@ def _plainer_elements(example: ProgramExample) -> Iterator[ProgramExample]:
                 yield replace(example, built=replace(example.built, data_sets=tuple(data_sets)))
 
 
-def _valid(stage: Callable[[ProgramExample], Iterator[ProgramExample]], example: ProgramExample) -> Iterator[Any]:
-    """Yield the examples of a stage; a change that cannot be made ends the stage."""
-    try:
-        yield from stage(example)
-    except (ValueError, IndexError, KeyError, TypeError):
-        return
-
-
 PROGRAM_STAGES: Sequence[Callable[[ProgramExample], Iterator[ProgramExample]]] = (
     _fewer_outputs,
     _fewer_parts,
