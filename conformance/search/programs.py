@@ -67,6 +67,9 @@ FACTORS = (0.5, 2.0, -1.0, 0.75, 1.0)
 ATTRIBUTE_VALUES = (0.5, 0.9, 0.1, 0.3, 0.0, 0.0625)
 ZERO_SHARE = 0.04
 
+NEARLY_EQUAL_SHARE = 0.08
+"""Probability that all elements of a tensor but one are equal."""
+
 DISTINCT_ELEMENTS = 6
 """The most distinct elements of an operand of a training optimizer: the oracle computes equal elements once."""
 
@@ -231,6 +234,9 @@ class DrawnProgram:
         ]
         if distinct < size:
             numbers = [numbers[place] for place in spread_indices(size, distinct, 0)]
+        if size > 1 and self.is_likely(NEARLY_EQUAL_SHARE):
+            numbers = [numbers[0]] * size
+            numbers[chance.randrange(size)] = chance.choice(NUMBERS)
         if not shape and self.is_training:
             numbers = [chance.choice(RATES)]
         found = np.array(numbers, dtype).reshape(shape)
@@ -329,10 +335,18 @@ class DrawnProgram:
         shapes = [self.shape() for _ in range(count)]
         own = self.type if self.is_likely(0.9) or self.type == "double" else self.chance.choice(("float", "double"))
         rate, T = self.pick(scope, self.rate_type, ()), self.pick(scope, "int64", ())
+        source = scope.outer if scope.outer is not None and self.is_likely(0.15) else scope
         tensors = [
-            self.pick(scope, own, shape, is_state=letter == "H") for letter in optimizer.operands for shape in shapes
+            self.pick(source, own, shape, is_state=letter == "H") for letter in optimizer.operands for shape in shapes
         ]
+        if self.is_likely(0.1):
+            tensors[count] = self._decay(scope, tensors[0], tensors[count])
         self._add_step(scope, operator, [rate, T, *tensors], self._attributes(scope, operator))
+
+    def _decay(self, scope: DrawnGraph, X: TypedName, G: TypedName) -> TypedName:
+        """Add nodes that add a part of X to a gradient."""
+        factor = self.constant(scope, np.array(self.chance.choice(FACTORS), dtype_of(type_number(X.type))))
+        return self.add(scope, "Add", [self.add(scope, "Mul", [X, factor]), G])
 
     def _add_step(
         self, scope: DrawnGraph, operator: str, taken: Sequence[TypedName], attributes: Sequence[onnx.AttributeProto]
@@ -573,7 +587,8 @@ class DrawnProgram:
                     left = [self.add(body, "Add", [formal, formal], is_state=formal.is_state)]
                 else:
                     source = self.chance.choice(others)
-                    left = [self.add(body, "Identity", [source], is_state=source.is_state)]
+                    is_handed_on = source not in updated and self.is_likely(0.5)
+                    left = [source if is_handed_on else self.add(body, "Identity", [source], is_state=source.is_state)]
             updated.append(left[-1] if self.is_likely(0.6) else self.chance.choice(left))
         own = [value for value in body.values if _is_computed(body, value) and None not in value.shape]
         own = [value for value in own if value not in updated or self.is_likely(0.3)]
@@ -595,7 +610,10 @@ class DrawnProgram:
         else:
             trip, trips = self.constant(scope, np.array(trips[0])), trips[:1]
         is_conditional = ends_early or self.is_likely(0.4)
+        begins = is_conditional and self.is_likely(0.3)
         condition = self.condition(scope) if is_conditional else TypedName("", "bool", ())
+        if begins:
+            condition = self.constant(scope, np.array(True))
         most = max(1, limit + 2 if ends_early else max(trips))
         body = DrawnGraph(scope, scope.executions * most)
         iteration, going = self.define(body, "int64", ()), self.define(body, "bool", ())
@@ -609,7 +627,7 @@ class DrawnProgram:
         else:
             again = self.add(body, "Identity", [going])
         updated, scanned = self._close_body(body, formals)
-        if not min(trips) or is_conditional:
+        if not min(trips) or (is_conditional and not begins):
             scanned = scanned if self.is_likely(0.1) else []
         graph = body.graph("body", [iteration, going, *formals], [again, *updated, *scanned])
         results = [self.define(scope, each.type, each.shape, is_state=each.is_state) for each in carried]
