@@ -25,6 +25,7 @@ from conformance.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from io import BufferedReader
     from types import FrameType
 
 
@@ -240,7 +241,7 @@ def read_regular_into(path: str | Path, memory: memoryview) -> int:
         return os.fstat(descriptor).st_size
 
 
-def open_input(path: Path) -> BinaryIO:
+def open_input(path: Path) -> BufferedReader:
     """Open an input of a command: a regular file, or `-` for standard input. Links are followed.
 
     Raises:

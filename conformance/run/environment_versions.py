@@ -142,14 +142,11 @@ def _command_hashes(command: str) -> Iterator[str]:
 
 
 def _file_hash(path: Path) -> str:
-    digest = hashlib.sha256()
     try:
         with open_input(path) as stream:
-            while chunk := stream.read(2**20):
-                digest.update(chunk)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return "unreadable"
-    return digest.hexdigest()
 
 
 def _packages(named: SubjectName) -> list[str]:
