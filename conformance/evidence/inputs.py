@@ -10,15 +10,15 @@ import gzip
 import hashlib
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
 from conformance.census.file import read_census
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.errors import EvidenceError, ResultsError
-from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input, real_path
-from conformance.results.file import read_results_of_one_corpus
+from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input
+from conformance.results.file import read_results_of_one_corpus, require_distinct_files
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord, decode_json
 
@@ -200,9 +200,8 @@ def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInpu
     """
     sorted_paths = _Paths()
     files = []
-    for number, path in enumerate(paths):
-        if any(real_path(path) == real_path(other) for other in paths[:number]):
-            raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
+    require_distinct_files(paths)
+    for path in paths:
         if path == STANDARD_INPUT:
             raise EvidenceError("standard-input", "The evidence cannot be made from standard input.", "Pass a file.")
         kind, digest = _identify(path)
@@ -243,7 +242,7 @@ def _identify(path: Path) -> tuple[str, str]:
             packed = path.suffix == GZIP_SUFFIX
             head = (gzip.GzipFile(fileobj=stream) if packed else stream).read(_PEEK_BYTES)
         with open_input(path) as stream:
-            digest = _sha256(stream)
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise ResultsError("unreadable", f"{path} cannot be read: {reason}.", "Pass files that exist.") from None
@@ -256,13 +255,6 @@ def _identify(path: Path) -> tuple[str, str]:
         return "results", digest
     is_census = isinstance(header, dict) and "guard" in header
     return ("census" if is_census else "results"), digest
-
-
-def _sha256(stream: BinaryIO) -> str:
-    digest = hashlib.sha256()
-    while chunk := stream.read(2**20):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _check_corpus(path: str | Path, digest: str, corpus: Corpus) -> None:

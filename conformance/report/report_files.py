@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
-from conformance.errors import ConformanceError, OutputFault, ResultsError
+from conformance.errors import ConformanceError, OutputFault
 from conformance.files.atomic_write import (
     check_distinct_targets,
     check_target,
     is_standard_output,
-    real_path,
     write_chunks_atomically,
 )
 
@@ -70,11 +69,9 @@ def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
         ResultsError: a file is malformed or given twice, or a requested format cannot compare runs although the files
             belong to several corpora or have a subject in common.
     """
-    from conformance.results.file import read_results, read_results_of_one_corpus
+    from conformance.results.file import read_results, read_results_of_one_corpus, require_distinct_files
 
-    for number, path in enumerate(paths):
-        if any(real_path(path) == real_path(other) for other in paths[:number]):
-            raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
+    require_distinct_files(paths)
     compares = COMPARING_FORMATS.issuperset(outputs.paths)
     runs = [read_results(path) for path in paths] if compares else read_results_of_one_corpus(paths)
     modules = {name: import_module(f"conformance.report.formats.{name}") for name in outputs.paths}

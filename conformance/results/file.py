@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias
 import msgspec
 
 from conformance.errors import ResultsError
-from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input
+from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, real_path
 from conformance.results.levels import effective_level
 from conformance.results.records import (
     CaseRecord,
@@ -395,6 +395,17 @@ def is_partial(run: Results) -> bool:
     is_selected = bool(set(run.header.selection) - {"--fail-level"})
     is_short = run.footer.results < run.header.criterion.expected_results
     return is_short or (is_selected and corpus.selected < corpus.cases)
+
+
+def require_distinct_files(paths: Sequence[Path]) -> None:
+    """Check that no file is given twice.
+
+    Raises:
+        ResultsError: two paths lead to one file.
+    """
+    for number, path in enumerate(paths):
+        if any(real_path(path) == real_path(other) for other in paths[:number]):
+            raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
 
 
 def read_results_of_one_corpus(paths: Sequence[Path]) -> list[Results]:
