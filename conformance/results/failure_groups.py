@@ -333,10 +333,13 @@ def group_failures(run: Results) -> list[FailureGroup]:
     return grouper.groups(run.footer.diagnoses)
 
 
-def format_group_counts(groups: Sequence[FailureGroup]) -> str:
-    """Return a phrase with the number of groups and the number of their cases, such as `2 causes, 18 cases`."""
-    cases = sum(len(group.cases) for group in groups)
-    return f"{len(groups)} cause{'s' * (len(groups) != 1)}, {count_cases(cases)}"
+def format_group_counts(groups: Sequence[Collection[str]]) -> str:
+    """Return a phrase with the number of groups and the number of their cases, such as `2 causes, 18 cases`.
+
+    Args:
+        groups: the cases of each group.
+    """
+    return f"{len(groups)} cause{'s' * (len(groups) != 1)}, {count_cases(sum(map(len, groups)))}"
 
 
 def count_cases(count: int) -> str:

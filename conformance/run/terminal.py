@@ -111,11 +111,11 @@ def _group_lines(groups: Sequence[FailureGroup], detail: Detail) -> Iterator[str
         own = [group for group in groups if group.subject == subject]
         printed = own if is_complete else own[:MAX_GROUPS_PER_SUBJECT]
         yield ""
-        yield f"{subject}: {format_group_counts(own)}"
+        yield f"{subject}: {format_group_counts([group.cases for group in own])}"
         for number, group in enumerate(printed, 1):
             yield from _group(number, group, with_all_evidence=has_few_cases or is_complete, with_all_ids=is_complete)
         if more := own[len(printed) :]:
-            yield f"and {format_group_counts(more)} more: -v prints them"
+            yield f"and {format_group_counts([group.cases for group in more])} more: -v prints them"
     if groups:
         yield ""
 

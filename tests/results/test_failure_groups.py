@@ -305,7 +305,7 @@ class TestOrder:
         assert [shown.case.case for shown in group.smallest] == list(group.cases[:EVIDENCE_CASES])
 
     def test_format_group_counts_has_groups_and_cases(self):
-        assert format_group_counts(found(failure("test_a"), failure("test_b"))) == "1 cause, 2 cases"
+        assert format_group_counts([("test_a", "test_b")]) == "1 cause, 2 cases"
 
 
 @pytest.mark.parametrize(

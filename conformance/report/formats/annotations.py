@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from conformance.report.summary import summary
 from conformance.results.evidence import truncate_line
+from conformance.results.failure_groups import count_cases, format_group_counts
 from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
@@ -26,16 +27,14 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
     document = summary(runs)
     causes = document.failures
     if document.outcome == "fail":
-        cases = sum(len(cause.cases) for cause in causes)
-        counts = f"{len(causes)} cause{'s' * (len(causes) != 1)}, {cases} case{'s' * (cases != 1)}"
+        counts = format_group_counts([cause.cases for cause in causes])
         yield _error_command(f"FAILED: ONNX conformance, {counts}", document.reasons)
     for cause in sorted(causes, key=lambda cause: (cause.mutant is None, -len(cause.cases)))[:MAX_CAUSES]:
         yield _failure_command(cause)
 
 
 def _failure_command(cause: FailureSummary) -> str:
-    count = f"{len(cause.cases)} case{'s' * (len(cause.cases) > 1)}"
-    title = f"{cause.subject}: {cause.cause} ({count})"
+    title = f"{cause.subject}: {cause.cause} ({count_cases(len(cause.cases))})"
     return _error_command(title, [f"{cause.cases[0]}: {cause.message}", *cause.evidence])
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from conformance.report.html.groups import Group, GroupKind, case_link, link_cases
 from conformance.report.html.subjects import Mark, expectation_mark, run_name
 from conformance.report.summary import format_date
-from conformance.results.failure_groups import failing_cases, not_examined, not_examined_sentence
+from conformance.results.failure_groups import failing_cases, format_group_counts, not_examined, not_examined_sentence
 from conformance.results.file import fail_level, is_partial
 from conformance.results.node_shares import node_shares
 from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
@@ -110,9 +110,7 @@ class SubjectCauses:
     @property
     def count(self) -> str:
         """The numbers of causes and cases as text: "2 causes, 18 cases"."""
-        causes = [*self.first, *self.more]
-        cases = sum(len(cause.group.cases) for cause in causes)
-        return f"{len(causes)} cause{'s' * (len(causes) != 1)}, {cases} case{'s' * (cases != 1)}"
+        return format_group_counts([cause.group.cases for cause in (*self.first, *self.more)])
 
 
 def overview(
