@@ -238,8 +238,9 @@ def _lines(id: str, path: str, document: CaseDocument, initializers: Iterable[st
 
 
 def _tensor(tensor: TensorPreview) -> str:
-    more = f", … {tensor.elided} more" if tensor.elided else ""
-    return f"{tensor.name}: {tensor.type}{tensor.shape} = {', '.join(tensor.values)}{more}"
+    from conformance.results.evidence import format_tensor
+
+    return f"{tensor.name}: {format_tensor(tensor)}"
 
 
 def _check(tensor: ExpectedOutput) -> str:

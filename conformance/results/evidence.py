@@ -149,11 +149,12 @@ def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
     yield f"{name}: {', '.join([output.violation or 'acceptable', *errors])}"
     if output.actual is not None:
         if (wanted := case.expected_output(output.data_set, output.name)) is not None:
-            yield f"    expected {_format_tensor(wanted)}"
-        yield f"    got      {_format_tensor(output.actual)}"
+            yield f"    expected {format_tensor(wanted)}"
+        yield f"    got      {format_tensor(output.actual)}"
 
 
-def _format_tensor(tensor: TensorPreview) -> str:
+def format_tensor(tensor: TensorPreview) -> str:
+    """Return type, shape and first elements of a tensor as text."""
     more = f", … {tensor.elided} more" if tensor.elided else ""
     return f"{tensor.type}{tensor.shape} = {', '.join(tensor.values)}{more}"
 
