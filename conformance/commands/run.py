@@ -103,7 +103,7 @@ def _subject_hint(interrupted: InterruptedRun | None) -> str:
     if interrupted is None:
         return "Name a backend with -b, or an optimizer with -o."
     subjects = interrupted.header.subjects
-    words = [word for each in subjects for word in ("-o" if each.kind == "optimizer" else "-b", each.id)]
+    words = [word for each in subjects for word in (each.kind.flag, each.id)]
     return f"Name the subjects of the interrupted run again: {shlex.join(words)}."
 
 

@@ -14,7 +14,6 @@ from packaging.utils import canonicalize_name
 from conformance.environments.requirements import released_packages
 from conformance.history.timeline import SYMBOLS, Course, failing_span
 from conformance.pages import environment
-from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +84,7 @@ def _data(found: Sequence[Timeline]) -> dict[str, Any]:
         "subjects": [
             {
                 "name": timeline.target.text,
-                "option": "-b" if timeline.target.kind is SubjectKind.BACKEND else "-o",
+                "option": timeline.target.kind.flag,
                 "releases": list(timeline.releases),
                 "commands": [timeline.target.at_release(release).text for release in timeline.releases],
                 "changes": _package_changes(timeline),

@@ -244,7 +244,7 @@ class ReleaseRun:
                 if not (found := read_results(target)).footer.interrupted:
                     return found
         kind, environment, options = self.task.target.kind, *run_configuration(self.task.target)
-        command = [sys.executable, "-m", "conformance", "run", "-b" if kind is SubjectKind.BACKEND else "-o"]
+        command = [sys.executable, "-m", "conformance", "run", kind.flag]
         command += [self.task.subject, *selection, *options, "--fail-level", "should", "--no-diagnosis"]
         command += ["--record-outputs", "-q"]
         command += ["--data", str(self._settings.data)] if self._settings.data else []

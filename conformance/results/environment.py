@@ -101,9 +101,8 @@ def rerun_command(subject: SubjectRecord, options: Iterable[str], *cases: str) -
         options: the options of the run, see `rerun_options`.
         cases: ids of the only cases to run. Without ids, the caller appends options that select cases.
     """
-    option = "-o" if subject.kind == "optimizer" else "-b"
     selection = [word for case in cases for word in ("--case", case)]
-    return shlex.join(["onnx-conformance", "run", option, subject.id, *options, *selection])
+    return shlex.join(["onnx-conformance", "run", subject.kind.flag, subject.id, *options, *selection])
 
 
 def rerun_options(header: Header, subject: SubjectRecord) -> Sequence[str]:

@@ -55,6 +55,11 @@ class SubjectKind(StrEnum):
         return f"{self}s"
 
     @property
+    def flag(self) -> str:
+        """The option that names a subject of this kind."""
+        return "-b" if self is SubjectKind.BACKEND else "-o"
+
+    @property
     def prose(self) -> str:
         """The kind in words, for messages."""
         return "backend" if self is SubjectKind.BACKEND else "graph optimizer"
@@ -123,11 +128,10 @@ class SubjectName:
         """
         has_path = any("/" in value or Path(value).exists() for value in self.options.values())
         if self.is_command or self.python or has_path or self.name not in registered_entry_points(self.kind.group):
-            flag = "-b" if self.kind is SubjectKind.BACKEND else "-o"
             raise UsageError(
                 "subject-from-file",
                 f"{path} names {self.text}, and only you can choose a program, a module or a file that is executed.",
-                f"If you trust the subject, name it with {flag}.",
+                f"If you trust the subject, name it with {self.kind.flag}.",
             )
 
     @property
