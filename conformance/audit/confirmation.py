@@ -25,7 +25,7 @@ from conformance.audit.judgement import JudgedNode, JudgementOptions, NodeVerdic
 from conformance.graphs.cutting import cut
 from conformance.graphs.intermediate_values import Exposure, SubjectRefused, expose_together, run_once
 from conformance.models.arrays import type_name
-from conformance.models.graphs import is_operator, names_taken_by
+from conformance.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.reference.tolerances import NARROW
 from conformance.verdicts import Level
 
@@ -293,7 +293,7 @@ class Confirmation:
 
     @cached_property
     def _producers(self) -> Mapping[str, int]:
-        return {name: number for number, node in enumerate(self.model.graph.node) for name in node.output if name}
+        return find_producers(self.model.graph)
 
     @cached_property
     def _hidden(self) -> frozenset[str]:

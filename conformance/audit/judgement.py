@@ -16,7 +16,8 @@ from conformance.graphs.cutting import part_of
 from conformance.graphs.distances import are_comparable, find_distances, relative_error
 from conformance.graphs.intermediate_values import Exposure
 from conformance.models.arrays import type_name
-from conformance.models.graphs import is_operator, names_taken_by
+from conformance.models.graphs import find_producers, is_operator, names_taken_by
+from conformance.models.inputs import DeclaredInput
 from conformance.reference.enclosures import has_signed_zeros
 from conformance.reference.formulas.linear import FLOAT
 from conformance.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps, inner_node_count
@@ -219,10 +220,8 @@ class Judgement:
         self._recorded, self._options = recorded, options
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
-        self._declared = {
-            value.name: shape for value in model.graph.output if (shape := _declared_shape(value)) is not None
-        }
-        self._producers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
+        self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
+        self._producers = find_producers(model.graph)
 
     def judge(self, numbers: Iterable[int]) -> Iterator[NodeJudgement]:
         """Yield the judgements of some nodes on their own; nodes of the operator Constant are left out."""
@@ -365,17 +364,6 @@ class Judgement:
                 found = "x".join(map(str, array.shape)) or "scalar"
                 return f"the model is invalid: it declares {name} as {text}, but its node makes {found}"
         return ""
-
-
-def _declared_shape(value: onnx.ValueInfoProto) -> list[int | None] | None:
-    """Return the shape that a model declares, with None for a size that it leaves open; None for no shape.
-
-    Some exporters write -1 for an open size.
-    """
-    tensor = value.type.tensor_type
-    if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
-        return None
-    return [size.dim_value if size.HasField("dim_value") and size.dim_value >= 0 else None for size in tensor.shape.dim]
 
 
 def judge_nodes(

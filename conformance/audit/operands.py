@@ -63,11 +63,8 @@ def _place(
     """Return the part of an operand, as an index of NumPy, that an element of the output depends on."""
     if node.op_type == "MatMul" and len(own) > 1 and len(shape) > 1:
         batch = _broadcast(own[:-2], index[:-2])
-        return (
-            None
-            if batch is None
-            else (*batch, *((index[-2], slice(None)) if position == 0 else (slice(None), index[-1])))
-        )
+        inner = (index[-2], slice(None)) if position == 0 else (slice(None), index[-1])
+        return None if batch is None else (*batch, *inner)
     if node.op_type in _ALONG_AN_AXIS and position == 0 and own == shape:
         axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1) % len(own)
         return tuple(slice(None) if each == axis else index[each] for each in range(len(own)))

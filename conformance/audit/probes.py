@@ -19,9 +19,8 @@ from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_last
 from conformance.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
 from conformance.graphs.cutting import cut
 from conformance.graphs.intermediate_values import Exposure, SubjectRefused, run_each
-from conformance.models.arrays import dtype_of
 from conformance.models.graphs import main_opset, names_taken_by, subgraphs_of, with_inferred_types
-from conformance.models.inputs import required_input_names
+from conformance.models.inputs import DeclaredInput, required_input_names
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -122,11 +121,11 @@ def _with_stand_ins(model: onnx.ModelProto, recorded: RecordedValues) -> Recorde
             continue
         single = cut(model, [number], values)
         for value in with_inferred_types(single.model).graph.output if single is not None else ():
-            tensor = value.type.tensor_type
-            shape = tuple(dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim)
-            is_known = tensor.HasField("shape") and min(shape, default=0) >= 0 and value.name not in recorded.values
-            if is_known and tensor.elem_type and math.prod(shape) < MAX_STAND_IN_ELEMENTS:
-                stand_ins[value.name] = np.broadcast_to(np.zeros((), dtype_of(tensor.elem_type)), shape)
+            declared = DeclaredInput.of(value)
+            shape = tuple(size for size in declared.shape or () if size is not None)
+            is_known = declared.shape == shape and value.name not in recorded.values
+            if is_known and declared.dtype is not None and math.prod(shape) < MAX_STAND_IN_ELEMENTS:
+                stand_ins[value.name] = np.broadcast_to(np.zeros((), declared.dtype), shape)
     return replace(recorded, values=values, ways={**recorded.ways, **dict.fromkeys(stand_ins, Exposure.STAND_IN)})
 
 

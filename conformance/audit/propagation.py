@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.audit.sampling import SAMPLED_ABOVE
 from conformance.graphs.distances import relative_error
-from conformance.models.graphs import is_operator, names_taken_by
+from conformance.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.models.inputs import required_input_names
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
@@ -56,7 +56,7 @@ def trace_errors(
     if sum(node.operations for node in judged) > MAX_OPERATIONS or any(size > SAMPLED_ABOVE for size in sizes):
         return None
     introduced = {node.number: node.introduced for node in judged}
-    producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
+    producers = find_producers(model.graph)
     errors, origins = _accumulated_errors(model, recorded), dict[int, int]()
     for number in errors:
         before = [producers[name] for name in names_taken_by(model.graph.node[number]) if name in producers]

@@ -38,7 +38,7 @@ from conformance.graphs.intermediate_values import (
 )
 from conformance.graphs.reading import LoadedModel
 from conformance.models.external_data import initializer_arrays_in
-from conformance.models.graphs import graph_edges, with_inferred_types
+from conformance.models.graphs import find_producers, graph_edges, with_inferred_types
 from conformance.models.inputs import constant_node_values
 from conformance.verdicts import Level
 
@@ -251,10 +251,8 @@ def audit_nodes_alone(
     single = LoadedModel(
         model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder
     )
-    nodes = enumerate(recording.model.graph.node)
-    numbering = {name: number for number, node in nodes for name in node.output if name}
     inputs = InputSet(data_set.name, tuple(part.arrays))
-    return audit_subject(single, subject, inputs, progress, options, numbering)
+    return audit_subject(single, subject, inputs, progress, options, find_producers(recording.model.graph))
 
 
 def record_model(

@@ -1,8 +1,8 @@
 """Explain a subject's failures by mutants: known wrong implementations that fail the same cases in the same way.
 
-A mutant explains a failing case if it returns the same wrong outputs, apart from rounding. `explanations` and
-`conditional_explanations` select the mutants. The failures that no mutant explains are grouped by failure mode, with
-the properties that distinguish the failing cases from the passing ones.
+A mutant explains a failing case if it returns the same wrong outputs, apart from rounding. `explanations` selects
+the mutants. The failures that no mutant explains are grouped by failure mode, with the properties that distinguish the
+failing cases from the passing ones.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from conformance.diagnosis.conditional_explanations import with_explanations_under_conditions
-from conformance.diagnosis.explanations import build_explanation, explaining_combinations, select_explanations
+from conformance.diagnosis.explanations import (
+    build_explanation,
+    explaining_combinations,
+    select_explanations,
+    with_explanations_under_conditions,
+)
 from conformance.diagnosis.failure_evidence import Evidence
 from conformance.diagnosis.properties import CommonProperty, case_properties, common_properties, failure_mode
 from conformance.diagnosis.recorded_outputs import is_failure, observation_from_record

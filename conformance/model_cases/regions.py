@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from conformance.models.graphs import names_taken_by, subgraphs_of
+from conformance.models.graphs import find_producers, names_taken_by, subgraphs_of
 from conformance.models.types import MAIN_DOMAINS
 from conformance.serialization.decoding import read_own_toml
 
@@ -69,7 +69,7 @@ class Regions:
     """
 
     def __init__(self, graph: onnx.GraphProto, constants: Container[str]) -> None:
-        self._nodes, self._constants = list(graph.node), constants
+        self._nodes, self._constants, self._makers = list(graph.node), constants, find_producers(graph)
         self._returned = {value.name for value in graph.output}
 
     @cached_property
@@ -79,10 +79,6 @@ class Regions:
             for name in names_taken_by(node):
                 users[name].append(number)
         return users
-
-    @cached_property
-    def _makers(self) -> dict[str, int]:
-        return {name: number for number, node in enumerate(self._nodes) for name in node.output if name}
 
     def used_outside(self, numbers: Sequence[int]) -> list[str]:
         """Return the results of some nodes that other nodes take, or that the graph returns."""

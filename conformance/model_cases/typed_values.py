@@ -16,10 +16,10 @@ import onnx
 from onnx import helper
 
 from conformance.errors import ModelError
-from conformance.models.arrays import MAX_RANK, check_shape, dtype_of, tensor_of, type_name, type_number
+from conformance.models.arrays import MAX_RANK, check_shape, tensor_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
 from conformance.models.graphs import attribute_graphs, infer_shapes, is_operator, names_taken_by, subgraphs_of
-from conformance.models.inputs import required_inputs
+from conformance.models.inputs import DeclaredInput, required_inputs
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.nodes import attribute_values
@@ -257,14 +257,12 @@ def infer(
 
 def _typed_value(value: onnx.ValueInfoProto) -> TypedValue | None:
     """Return the type and shape of a declaration; None if a size is open."""
-    tensor = value.type.tensor_type
-    if not value.type.HasField("tensor_type") or not tensor.elem_type or not tensor.HasField("shape"):
+    declared = DeclaredInput.of(value)
+    shape = tuple(size for size in declared.shape or () if size is not None)
+    if declared.dtype is None or declared.shape != shape:
         return None
-    if any(not size.HasField("dim_value") for size in tensor.shape.dim):
-        return None
-    shape = tuple(size.dim_value for size in tensor.shape.dim)
     try:
         check_shape(shape)
-        return TypedValue(np.dtype(dtype_of(tensor.elem_type)), shape)
-    except (KeyError, ValueError):
+    except ValueError:
         return None
+    return TypedValue(declared.dtype, shape)

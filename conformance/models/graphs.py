@@ -199,10 +199,14 @@ def names_taken_by(node: onnx.NodeProto) -> list[str]:
     return [name for name in dict.fromkeys((*node.input, *captured)) if name]
 
 
+def find_producers(graph: onnx.GraphProto) -> dict[str, int]:
+    """Return the number of the node that makes each value of a graph."""
+    return {name: number for number, node in enumerate(graph.node) for name in node.output if name}
+
+
 def graph_edges(graph: onnx.GraphProto) -> list[tuple[int, int]]:
     """Return the pairs of positions of nodes of which the second takes, or captures, a result of the first."""
-    producers = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
-    edges = {}
+    producers, edges = find_producers(graph), dict[tuple[int, int], None]()
     for number, node in enumerate(graph.node):
         edges.update(dict.fromkeys((producers[name], number) for name in names_taken_by(node) if name in producers))
     return list(edges)
