@@ -38,6 +38,11 @@ def _pads(node: Node, X: Enclosure, kernel: Sequence[int]) -> list[tuple[int, in
     return result
 
 
+def _window_sums(x: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[int, int]]) -> Array:
+    """Return the sums of the elements in each window of a pooling."""
+    return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
+
+
 def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     given = inputs[0]
     assert given is not None
@@ -92,17 +97,13 @@ def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     pads = _pads(node, X, kernel)
     declared = explicit_pads(node, X.shape[2:], kernel)
 
-    def total(x: Array) -> Array:
-        return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
-
-    finite = total(np.where(np.isfinite(X.value), X.magnitude, 0.0))
-    sums = X.from_terms(total(X.value), total(X.magnitude), total(X.error), prod(kernel), finite=finite)
+    sums = X.add_terms(lambda x: _window_sums(x, node, kernel, pads), prod(kernel))
     counted = np.ones(X.shape[2:])[np.newaxis, np.newaxis]
     if node.attributes.get("count_include_pad", 0):
         counted = np.pad(counted, [(0, 0), (0, 0), *declared], constant_values=1.0)
         pads = [(0, high - given) for (_, high), (_, given) in zip(pads, declared, strict=True)]
-    count = np.asarray(np.sum(windows(counted, node, kernel, pads, 0.0), axis=0))
-    return [sums / Enclosure(count, np.zeros_like(count), X.dtype)]
+    count = _window_sums(counted, node, kernel, pads)
+    return [sums / Enclosure.exact(count, X.dtype)]
 
 
 def _global_average_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -136,14 +137,10 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, kernel = tensor(inputs[0]), node.attributes["kernel_shape"]
-    pads = _pads(node, X, kernel)
-
-    def total(x: Array) -> Array:
-        return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
-
-    p = node.attributes.get("p", 2)
+    pads, p = _pads(node, X, kernel), node.attributes.get("p", 2)
     P = _powers(X, p)
-    return [_root(X.from_terms(total(P.value), total(P.magnitude), total(P.error), prod(kernel)), p)]
+    value, magnitudes, error = (_window_sums(part, node, kernel, pads) for part in (P.value, P.magnitude, P.error))
+    return [_root(X.from_terms(value, magnitudes, error, prod(kernel)), p)]
 
 
 def _global_lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -174,8 +171,7 @@ def _lrn(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     def total(x: Array) -> Array:
         flat = x.reshape(x.shape[0], 1, x.shape[1], -1)
-        found = windows(flat, window, (size, 1), [(before, size - 1 - before), (0, 0)], 0.0)
-        return np.asarray(np.sum(found, axis=0)).reshape(x.shape)
+        return _window_sums(flat, window, (size, 1), [(before, size - 1 - before), (0, 0)]).reshape(x.shape)
 
     def running() -> Enclosure:
         whole = squares.sum([1], keepdims=True)

@@ -37,8 +37,7 @@ def enclose_values(given: Tensor, dtype: np.dtype[Any] | None = None) -> Enclosu
     assert given is not None
     if isinstance(given, Enclosure):
         return given if dtype is None else given.with_dtype(dtype)
-    value = given.astype(np.float64)
-    return Enclosure(value, np.zeros_like(value), dtype or given.dtype)
+    return Enclosure.exact(given.astype(np.float64), dtype or given.dtype)
 
 
 def optional(inputs: Sequence[Tensor], position: int) -> Tensor:
@@ -136,9 +135,7 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, given_scale, given_zero = inputs[0], inputs[1], optional(inputs, 2)
     assert X is not None
     assert given_scale is not None
-    to = given_scale.dtype
-    if node.attributes.get("output_dtype", 0):
-        to = dtype_of(node.attributes["output_dtype"])
+    to = dtype_of(node.attributes["output_dtype"]) if node.attributes.get("output_dtype", 0) else given_scale.dtype
     if not is_computed(to):
         raise Unsupported(f"DequantizeLinear to the type {to}")
     rounded = scale = _spread(enclose_values(given_scale, to), node, X.shape)
@@ -149,16 +146,13 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if given_zero is not None:
         # the difference of integers is exact; that of other numbers is a number of the output's type
         zero = _spread(enclose_values(given_zero, to), node, X.shape)
-        value = difference.value - zero.value
-        exact = Enclosure(value, np.zeros_like(value), to)
+        exact = Enclosure.exact(difference.value - zero.value, to)
         difference = exact if is_integer(X.dtype) else difference - zero
     if is_integer(X.dtype) and X.dtype.itemsize > 2 and to == FLOAT:  # float lacks some integers of 32 bits
         difference = difference.with_dtype(np.dtype(np.float64)).as_type(to)
 
-    def narrow() -> Enclosure:
-        return Enclosure(difference.value, difference.error, np.dtype(np.float64)).as_type(to) * scale
-
-    return [admit("Dequantized", written=lambda: difference * scale, narrow=narrow)]
+    narrow = difference.with_dtype(np.dtype(np.float64)).as_type(to)
+    return [admit("Dequantized", written=lambda: difference * scale, narrow=lambda: narrow * scale)]
 
 
 def _dynamic_quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -210,6 +204,11 @@ def _accumulated(sums: Array) -> Array:
     return sums.astype(np.int32)
 
 
+def _in_float(sums: Array) -> Enclosure:
+    """Return known numbers, converted to float."""
+    return Enclosure.exact(sums.astype(np.float64)).as_type(FLOAT)
+
+
 def _matmul_integer(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     A = centred(inputs[0], optional(inputs, 2), _per_row)
     B = centred(inputs[1], optional(inputs, 3), as_scalar)
@@ -217,8 +216,7 @@ def _matmul_integer(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _convolved(node: Node, x: Array, w: Array) -> Array:
-    pads = explicit_pads(node, x.shape[2:], w.shape[2:])
-    return convolve(node, x, w, pads)
+    return convolve(node, x, w, explicit_pads(node, x.shape[2:], w.shape[2:]))
 
 
 def _conv_integer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -263,15 +261,11 @@ def _requantize(sums: Enclosure, scales: Sequence[Enclosure], zero: Tensor, node
 def _qlinear_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = inputs
     A, B = centred(a, a_zero, _per_row), centred(b, b_zero, as_scalar)
-    scales = [
-        enclose_values(each, FLOAT).moved(place)
-        for each, place in ((a_scale, _per_row), (b_scale, as_scalar), (y_scale, as_scalar))
-    ]
+    places = ((a_scale, _per_row), (b_scale, as_scalar), (y_scale, as_scalar))
+    scales = [enclose_values(each, FLOAT).moved(place) for each, place in places]
     assert a is not None
     if is_integer(a.dtype):
-        product = np.matmul(A, B)
-        sums = Enclosure(_accumulated(product).astype(np.float64), np.zeros_like(product), np.dtype(np.float64))
-        return [_requantize(sums.as_type(FLOAT), scales, y_zero, node)]
+        return [_requantize(_in_float(_accumulated(np.matmul(A, B))), scales, y_zero, node)]
     return [_requantize(matmul(*(enclose_values(each, FLOAT) for each in (A, B))), scales, y_zero, node)]
 
 
@@ -281,16 +275,9 @@ def _qlinear_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     sums = _convolved(node, centred(x, x_zero, as_scalar), centred(w, w_zero, _per_output_channel(rank)))
     if (bias := optional(inputs, 8)) is not None:
         sums = sums + known_elements(bias).astype(np.float64).reshape(-1, *[1] * (rank - 2))
-    whole = Enclosure(_accumulated(sums).astype(np.float64), np.zeros_like(sums), np.dtype(np.float64)).as_type(FLOAT)
-    channels = enclose_values(w_scale, FLOAT).moved(
-        lambda s: s.reshape(-1, *[1] * (rank - 2)) if s.size > 1 else s.reshape(())
-    )
-    scales = [
-        enclose_values(x_scale, FLOAT).moved(as_scalar),
-        channels,
-        enclose_values(y_scale, FLOAT).moved(as_scalar),
-    ]
-    return [_requantize(whole, scales, y_zero, node)]
+    places = ((x_scale, as_scalar), (w_scale, _per_output_channel(rank - 1)), (y_scale, as_scalar))
+    scales = [enclose_values(each, FLOAT).moved(place) for each, place in places]
+    return [_requantize(_in_float(_accumulated(sums)), scales, y_zero, node)]
 
 
 QUANTIZATION_ENCLOSURES: Mapping[str, NodeEnclosure] = {

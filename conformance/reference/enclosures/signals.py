@@ -155,7 +155,7 @@ def _mel_weight_matrix(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if not is_computed(dtype):
         raise Unsupported(f"MelWeightMatrix of the type {dtype}")
     exact = np.isin(weights, (0.0, 1.0))
-    return [Enclosure(weights, np.zeros_like(weights), dtype).with_roundings(np.ones_like(weights), exact)]
+    return [Enclosure.exact(weights, dtype).with_roundings(np.ones_like(weights), exact)]
 
 
 # Determinants

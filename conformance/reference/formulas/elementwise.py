@@ -328,8 +328,7 @@ def _periodic(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
 
     def enclose(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         X = tensor(inputs[0])
-        exact = Enclosure(X.value, np.zeros_like(X.value), X.dtype)
-        result = exact.named(name, function)
+        result = Enclosure.exact(X.value, X.dtype).named(name, function)
         return [Enclosure(result.value, result.error + X.error, X.dtype)]
 
     return enclose

@@ -220,11 +220,16 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
     shares: Shares | None = None
 
     @classmethod
-    def exact(cls, array: Array) -> Enclosure:
-        """Return the enclosure of a tensor whose elements are known. Integers keep their type and all their bits."""
+    def exact(cls, array: Array, dtype: np.dtype[Any] | None = None) -> Enclosure:
+        """Return the enclosure of a tensor whose elements are known. Integers keep their type and all their bits.
+
+        Args:
+            array: the elements.
+            dtype: the tensor's type in the model; None for the type of the array.
+        """
         given = np.asarray(array)
         value = given if given.dtype.kind in "iu" else given.astype(np.float64)
-        return cls(value, np.zeros(value.shape), given.dtype)
+        return cls(value, np.zeros(value.shape), dtype or given.dtype)
 
     @classmethod
     def rounding_of(cls, array: Array) -> Enclosure:
@@ -443,7 +448,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         )
 
     def zeros(self, shape: tuple[int, ...]) -> Enclosure:
-        return Enclosure(np.zeros(shape), np.zeros(shape), self.dtype)
+        return Enclosure.exact(np.zeros(shape), self.dtype)
 
     def plus(self, other: Enclosure, *, is_fused: bool = False) -> Enclosure:
         terms = SumOfProducts.of(self).plus(SumOfProducts.of(other))
