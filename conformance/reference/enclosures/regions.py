@@ -17,7 +17,15 @@ import numpy as np
 from conformance.reference.enclosures.casts import through_float
 from conformance.reference.enclosures.movement import zeros
 from conformance.reference.formulas.elementwise import tensor
-from conformance.reference.formulas.linear import dilations, explicit_pads, integers, optional_tensor, strides
+from conformance.reference.formulas.linear import (
+    dilations,
+    explicit_pads,
+    integers,
+    optional_tensor,
+    stack,
+    strides,
+    window_places,
+)
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, between, dot
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import ROUNDINGS
@@ -306,12 +314,8 @@ def _col2im(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     def put(x: Array) -> Array:
         columns = x.reshape(x.shape[0], -1, prod(block), *counts)
         image = np.zeros((*columns.shape[:2], *padded))
-        for number, position in enumerate(product(*map(range, block))):
-            place = tuple(
-                slice(index * gap, index * gap + (many - 1) * step + 1, step)
-                for index, gap, many, step in zip(position, gaps, counts, steps, strict=True)
-            )
-            image[(slice(None), slice(None), *place)] += columns[:, :, number]
+        for number, place in enumerate(window_places(block, gaps, counts, steps)):
+            image[place] += columns[:, :, number]
         part = tuple(slice(low, low + size) for (low, _), size in zip(pads, sizes, strict=True))
         return image[(slice(None), slice(None), *part)]
 
@@ -386,8 +390,7 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         is_open.append(malformed)
     if not results:
         return [X.moved(lambda v: np.zeros((0, v.shape[1], *counts)))]
-    values, errors = (np.stack([getattr(each, name) for each in results]) for name in ("value", "error"))
-    return [Enclosure(values, errors, X.dtype).leave_open(np.array(is_open).reshape(-1, 1, 1, 1))]
+    return [stack(results, 0).leave_open(np.array(is_open).reshape(-1, 1, 1, 1))]
 
 
 def _mean_samples(

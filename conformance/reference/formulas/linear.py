@@ -33,7 +33,7 @@ from conformance.reference.tolerances import NARROW, ROUNDINGS
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node, NodeEnclosure, NodeFormula
@@ -266,15 +266,26 @@ def windows(X: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[in
     padded = np.pad(X, [(0, 0), (0, 0), *pads], constant_values=fill)
     steps, gaps = strides(node, rank), dilations(node, rank)
     sizes = [(padded.shape[2 + axis] - extent) // steps[axis] + 1 for axis, extent in enumerate(extents(node, kernel))]
-    found = []
+    return [padded[place] for place in window_places(kernel, gaps, sizes, steps)]
+
+
+def window_places(
+    kernel: Sequence[int], gaps: Sequence[int], counts: Sequence[int], steps: Sequence[int]
+) -> Iterator[tuple[slice, ...]]:
+    """Yield, for each position of the kernel in row-major order, the places (N, C, counts) that it meets.
+
+    Args:
+        kernel: the sizes of the kernel.
+        gaps: the distances of its elements.
+        counts: the numbers of windows along each spatial axis.
+        steps: the distances of the windows.
+    """
     for position in product(*map(range, kernel)):
-        starts = [index * gap for index, gap in zip(position, gaps, strict=True)]
-        part = tuple(
-            slice(start, start + (size - 1) * step + 1, step)
-            for start, size, step in zip(starts, sizes, steps, strict=True)
+        axes = zip(position, gaps, counts, steps, strict=True)
+        yield (
+            *(slice(None), slice(None)),
+            *(slice(index * gap, index * gap + (count - 1) * step + 1, step) for index, gap, count, step in axes),
         )
-        found.append(padded[(slice(None), slice(None), *part)])
-    return found
 
 
 def _with_bias(Y: T, B: T | None) -> T:
@@ -346,15 +357,9 @@ def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         parts = w.reshape(groups, w.shape[0] // groups, channels, -1)
         total = np.zeros((x.shape[0], groups * channels, *full), dtype=x.dtype)
         flat = x.reshape(x.shape[0], groups, w.shape[0] // groups, -1)
-        for number, position in enumerate(product(*map(range, kernel))):
+        for number, place in enumerate(window_places(kernel, gaps, x.shape[2:], steps)):
             taps = np.swapaxes(parts[..., number], 1, 2)
-            place = tuple(
-                slice(index * gap, index * gap + (size - 1) * step + 1, step)
-                for index, gap, size, step in zip(position, gaps, x.shape[2:], steps, strict=True)
-            )
-            total[(slice(None), slice(None), *place)] += np.matmul(taps, flat).reshape(
-                x.shape[0], groups * channels, *x.shape[2:]
-            )
+            total[place] += np.matmul(taps, flat).reshape(x.shape[0], groups * channels, *x.shape[2:])
         total = np.pad(total, [(0, 0), (0, 0), *((max(0, -low), max(0, -high)) for low, high in pads)])
         part = tuple(
             slice(max(0, low), size - max(0, high)) for (low, high), size in zip(pads, total.shape[2:], strict=True)
@@ -491,7 +496,7 @@ def _range(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         added = first.from_terms(value, magnitudes, np.zeros_like(i), max(1, i.size - 1))
         return replace(added, error=np.where(i == 0, 0.0, added.error))
 
-    places = Enclosure(i, np.zeros_like(i), wide)
+    places = Enclosure.exact(i, wide)
     result = admit("Range", written=lambda: first + places * step, function=sums)
     return [replace(result, error=np.where(i == 0, 0.0, result.error)).as_type(start.dtype)]
 
