@@ -286,6 +286,17 @@ def _split_heads(X: Enclosure, heads: int) -> Enclosure:
     return X.moved(lambda x: x.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3))
 
 
+def _sections(X: Enclosure, sizes: Sequence[int]) -> list[Enclosure]:
+    """Return the parts of a tensor with the given sizes along its last axis."""
+    ends = np.cumsum(sizes)
+    return [X.moved(lambda x, e=end, s=size: x[..., e - s : e]) for end, size in zip(ends, sizes, strict=True)]  # type: ignore[misc]
+
+
+def _with_past(X: Enclosure, past: Tensor) -> Enclosure:
+    """Return keys or values (batch, heads, length, size) behind those of a cache."""
+    return X if past is None else tensor(stack([tensor(past), X], 2, joins=True))
+
+
 def _join_heads(X: Enclosure) -> Enclosure:
     return X.moved(lambda x: x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1))
 
@@ -339,17 +350,8 @@ def _attend_projected(
         raise Unsupported(f"{node.op_type} with a rotary embedding or a shared buffer")
     _check_filter(node)
     sizes = given.get("qkv_hidden_sizes") or [projected.shape[-1] // 3] * 3
-    ends, projected = np.cumsum(sizes), _as_operand(projected)
-    Q, K, V = (
-        _split_heads(projected.moved(lambda x, e=end, s=size: x[..., e - s : e]), heads)  # type: ignore[misc]
-        for end, size in zip(ends, sizes, strict=True)
-    )
-    if past is not None:
-        before = tensor(past)
-        K, V = (
-            tensor(stack([before.moved(lambda x, k=k: x[k]), each], 2, joins=True))  # type: ignore[misc]
-            for k, each in enumerate((K, V))
-        )
+    Q, K, V = (_split_heads(each, heads) for each in _sections(_as_operand(projected), sizes))
+    K, V = (_with_past(each, move(past, lambda x, k=k: x[k])) for k, each in enumerate((K, V)))  # type: ignore[misc]
     is_causal = bool(given.get("unidirectional", 0))
     is_admitted = _admitted(mask, Q.shape[0], Q.shape[2], K.shape[2], is_causal=is_causal)
     Y, _ = _Heads(Q, K, V, _scale_of(node, Q.shape[3]), is_admitted).attend(attention_bias)
@@ -375,20 +377,14 @@ def _multi_head_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             pair = [each if len(each.shape) == 4 else _split_heads(each, heads) for each in map(tensor, (key, value))]
         parts = [_split_heads(Q, heads), *pair]
     if bias is not None:
-        ends = np.cumsum([heads * part.shape[3] for part in parts])
-        pieces = (
-            tensor(bias).moved(lambda b, e=end, p=part: b[e - heads * p.shape[3] : e].reshape(heads, 1, -1))  # type: ignore[misc]
-            for end, part in zip(ends, parts, strict=True)
-        )
+        sections = _sections(tensor(bias), [heads * part.shape[3] for part in parts])
+        pieces = (section.moved(lambda b: b.reshape(heads, 1, -1)) for section in sections)
         is_cache = query is not None and len(Q.shape) == 3 and len(tensor(key).shape) == 4
         parts = [
             part if is_cache and number else _as_operand(part + piece)
             for number, (part, piece) in enumerate(zip(parts, pieces, strict=True))
         ]
-    if past_key is not None:
-        cached = ((past_key, parts[1]), (past_value, parts[2]))
-        parts[1:] = [tensor(stack([tensor(past), each], 2, joins=True)) for past, each in cached]
-    Q, K, V = parts
+    Q, K, V = parts[0], _with_past(parts[1], past_key), _with_past(parts[2], past_value)
     is_causal = bool(node.attributes.get("unidirectional", 0))
     is_admitted = _admitted(mask, Q.shape[0], Q.shape[2], K.shape[2], is_causal=is_causal)
     given_bias = None if attention_bias is None else tensor(attention_bias)
@@ -441,9 +437,7 @@ def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
         raise Unsupported("GroupQueryAttention with a cache of the size of a window")
     if given.get("key") is None:
         size = Q.shape[-1] // (heads + 2 * groups)
-        ends = np.cumsum([heads * size, groups * size, groups * size])
-        bounds = list(zip([0, *ends[:-1]], ends, strict=True))
-        Q, K, V = (Q.moved(lambda x, a=a, b=b: x[..., a:b]) for a, b in bounds)  # type: ignore[misc]
+        Q, K, V = _sections(Q, [heads * size, groups * size, groups * size])
     else:
         K, V = tensor(given["key"]), tensor(given["value"])
     Q, K, V = _split_heads(Q, heads), _split_heads(K, groups), _split_heads(V, groups)
@@ -457,20 +451,17 @@ def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
         is_interleaved = bool(attributes.get("rotary_interleaved", 0))
         Q, K = (_rotate(each, *angles, is_interleaved=is_interleaved) for each in (Q, K))
     caches = [given.get("past_key"), given.get("past_value")]
-    presents = [
-        each if past is None else tensor(stack([tensor(past).moved(lambda p: p[:, :, :start]), each], 2, joins=True))
-        for past, each in zip(caches, (K, V), strict=True)
-    ]
+    pairs = zip((K, V), caches, strict=True)
+    presents = [_with_past(each, move(past, lambda p: p[:, :, :start])) for each, past in pairs]
     sink = given.get("sink")
     smooth = attributes.get("smooth_softmax", -1) > 0
-    zeros = Enclosure(np.zeros(heads), np.zeros(heads), Q.dtype)
     bias, window = given.get("bias"), attributes.get("local_window_size", -1)
     is_admitted = _admitted(None, Q.shape[0], length, total, is_causal=bool(attributes.get("causal", 1)))
     if window > 0:
         is_admitted &= np.arange(total) > np.arange(start, total)[:, np.newaxis] - window
     keys, values = (each.moved(lambda x: np.repeat(x, heads // groups, axis=1)) for each in presents)
     scale, softcap = _scale_of(node, Q.shape[3]), float(attributes.get("softcap", 0.0))
-    sinks = tensor(sink) if sink is not None else zeros if smooth else None
+    sinks = tensor(sink) if sink is not None else Q.zeros((heads,)) if smooth else None
     attention = _Heads(Q, keys, values, scale, is_admitted, softcap, sinks)
     Y, _ = attention.attend(None if bias is None else tensor(bias))
     return [_join_heads(Y), *(_in_buffer(each, past) for each, past in zip(presents, caches, strict=True))]
@@ -490,9 +481,7 @@ def _in_buffer(present: Enclosure, past: Tensor) -> Enclosure:
 
 def _dequantized(x: Tensor, scale: Tensor, zero: Tensor, place: Callable[[Array], Array] = as_scalar) -> Enclosure:
     """Return the numbers of quantized elements: the exact difference to the zero point times the scale."""
-    difference = centred(x, zero, place)
-    exact = Enclosure(difference, np.zeros_like(difference), FLOAT)
-    return exact * enclose_values(scale, FLOAT).moved(place)
+    return Enclosure.exact(centred(x, zero, place), FLOAT) * enclose_values(scale, FLOAT).moved(place)
 
 
 def _requantized(Y: Enclosure, scale: Tensor, zero: Tensor, to: np.dtype[np.generic], node: Node) -> Tensor:
@@ -564,17 +553,14 @@ def _qlinear_where(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale, z_zero = inputs
     assert x is not None
     A, B = _dequantized(x, x_scale, x_zero), _dequantized(y, y_scale, y_zero)
-    chosen = np.asarray(condition)
-    Z = Enclosure(np.where(chosen, A.value, B.value), np.where(chosen, A.error, B.error), FLOAT)
-    return [_requantized(Z, z_scale, z_zero, x.dtype, node)]
+    return [_requantized(A.where(np.asarray(condition), B), z_scale, z_zero, x.dtype, node)]
 
 
 def _scaled_product(
     A: Enclosure, B: Array, scales: Sequence[Enclosure], bias: Enclosure | None, dtype: np.dtype[np.generic]
 ) -> Enclosure:
     """Return a product of integers times two scales, in either order, plus a bias."""
-    exact = Enclosure(B, np.zeros_like(B), np.dtype(np.float64))
-    sums = matmul(A.with_dtype(np.dtype(np.float64)), exact)
+    sums = matmul(A.with_dtype(np.dtype(np.float64)), Enclosure.exact(B))
     if A.is_exact:
         sums = replace(sums, error=np.zeros_like(sums.error))
     first, second = scales
@@ -585,11 +571,9 @@ def _scaled_product(
 
 def _matmul_integer_to_float(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     a, b, a_scale, b_scale, a_zero, b_zero, bias = [*inputs, None, None, None][:7]
-    A, scale = centred(a, a_zero, as_scalar), tensor(a_scale)
-    exact = Enclosure(A, np.zeros_like(A), FLOAT)
-    scales = [scale.moved(as_scalar), tensor(b_scale).moved(as_scalar)]
-    B = centred(b, b_zero, as_scalar)
-    return [_scaled_product(exact, B, scales, None if bias is None else tensor(bias), scale.dtype)]
+    A, B = Enclosure.exact(centred(a, a_zero, as_scalar), FLOAT), centred(b, b_zero, as_scalar)
+    scales = [tensor(each).moved(as_scalar) for each in (a_scale, b_scale)]
+    return [_scaled_product(A, B, scales, None if bias is None else tensor(bias), scales[0].dtype)]
 
 
 def _dynamic_quantize_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -612,7 +596,7 @@ def _qgemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     A, B = centred(a, a_zero, as_scalar), centred(b, b_zero, _per_row if given.get("transB", 0) else as_scalar)
     A, B = A.T if given.get("transA", 0) else A, B.T if given.get("transB", 0) else B
     sums = A @ B + (0.0 if c is None else np.asarray(c).astype(np.float64))
-    exact = Enclosure(sums, np.zeros_like(sums), np.dtype(np.float64)).as_type(FLOAT)
+    exact = Enclosure.exact(sums).as_type(FLOAT)
     first, second = (enclose_values(each, FLOAT).moved(as_scalar) for each in (a_scale, b_scale))
     factor = float(given.get("alpha", 1.0)) * first
     Y = admit("Rescaled", written=lambda: exact * factor * second, multiplier=lambda: exact * (factor * second))
@@ -628,10 +612,9 @@ def _per_row(x: Array) -> Array:
 
 def _qattention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     x, w, bias, x_scale, w_scale, mask, x_zero, w_zero, past = [*inputs, *[None] * 4][:9]
-    A = centred(x, x_zero, as_scalar)
-    scales = [tensor(x_scale).moved(as_scalar), tensor(w_scale).moved(as_scalar)]
-    exact = Enclosure(A, np.zeros_like(A), FLOAT)
-    projected = _scaled_product(exact, centred(w, w_zero, as_scalar), scales, tensor(bias), FLOAT)
+    A = Enclosure.exact(centred(x, x_zero, as_scalar), FLOAT)
+    scales = [tensor(each).moved(as_scalar) for each in (x_scale, w_scale)]
+    projected = _scaled_product(A, centred(w, w_zero, as_scalar), scales, tensor(bias), FLOAT)
     return _attend_projected(node, projected, mask, past, None)
 
 
@@ -653,15 +636,14 @@ def _matmul_nbits(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if groups is not None and np.any(np.asarray(groups) != np.arange(columns) // block):
         raise Unsupported("MatMulNBits with an order of groups")
     count = -(-columns // block)
-    quantized = _unpacked(packed.reshape(rows, count, -1), bits)[..., :block].astype(np.float64)
+    quantized = enclose_values(_unpacked(packed.reshape(rows, count, -1), bits)[..., :block], S.dtype)
     if zeros is None:
-        zero = Enclosure(np.full((rows, count, 1), 2.0 ** (bits - 1)), np.zeros((rows, count, 1)), S.dtype)
+        zero = Enclosure.exact(np.full((rows, count, 1), 2.0 ** (bits - 1)), S.dtype)
     elif isinstance(zeros, np.ndarray):
-        points = _unpacked(zeros.reshape(rows, -1), bits)[:, :count, np.newaxis].astype(np.float64)
-        zero = Enclosure(points, np.zeros_like(points), S.dtype)
+        zero = enclose_values(_unpacked(zeros.reshape(rows, -1), bits)[:, :count, np.newaxis], S.dtype)
     else:
         zero = tensor(zeros).moved(lambda z: z.reshape(rows, count, 1))
-    W = (Enclosure(quantized, np.zeros_like(quantized), S.dtype) - zero) * S.moved(lambda s: s.reshape(rows, count, 1))
+    W = (quantized - zero) * S.moved(lambda s: s.reshape(rows, count, 1))
     W = W.moved(lambda w: w.reshape(rows, -1)[:, :columns].T)
     if given.get("accuracy_level", 0) == 4:
         X = _in_eight_bits(X, block)
