@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.models.arrays import object_array
 from conformance.reference.enclosures.decisions import find_largest
+from conformance.reference.enclosures.sequences import stack
 from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh, tensor
 from conformance.reference.formulas.linear import FLOAT, integers, matmul, squared_distances
 from conformance.reference.formulas.normalization import softmax
@@ -17,7 +18,7 @@ from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Node, NodeEnclosure
@@ -32,8 +33,7 @@ def _in_float(given: Tensor) -> Enclosure:
 
 
 def _exact(value: Any) -> Enclosure:
-    value = np.asarray(value, dtype=np.float64)
-    return Enclosure(value, np.zeros_like(value), FLOAT)
+    return Enclosure.exact(np.asarray(value, dtype=np.float64), FLOAT)
 
 
 # Features and labels
@@ -60,8 +60,7 @@ def _feature_vectorizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     sizes = [each.shape[1] for each in parts]
     if node.attributes.get("inputdimensions", sizes) != sizes:
         raise Unsupported("FeatureVectorizer with inputdimensions that are not those of the inputs")
-    value, error = (np.concatenate([getattr(each, name) for each in parts], axis=1) for name in ("value", "error"))
-    return [Enclosure(value, error, FLOAT)]
+    return [stack(parts, 1, joins=True)]
 
 
 def _imputer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -95,8 +94,13 @@ def _label_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if has_nan and node.opset < 4:
         raise Unsupported("LabelEncoder of NaN below version 4")
     table = {_key(key): value for key, value in zip(names, values, strict=True)}
-    found = [table.get(_key(element), default) for element in X.flat]
-    return [object_array(found, X.shape) if dtype.kind == "O" else np.array(found, dtype).reshape(X.shape)]
+    return [_looked_up(map(_key, X.flat), table, default, dtype).reshape(X.shape)]
+
+
+def _looked_up(keys: Iterable[Any], table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
+    """Return the values of keys as a vector, with a default for a key that the table lacks."""
+    found = [table.get(key, default) for key in keys]
+    return object_array(found, (len(found),)) if np.dtype(dtype).kind == "O" else np.array(found, dtype)
 
 
 def _key(element: Any) -> Any:
@@ -110,25 +114,24 @@ def _key(element: Any) -> Any:
 def _encode_classes(node: Node, X: Array) -> list[Tensor]:
     """Map strings to their places in a list of classes, or places to strings."""
     classes, given = node.attributes["classes_strings"], node.attributes
+    pairs = list(enumerate(classes))
+    return [_translated(X, {name: place for place, name in reversed(pairs)}, dict(pairs), given)]
+
+
+def _translated(X: Array, numbers: Mapping[str, int], names: Mapping[int, str], given: Mapping[str, Any]) -> Array:
+    """Return the numbers of texts, or the texts of numbers; the attributes state the default of both."""
     if X.dtype.kind == "O":
-        places = {name: place for place, name in reversed(list(enumerate(classes)))}
-        default = given.get("default_int64", -1)
-        return [np.array([places.get(each, default) for each in X.flat], np.int64).reshape(X.shape)]
-    default = given.get("default_string", "_Unused")
-    found = (classes[each] if 0 <= each < len(classes) else default for each in X.flat)
-    return [object_array(found, X.shape)]
+        return _looked_up(X.flat, numbers, given.get("default_int64", -1), np.int64).reshape(X.shape)
+    return _looked_up(map(int, X.flat), names, given.get("default_string", "_Unused"), object).reshape(X.shape)
 
 
 def _category_mapper(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, given = known_elements(inputs[0]), node.attributes
     pairs = list(zip(given["cats_strings"], given["cats_int64s"], strict=True))
-    if len(dict(pairs)) < len(pairs) or len({number for _, number in pairs}) < len(pairs):
+    numbers, names = dict(pairs), {number: name for name, number in pairs}
+    if min(len(numbers), len(names)) < len(pairs):
         raise Unsupported("CategoryMapper with a category twice")
-    if X.dtype.kind == "O":
-        table, default = dict(pairs), given.get("default_int64", -1)
-        return [np.array([table.get(each, default) for each in X.flat], np.int64).reshape(X.shape)]
-    names, unused = {number: name for name, number in pairs}, given.get("default_string", "_Unused")
-    return [object_array((names.get(int(each), unused) for each in X.flat), X.shape)]
+    return [_translated(X, numbers, names, given)]
 
 
 def _one_hot_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -213,7 +216,7 @@ def _linear_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _linear_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     given = node.attributes
-    labels = given.get("classlabels_ints") or given.get("classlabels_strings") or []
+    labels = _class_labels(node)
     X = _rows(inputs[0])
     if len(labels) < 2 or len(given["coefficients"]) != len(labels) * X.shape[1]:
         raise Unsupported("LinearClassifier without coefficients for each class, whose scores the page does not state")
@@ -228,6 +231,12 @@ def _top_class(scores: Enclosure, labels: Sequence[Any]) -> Tensor:
         Unsupported: such a label is a string.
     """
     return _labels_at(*find_largest(scores, 1, 1), labels)
+
+
+def _class_labels(node: Node) -> Sequence[Any]:
+    """Return the labels of the classes, which some operators name `ints` and others `int64s`."""
+    given = (node.attributes.get(f"classlabels_{kind}") for kind in ("ints", "int64s", "strings"))
+    return next(filter(None, given), ())
 
 
 def _labels_at(places: Array, is_certain: Array, labels: Sequence[Any]) -> Tensor:
@@ -295,7 +304,7 @@ def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         Unsupported: the page does not state the decisions.
     """
     given, X = node.attributes, _rows(inputs[0])
-    labels = given.get("classlabels_ints") or given.get("classlabels_strings") or []
+    labels = _class_labels(node)
     counts = given.get("vectors_per_class") or []
     if len(counts) < 2 or len(labels) != len(counts) or min(given["coefficients"]) >= 0:
         raise Unsupported("SVMClassifier without support vectors, or without negative coefficients")
@@ -315,7 +324,7 @@ def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         decisions.append(decision)
     winners, scores = votes.argmax(1), None
     if len(counts) < 4:
-        scores = Enclosure(np.zeros(votes.shape), np.zeros(votes.shape), FLOAT).leave_open(np.ones(votes.shape, bool))
+        scores = _exact(0 * votes).leave_open(np.ones(votes.shape, bool))
     is_certain &= (votes == votes.max(1, keepdims=True)).sum(1) == 1
     if given.get("prob_a"):
         probabilities = _probabilities(decisions, given["prob_a"], given["prob_b"], len(counts))
@@ -347,8 +356,7 @@ def _probabilities(decisions: Sequence[Enclosure], a: Sequence[float], b: Sequen
 
 
 def _zip_map(node: Node, inputs: Sequence[Any]) -> list[Any]:
-    scores, given = known_elements(inputs[0]), node.attributes
-    labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or ()
+    scores, labels = known_elements(inputs[0]), _class_labels(node)
     return [[dict(zip(labels, map(float, row), strict=True)) for row in scores.reshape(-1, scores.shape[-1])]]
 
 
@@ -508,8 +516,8 @@ def _tree_scores(node: Node, trees: _Trees, given: Tensor, aggregate: str, dtype
     else:
         count, summands = votes.shape[1], np.nan_to_num(votes)
         value = summands.sum(axis=1)
-        exact = Enclosure(value, np.zeros_like(value), dtype)
-        scores = exact.from_terms(value, np.abs(summands).sum(axis=1), np.zeros_like(value), count)
+        exact = Enclosure.exact(value, dtype)
+        scores = exact.from_terms(value, np.abs(summands).sum(axis=1), exact.error, count)
         scores = divide(scores, scores.constant(count)) if aggregate == "AVERAGE" else scores
     base = _attribute(node, "base_values", [])
     return add(scores, _exact(base).with_dtype(dtype), is_fused=True) if base.size else scores
@@ -524,7 +532,7 @@ def _tree_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _tree_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     given = node.attributes
-    labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or []
+    labels = _class_labels(node)
     if len(labels) < 2 or len(set(given["class_ids"])) < len(labels):
         raise Unsupported("a tree ensemble without votes for each class, whose scores the page does not state")
     scores = _tree_scores(node, _read_trees(node, "class", len(labels)), inputs[0], "SUM", FLOAT)
