@@ -16,6 +16,7 @@ import numpy as np
 
 from conformance.models.types import ARGMAX_DEFAULTS, softmax_default_axis
 from conformance.reference.formulas import FORMULAS
+from conformance.reference.formulas.linear import reduced_axes
 from conformance.reference.numbers.number_system import Value
 from conformance.reference.numbers.precision import is_computed
 from conformance.reference.numbers.ranking import subtract_maximum
@@ -233,21 +234,9 @@ _OF_OPERANDS = frozenset({"MatMul", "Gemm", "Sum", "Mean"})
 
 
 def _reduce_extreme(largest: bool, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    axes = _axes(node, inputs)
+    given = [None if value.is_absent else value.elements for value in inputs]
+    axes = reduced_axes(node, given, inputs[0].elements.ndim) or []
     return [_keep_dims(node, system.reduce_extreme(inputs[0], axes, largest=largest), axes)]
-
-
-def _axes(node: Node, inputs: list[Value]) -> list[int]:
-    """Return the axes that a node reduces, not negative and sorted.
-
-    The axes are an attribute or an input of the node, by default all axes.
-    """
-    rank = inputs[0].elements.ndim
-    is_input = len(inputs) > 1 and not inputs[1].is_absent
-    given = integer_list(inputs[1]) if is_input else node.attributes.get("axes", [])
-    if not given and node.attributes.get("noop_with_empty_axes", 0):
-        return []
-    return sorted(axis % rank for axis in given) if given else list(range(rank))
 
 
 def _keep_dims(node: Node, value: Value, axes: list[int]) -> Value:
