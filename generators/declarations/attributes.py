@@ -89,12 +89,6 @@ LONGER_SHAPE = (5, 15)
 """Shape of a tensor in a branch or a function: more elements than the registers of a vector unit have."""
 
 
-def own_attributes_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `own_attributes`: nodes of one type, each of which differs in one attribute."""
-    del op_type
-    return Declaration({"order": ("listed_main", "reversed_if_then"), "types": ("float",)})
-
-
 def counts_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `counts`: values of T that a narrower type changes."""
     scalars = {"Adam": ("alpha", "beta"), "Momentum": ("beta",), "Adagrad": ("decay_factor",)}.get(op_type, ("none",))
@@ -106,26 +100,14 @@ def counts_declaration(op_type: str) -> Declaration:
     )
 
 
-def zero_weights_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `zero_weights`: infinities and NaN in a term that has the weight 0."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float", "double")})
-
-
 def calls_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `calls`: a function that a model calls several times in different ways."""
     del op_type
     return Declaration({"calls": CALLS, "types": ("float",)})
 
 
-def close_attributes_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `close_attributes`: nodes that differ in one attribute by less than 1e-6."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float",)})
-
-
 def build_own_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `own_attributes_declaration`."""
+    """Build a model of `own_attributes`: nodes of one type, each of which differs in one attribute."""
     own, _ = TYPES[row["types"]]
     usual = USUAL_ATTRIBUTES[op_type]
     other = {**other_attributes(op_type, own), **({"mode": "standard"} if "mode" in usual else {})}
@@ -166,7 +148,7 @@ def build_counts(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_zero_weights(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `zero_weights_declaration`."""
+    """Build a model of `zero_weights`: infinities and NaN in a term that has the weight 0."""
     own, _ = TYPES[row["types"]]
     operands = TRAINING_OPTIMIZERS[op_type].operands
     count = 1 + sum(len(NONFINITE[operand]) for operand in operands)
@@ -181,7 +163,7 @@ def build_zero_weights(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_close_attributes(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `close_attributes_declaration`."""
+    """Build a model of `close_attributes`: nodes that differ in one attribute by less than 1e-6."""
     own, _ = TYPES[row["types"]]
     usual = USUAL_ATTRIBUTES[op_type]
     attributes = [

@@ -21,10 +21,7 @@ from generators.declarations.attributes import (
     build_own_attributes,
     build_zero_weights,
     calls_declaration,
-    close_attributes_declaration,
     counts_declaration,
-    own_attributes_declaration,
-    zero_weights_declaration,
 )
 from generators.declarations.numbers import (
     aliases_declaration,
@@ -43,7 +40,6 @@ from generators.declarations.numbers import (
     numbers_declaration,
 )
 from generators.declarations.operands import (
-    after_empty_declaration,
     alike_declaration,
     broadcast_declaration,
     build_after_empty,
@@ -60,17 +56,8 @@ from generators.declarations.operands import (
     build_stored_state,
     build_uses,
     build_views,
-    control_flow_declaration,
-    hundreds_of_tensors_declaration,
-    iterations_declaration,
-    later_uses_declaration,
     names_declaration,
-    readers_declaration,
-    repeated_declaration,
-    shared_declaration,
-    stored_state_declaration,
     uses_declaration,
-    views_declaration,
 )
 from generators.declarations.programs import build_programs, programs_declaration
 from generators.declarations.ranking import (
@@ -89,16 +76,10 @@ from generators.declarations.ranking import (
     build_special_values,
     build_transposed,
     build_zeros,
-    infinite_blocks_declaration,
-    inner_sizes_declaration,
     integers_declaration,
     long_close_declaration,
-    many_axes_declaration,
-    many_columns_declaration,
     narrow_ties_declaration,
-    scanned_declaration,
     special_values_declaration,
-    transposed_declaration,
     zeros_declaration,
 )
 from generators.declarations.sizes import long_types_declaration
@@ -231,6 +212,11 @@ class Family:
     build: Callable[[str, str, Row], BuiltModel]
 
 
+def _same_for_all(factors: Mapping[str, Sequence[str]]) -> Callable[[str], Declaration]:
+    """Return the declaration of a family whose factors are those of every operator."""
+    return lambda _: Declaration(factors)
+
+
 TRAINING_FAMILIES: Mapping[str, Family] = {
     "placed": Family(placed_declaration, build_placed),
     "numbers": Family(numbers_declaration, build_numbers),
@@ -238,28 +224,34 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "many_tensors": Family(many_tensors_declaration, build_many_tensors),
     "lengths": Family(lengths_declaration, build_lengths),
     "constants": Family(constants_declaration, build_constants),
-    "readers": Family(readers_declaration, build_readers),
+    "readers": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_readers),
     "aliases": Family(aliases_declaration, build_aliases),
-    "shared": Family(shared_declaration, build_shared),
+    "shared": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_shared),
     "fed_defaults": Family(fed_defaults_declaration, build_fed_defaults),
-    "after_empty": Family(after_empty_declaration, build_after_empty),
-    "repeated": Family(repeated_declaration, build_repeated),
+    "after_empty": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_after_empty),
+    "repeated": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_repeated),
     "names": Family(names_declaration, build_names),
-    "own_attributes": Family(own_attributes_declaration, build_own_attributes),
+    "own_attributes": Family(
+        _same_for_all({"order": ("listed_main", "reversed_if_then"), "types": ("float",)}), build_own_attributes
+    ),
     "counts": Family(counts_declaration, build_counts),
-    "zero_weights": Family(zero_weights_declaration, build_zero_weights),
+    "zero_weights": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_zero_weights),
     "calls": Family(calls_declaration, build_calls),
     "uses": Family(uses_declaration, build_uses),
     "broadcast": Family(broadcast_declaration, build_broadcast),
-    "iterations": Family(iterations_declaration, build_iterations),
-    "hundreds_of_tensors": Family(hundreds_of_tensors_declaration, build_hundreds_of_tensors),
+    "iterations": Family(
+        _same_for_all({"scope": ("loop_float", "scan_double"), "order": ("listed",)}), build_iterations
+    ),
+    "hundreds_of_tensors": Family(
+        _same_for_all({"order": ("listed",), "types": ("float",)}), build_hundreds_of_tensors
+    ),
     "alike": Family(alike_declaration, build_alike),
-    "views": Family(views_declaration, build_views),
-    "later_uses": Family(later_uses_declaration, build_later_uses),
-    "control_flow": Family(control_flow_declaration, build_control_flow),
+    "views": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_views),
+    "later_uses": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_later_uses),
+    "control_flow": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_control_flow),
     "programs": Family(programs_declaration, build_programs),
-    "close_attributes": Family(close_attributes_declaration, build_close_attributes),
-    "stored_state": Family(stored_state_declaration, build_stored_state),
+    "close_attributes": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_close_attributes),
+    "stored_state": Family(_same_for_all({"values": ("first", "second"), "types": ("float",)}), build_stored_state),
 }
 """Families of each training optimizer, by tag. Their cases also have a tag `factor=level` for each factor."""
 
@@ -272,13 +264,21 @@ RANKING_FAMILIES: Mapping[str, tuple[Declaration, Callable[[str, Row], BuiltMode
     "narrow_ties": (narrow_ties_declaration(), build_narrow_ties),
     "names": (argmax_names_declaration(), build_argmax_names),
     "attributes": (attributes_declaration(), build_attributes),
-    "inner_sizes": (inner_sizes_declaration(), build_inner_sizes),
+    "inner_sizes": (
+        Declaration(
+            {
+                "type": ("float", "double", "float16", "bfloat16", "int8", "uint8", "int32", "int64"),
+                "keepdims": ("0",),
+            }
+        ),
+        build_inner_sizes,
+    ),
     "special_values": (special_values_declaration(), build_special_values),
-    "transposed": (transposed_declaration(), build_transposed),
-    "infinite_blocks": (infinite_blocks_declaration(), build_infinite_blocks),
-    "many_axes": (many_axes_declaration(), build_many_axes),
-    "scanned": (scanned_declaration(), build_scanned),
-    "many_columns": (many_columns_declaration(), build_many_columns),
+    "transposed": (Declaration({"type": ("float",), "order": ("listed",)}), build_transposed),
+    "infinite_blocks": (Declaration({"type": ("float",), "order": ("listed",)}), build_infinite_blocks),
+    "many_axes": (Declaration({"type": ("float",), "order": ("listed",)}), build_many_axes),
+    "scanned": (Declaration({"type": ("uint16",), "order": ("listed",)}), build_scanned),
+    "many_columns": (Declaration({"type": ("float",), "keepdims": ("0",)}), build_many_columns),
     "long_close": (long_close_declaration(), build_long_close),
 }
 """Declarations of ArgMax's families with builders of models and data, by tag."""

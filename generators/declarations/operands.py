@@ -104,24 +104,12 @@ TRAILING_OMISSION = Omission(
 )
 
 
-def after_empty_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `after_empty`: nodes with empty tensors first, and small ones after them."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float",)})
-
-
 def repeated_sets(op_type: str) -> Mapping[str, Sequence[str]]:
     """Return the operands that two tensors share, by name: each operand alone, and the whole state."""
     operands = TRAINING_OPTIMIZERS[op_type].operands
     state = operands[2:]
     several = {"state": state} if len(state) > 1 else {}
     return {**{name: (name,) for name in operands}, **several}
-
-
-def repeated_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `repeated`: one value is passed for the same operand of two tensors."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float", "double")})
 
 
 def names_declaration(op_type: str) -> Declaration:
@@ -131,21 +119,6 @@ def names_declaration(op_type: str) -> Declaration:
         {"names": NAME_LEVELS, "tensors": ("two",), "scope": ("main",), "types": ("float",)},
         omissions=(TRAILING_OMISSION, Omission("other scopes", "The names of values of ArgMax vary them.")),
     )
-
-
-def readers_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `readers`: another node also reads operands.
-
-    Its cases detect runtimes that overwrite an operand.
-    """
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float", "double")})
-
-
-def shared_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `shared`: one value is passed for several operands of one tensor."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float", "double")})
 
 
 def uses_declaration(op_type: str) -> Declaration:
@@ -168,18 +141,6 @@ def broadcast_declaration(op_type: str) -> Declaration:
     )
 
 
-def iterations_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `iterations`: all operands of a node change from iteration to iteration."""
-    del op_type
-    return Declaration({"scope": ("loop_float", "scan_double"), "order": ("listed",)})
-
-
-def hundreds_of_tensors_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `hundreds_of_tensors`: one node with so many tensors, parts of a tensor."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float",)})
-
-
 def alike_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `alike`: nodes that differ in one input, and nodes of the other optimizers.
 
@@ -190,35 +151,8 @@ def alike_declaration(op_type: str) -> Declaration:
     )
 
 
-def views_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `views`: operands that may share memory with another tensor in another order."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float",)})
-
-
-def later_uses_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `later_uses`: operands that are outputs too, or that a later branch captures."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float",)})
-
-
-def control_flow_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `control_flow`: both branches of Ifs, and the ends of Loops."""
-    del op_type
-    return Declaration({"order": ("listed",), "types": ("float",)})
-
-
-def stored_state_declaration(op_type: str) -> Declaration:
-    """Return the factors of the family `stored_state`: X and the state are initializers.
-
-    The models of both values are equal except for the values of the initializers.
-    """
-    del op_type
-    return Declaration({"values": ("first", "second"), "types": ("float",)})
-
-
 def build_after_empty(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `after_empty_declaration`."""
+    """Build a model of `after_empty`: nodes with empty tensors first, and small ones after them."""
     own, _ = TYPES[row["types"]]
     operands, nodes = scalar_operands(RATE, usual_count(op_type, own), own), []
     for label, shapes in SHAPES_AFTER_EMPTY.items():
@@ -230,7 +164,7 @@ def build_after_empty(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_repeated(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `repeated_declaration`.
+    """Build a model of `repeated`: one value is passed for the same operand of two tensors.
 
     There is a node for each set of shared operands, and for each place of the tensor that shares them.
     """
@@ -277,7 +211,10 @@ def name_kind(row: Row) -> str:
 
 
 def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `readers_declaration`: a node for each level."""
+    """Build a model of `readers`: another node also reads operands.
+
+    Its cases detect runtimes that overwrite an operand.
+    """
     own, _ = TYPES[row["types"]]
     operands: dict[str, Array] = {}
     nodes, read = [], []
@@ -293,7 +230,7 @@ def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_shared(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `shared_declaration`: nodes for two values of T.
+    """Build a model of `shared`: one value is passed for several operands of one tensor.
 
     The shared value has the range of the last of its operands, so that H is a reachable state.
     """
@@ -349,7 +286,7 @@ def build_uses(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_hundreds_of_tensors(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `hundreds_of_tensors_declaration`.
+    """Build a model of `hundreds_of_tensors`: one node with so many tensors, parts of a tensor.
 
     A Split for each operand and a Concat for each result keep the number of files small.
     """
@@ -410,7 +347,7 @@ def build_alike(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_views(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `views_declaration`.
+    """Build a model of `views`: operands that may share memory with another tensor in another order.
 
     There is a node for each operand and each kind of view: reversed axes, every second element, an expanded row, and
     axes permuted in a cycle.
@@ -453,7 +390,7 @@ def build_views(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_later_uses(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `later_uses_declaration`.
+    """Build a model of `later_uses`: operands that are outputs too, or that a later branch captures.
 
     The operands of the first node are outputs of the graph. A branch of a later If captures those of the other nodes:
     graph inputs of the second node, and results of Neg of the third node.
@@ -501,7 +438,7 @@ def build_later_uses(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_control_flow(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `control_flow_declaration`.
+    """Build a model of `control_flow`: both branches of Ifs, and the ends of Loops.
 
     The first of two Ifs takes the first branch, and the second If the other one. An initializer or Constant of a branch
     has another value than the one of its name in the other branch. `LOOP_ENDS` has the Loops.
@@ -550,7 +487,10 @@ def build_control_flow(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_stored_state(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `stored_state_declaration`, with two equal runs."""
+    """Build a model of `stored_state`: X and the state are initializers.
+
+    The models of both values are equal except for the values of the initializers.
+    """
     own, _ = TYPES[row["types"]]
     graph = name.removesuffix(f"_{row['values']}_{row['types']}")[: -len("_001")]
     seeds = {True: f"{graph}/fed", False: f"{graph}/{row['values']}"}
@@ -581,7 +521,7 @@ def build_broadcast(op_type: str, name: str, row: Row) -> BuiltModel:
 
 
 def build_iterations(op_type: str, name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `iterations_declaration`.
+    """Build a model of `iterations`: all operands of a node change from iteration to iteration.
 
     A Scan takes T, R and G of each iteration from larger tensors, and so does a Loop by Gather. The state is carried.
     """

@@ -183,41 +183,6 @@ def attributes_declaration() -> Declaration:
     )
 
 
-def inner_sizes_declaration() -> Declaration:
-    """Return the factors of the family `inner_sizes`: ties along a middle axis before an axis of each size."""
-    return Declaration(
-        {
-            "type": ("float", "double", "float16", "bfloat16", "int8", "uint8", "int32", "int64"),
-            "keepdims": ("0",),
-        }
-    )
-
-
-def many_axes_declaration() -> Declaration:
-    """Return the factors of the family `many_axes`: ties along each axis of tensors of rank 5 and 6."""
-    return Declaration({"type": ("float",), "order": ("listed",)})
-
-
-def transposed_declaration() -> Declaration:
-    """Return the factors of the family `transposed`: ArgMax after Transposes that are not their own inverse."""
-    return Declaration({"type": ("float",), "order": ("listed",)})
-
-
-def infinite_blocks_declaration() -> Declaration:
-    """Return the factors of the family `infinite_blocks`: normalized rows with whole blocks of -infinity."""
-    return Declaration({"type": ("float",), "order": ("listed",)})
-
-
-def scanned_declaration() -> Declaration:
-    """Return the factors of the family `scanned`: ties along each axis of the rows of a Scan."""
-    return Declaration({"type": ("uint16",), "order": ("listed",)})
-
-
-def many_columns_declaration() -> Declaration:
-    """Return the factors of the family `many_columns`: ties along the rows of a matrix with many columns."""
-    return Declaration({"type": ("float",), "keepdims": ("0",)})
-
-
 def long_close_declaration() -> Declaration:
     """Return the factors of the family `long_close`: long rows of close elements, of several types."""
     return Declaration({"type": ("int64",), "others": ("+".join(CLOSE_TYPES[1:]),)})
@@ -348,7 +313,7 @@ def _every_attributes(rank: int) -> list[dict[str, Any]]:
 
 
 def build_many_axes(name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `many_axes_declaration`."""
+    """Build a model of `many_axes`: ties along each axis of tensors of rank 5 and 6."""
     nodes = [
         (helper.make_node("ArgMax", [operand], [f"index_{operand}_{number}"], **attributes), attributes)
         for operand, shape in AXES_OF_RANKS.items()
@@ -358,7 +323,7 @@ def build_many_axes(name: str, row: Row) -> BuiltModel:
 
 
 def build_transposed(name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `transposed_declaration`."""
+    """Build a model of `transposed`: ArgMax after Transposes that are not their own inverse."""
     nodes, results, operands, again = [], {}, {}, {}
     for operand, permutation in PERMUTATIONS.items():
         shape = (2, 3, 4, 5)[: len(permutation)]
@@ -377,7 +342,7 @@ def build_transposed(name: str, row: Row) -> BuiltModel:
 
 
 def build_infinite_blocks(name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `infinite_blocks_declaration`.
+    """Build a model of `infinite_blocks`: normalized rows with whole blocks of -infinity.
 
     The largest element of each row is in the middle of the finite elements.
     """
@@ -397,7 +362,7 @@ def build_infinite_blocks(name: str, row: Row) -> BuiltModel:
 
 
 def build_scanned(name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `scanned_declaration`."""
+    """Build a model of `scanned`: ties along each axis of the rows of a Scan."""
     nodes = [
         (helper.make_node("ArgMax", ["X"], [f"index{number}"], **attributes), attributes)
         for number, attributes in enumerate(_every_attributes(len(SCANNED_SHAPE) - 1))
@@ -406,7 +371,7 @@ def build_scanned(name: str, row: Row) -> BuiltModel:
 
 
 def build_many_columns(name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `many_columns_declaration`.
+    """Build a model of `many_columns`: ties along the rows of a matrix with many columns.
 
     The matrix repeats a vector, and the results of its columns repeat with the same period.
     """
@@ -447,7 +412,7 @@ def build_long_close(name: str, row: Row) -> BuiltModel:
 
 
 def build_inner_sizes(name: str, row: Row) -> BuiltModel:
-    """Build the model and data for a row of the covering array of `inner_sizes_declaration`.
+    """Build a model of `inner_sizes`: ties along a middle axis before an axis of each size.
 
     There are two nodes for each size of the last axis: for the first and for the last index. Every second axis is
     negative.
