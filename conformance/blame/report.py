@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.blame.document import as_json
+from conformance.diagnosis.reproduction.folder import printed_model
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.files.temp_dir import write_folder
 from conformance.models.arrays import tensor_of
@@ -252,12 +253,7 @@ def folder_files(
         subjects: the first and the second subject.
         optimizer: the graph optimizer, with its chosen passes.
     """
-    import onnx
-
-    try:
-        text = escape_unprintable(str(onnx.printer.to_text(case.model)))
-    except Exception:  # noqa: BLE001 - the printer can raise anything
-        text = ""
+    text = escape_unprintable(printed_model(case.model))
     files = {
         "model.onnx": case.model.SerializeToString(),
         "ISSUE.md": issue_text(document, text).encode(errors="replace"),

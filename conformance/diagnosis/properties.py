@@ -163,14 +163,11 @@ def _operand_properties(
         elif len(types) == 1:
             yield "have an R of the type of the tensors"
     else:
-        yield from (f"have {_number_kind(array)} operands of {node.op_type}" for _, array in tensors)
+        kinds = ("floating-point" if array.dtype.kind in "fV" else "integer" for _, array in tensors)
+        yield from (f"have {kind} operands of {node.op_type}" for kind in kinds)
     for name, array in tensors:
         yield from _shape_properties(array, numbers)
         yield from (f"have {what} in {name}" for what in _data_properties(array))
-
-
-def _number_kind(array: Array) -> str:
-    return "floating-point" if array.dtype.kind in "fV" else "integer"
 
 
 def _shape_properties(array: Array, numbers: dict[str, list[float]]) -> Iterator[str]:

@@ -16,13 +16,7 @@ import onnx
 
 from conformance.judging.backend import is_rejection
 from conformance.judging.optimizer_checks import CHECKS, hazard_changes
-from conformance.judging.optimizer_run import (
-    FIXED_POINT,
-    ONCE,
-    NotJudged,
-    OptimizerRun,
-    OptimizerTask,
-)
+from conformance.judging.optimizer_run import FIXED_POINT, ONCE, NotJudged, OptimizerRun, OptimizerTask
 from conformance.judging.profile_rules import applicable_rules
 from conformance.judging.returned import encode_models
 from conformance.models.validity import find_text_fault

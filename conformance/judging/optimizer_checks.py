@@ -426,7 +426,10 @@ def _annotation_changes(before: onnx.GraphProto, after: onnx.GraphProto, path: s
 
 
 def _node_changes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
-    """Yield a phrase for each removed name, description or metadata entry of a node that was not removed."""
+    """Yield a phrase for each removed name, description or metadata entry of a node that was not removed.
+
+    Of the attributes, only descriptions count; `check_structure` covers their values.
+    """
     left = dict(iter_produced_values(after))
     for path, node in iter_produced_values(before):
         if path in left and left[path].op_type == node.op_type:
@@ -435,15 +438,9 @@ def _node_changes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[s
             yield from _entry_changes(
                 f"what {path} runs on by", *devices, lambda entry: entry.configuration_id, _content_difference
             )
-            yield from _attribute_changes(f"the {node.op_type} that makes {path}", node, left[path])
-
-
-def _attribute_changes(what: str, before: onnx.NodeProto, after: onnx.NodeProto) -> Iterator[str]:
-    """Yield a phrase for each removed description of an attribute; `check_structure` covers attribute values."""
-    left = {attribute.name: attribute for attribute in after.attribute}
-    for attribute in before.attribute:
-        if attribute.name in left:
-            yield from _field_changes(f"{attribute.name} of {what}", attribute, left[attribute.name], ("doc_string",))
+            for attribute, kept in _kept_entries(node.attribute, left[path].attribute):
+                what = f"{attribute.name} of the {node.op_type} that makes {path}"
+                yield from _field_changes(what, attribute, kept, ("doc_string",))
 
 
 def _value_text_changes(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
@@ -452,18 +449,18 @@ def _value_text_changes(path: str, before: onnx.GraphProto, after: onnx.GraphPro
     `check_interface` covers the types of inputs and outputs.
     """
     for what, old, new in (("input", before.input, after.input), ("output", before.output, after.output)):
-        left = {value.name: value for value in new}
-        for value in old:
-            if value.name in left:
-                name = f"{what} {path}{value.name}"
-                yield from _text_changes(name, value, left[value.name])
-                if changed := _denotation_difference(value.type, left[value.name].type):
-                    yield f"denotation of {name} is changed: {changed}"
+        for value, left in _kept_entries(old, new):
+            name = f"{what} {path}{value.name}"
+            yield from _text_changes(name, value, left)
+            is_same_type = strip_denotations(value.type) == strip_denotations(left.type)
+            if is_same_type and (changed := first_difference(value.type, left.type)):
+                yield f"denotation of {name} is changed: {changed}"
 
 
-def _denotation_difference(before: onnx.TypeProto, after: onnx.TypeProto) -> str | None:
-    """Return how the denotations of two types differ; None if they are equal, or if the types differ otherwise."""
-    return first_difference(before, after) if strip_denotations(before) == strip_denotations(after) else None
+def _kept_entries(before: Iterable[Any], after: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield the entries that are still there by name, each with the entry after the rewrite."""
+    left = {entry.name: entry for entry in after}
+    return ((entry, left[entry.name]) for entry in before if entry.name in left)
 
 
 def check_structure(run: OptimizerRun) -> str | None:

@@ -120,7 +120,8 @@ def reduced_part(part: Part, step: Step) -> Part | None:
     """Return a part with smaller sizes; None if the nodes do not accept them."""
     if not step.keeps_products and any(node.op_type in EXACT_OPERATORS for node in part.nodes):
         return None
-    kernels = {each for node in part.nodes for attribute in node.attribute for each in _kernel_sizes(attribute)}
+    attributes = (each for node in part.nodes for each in node.attribute)
+    kernels = {size for each in attributes if each.name == "kernel_shape" for size in each.ints}
     sizes = reduced_sizes(sizes_of(part), step, kernels)
     operands = {name: _reduced(value, sizes, is_kept=name in part.kept) for name, value in part.operands.items()}
     nodes = tuple(_with_sizes(node, sizes) for node in part.nodes)
@@ -134,10 +135,6 @@ def reduced_part(part: Part, step: Step) -> Part | None:
     if any(0 in shape and 0 not in part.shapes[name] for name, shape in shapes.items()):
         return None
     return replace(part, nodes=nodes, operands=operands, shapes=shapes)
-
-
-def _kernel_sizes(attribute: onnx.AttributeProto) -> Iterable[int]:
-    return attribute.ints if attribute.name == "kernel_shape" else ()
 
 
 def _reduced(value: TypedValue, sizes: Mapping[int, int], *, is_kept: bool) -> TypedValue:

@@ -168,7 +168,7 @@ def issue_text(
             )
             for clause in shown
         ],
-        model=_model_lines(_model_text(model)),
+        model=_model_lines(printed_model(model)),
         inputs=_input_lines(case, result),
         command=command,
         subject=escape_markdown(name),
@@ -424,7 +424,7 @@ def _described_subject(named: SubjectName, version: str) -> str:
     return f"{name} {version}{f' ({options})' if options and not named.is_command else ''}"
 
 
-def _model_text(model: onnx.ModelProto) -> str:
+def printed_model(model: onnx.ModelProto) -> str:
     """Return a model in ONNX's textual form, or an empty text if onnx's printer does not support the model."""
     try:
         return str(onnx.printer.to_text(model))
