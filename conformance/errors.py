@@ -8,7 +8,7 @@ states what to do. It ends a command with exit status 2. It is never a verdict: 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +52,13 @@ class OutputFault(SuiteFault):
     """An internal error after the verdicts: an explanation or a report is missing, and all results are written."""
 
     code = "fault.output"
+
+    @classmethod
+    def caused_by(cls, error: Exception, what: str) -> Self:
+        """Return the fault for an exception, which stays its cause for the traceback; `what` is what was not done."""
+        fault = cls(f"{what}: {type(error).__name__}: {error}")
+        fault.__cause__ = error
+        return fault
 
 
 class ConformanceError(Exception):

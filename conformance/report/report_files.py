@@ -88,16 +88,9 @@ def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever fails, the other reports are written
-            what = f"the report --{name.replace('_', '-')} was not written: {type(error).__name__}: {error}"
-            fault = fault or _fault(what, error)
+            what = f"the report --{name.replace('_', '-')} was not written"
+            fault = fault or OutputFault.caused_by(error, what)
     if fault is not None:
         raise fault
     if refusal is not None:
         raise refusal
-
-
-def _fault(what: str, error: Exception) -> OutputFault:
-    """Return the fault for an exception, which stays its cause for the traceback."""
-    fault = OutputFault(what)
-    fault.__cause__ = error
-    return fault

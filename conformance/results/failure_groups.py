@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from conformance.results.records import (
         CaseRecord,
         CaseRow,
-        Diagnosed,
         DiagnosisRecord,
         Footer,
         OutputEvidence,
@@ -709,13 +708,13 @@ def failing_cases(run: Results) -> dict[str, list[str]]:
     return {subject: sorted(cases) for subject, cases in found.items() if cases}
 
 
-def not_examined(footer: Diagnosed | Footer, failing: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+def not_examined(footer: Footer, failing: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
     """Return the failing cases that diagnosis did not examine, by subject, for subjects that have such cases.
 
     Without any record of a diagnosis the result is empty, because diagnosis may have been switched off.
 
     Args:
-        footer: the footer of a results file, or the records of the diagnoses.
+        footer: the footer of a results file.
         failing: the ids of all failing cases, by subject.
     """
     records: list[DiagnosisRecord | UnexplainedRecord] = [*footer.diagnoses, *footer.unexplained]

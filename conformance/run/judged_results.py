@@ -18,11 +18,13 @@ from conformance.results.node_shares import count_node_shares
 from conformance.results.records import Diagnosed, case_record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from conformance.corpus.corpus import Corpus
     from conformance.expectations.criterion import PassCriterion
     from conformance.results.failure_groups import FailureGroup
     from conformance.results.node_shares import NodeShare
-    from conformance.results.records import CaseRecord, Result
+    from conformance.results.records import CaseRecord, DiagnosisRecord, Result
     from conformance.verdicts import Level, Verdict
 
 
@@ -51,14 +53,10 @@ class JudgedResults:
 
     Attributes:
         criterion: the pass criterion, which also counts the verdicts.
-        diagnosed: the diagnoses of the failures, after `explain`.
-        fault: the internal error because of which failures are not explained, or None.
     """
 
     def __init__(self, corpus: Corpus, criterion: PassCriterion, *, is_diagnosed: bool) -> None:
         self.criterion = criterion
-        self.diagnosed = Diagnosed([], [])
-        self.fault: OutputFault | None = None
         self._corpus, self._is_diagnosed = corpus, is_diagnosed
         self._facts: dict[str, CaseFacts] = {}
         self._verdicts: dict[tuple[str, str], Verdict] = {}
@@ -119,10 +117,9 @@ class JudgedResults:
         rows = {id: self._case_record(id) for id in {case for _, case in self._verdicts}}
         return count_node_shares((subject, rows[case], verdict) for (subject, case), verdict in self._verdicts.items())
 
-    @property
-    def failure_groups(self) -> list[FailureGroup]:
-        """The groups of unexpected failures; after `explain` they include diagnoses."""
-        return self._grouper.groups(self.diagnosed.diagnoses)
+    def failure_groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
+        """Return the groups of unexpected failures, with the diagnoses that explain them."""
+        return self._grouper.groups(diagnoses)
 
     def failing_cases(self) -> dict[str, list[str]]:
         """Return the ids of all failing cases by subject, of every level, also of known failures."""
@@ -132,8 +129,11 @@ class JudgedResults:
                 found.setdefault(result.subject, []).append(result.case)
         return found
 
-    def explain(self, processes: int) -> None:
-        """Search for mutants that explain the failures, in some processes; an error becomes `fault`."""
+    def explain(self, processes: int) -> tuple[Diagnosed, OutputFault | None]:
+        """Search for mutants that explain the failures, in some processes.
+
+        Return the diagnoses, and the internal error because of which there are none, if any.
+        """
         collector = ResultCollector(is_enabled=self._is_diagnosed)
         try:
             for result, level in self._for_diagnosis:
@@ -141,10 +141,10 @@ class JudgedResults:
             if collector.has_explainable_failure:
                 from conformance.diagnosis.run import diagnose_run
 
-                self.diagnosed = diagnose_run(collector, self._corpus, processes)
+                return diagnose_run(collector, self._corpus, processes), None
         except Exception as error:  # noqa: BLE001 - the results must be written, whatever an explanation raises
-            self.fault = OutputFault(f"the failures were not explained: {type(error).__name__}: {error}")
-            self.fault.__cause__ = error
+            return Diagnosed([], []), OutputFault.caused_by(error, "the failures were not explained")
+        return Diagnosed([], []), None
 
     def _facts_of(self, case: str) -> CaseFacts:
         if case not in self._facts:

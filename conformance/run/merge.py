@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from conformance import __version__
 from conformance.diagnosis.collected_results import ResultCollector
@@ -255,9 +255,7 @@ def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, d
         outcome="fail" if reasons else "pass",
         reasons=reasons,
         seconds=round(sum(run.footer.seconds for run in runs), 3),
-        diagnoses=diagnosed.diagnoses,
-        unexplained=diagnosed.unexplained,
-        undiagnosed=diagnosed.undiagnosed,
+        **asdict(diagnosed),
         interrupted=any(run.footer.interrupted for run in runs),
         hosts=sorted({host for run in runs for host in run.footer.hosts}),
     )

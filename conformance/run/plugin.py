@@ -216,6 +216,7 @@ class SessionPlugin(_CasePlugin):
         self._error: ConformanceError | None = None
         self._is_run = self._is_interrupted = False
         self._deaths: list[str] = []
+        self._reasons: list[str] = []
         self._has_failed: dict[str, bool] = {}
         chosen = {str(argument) for argument in config.args if _is_item_id(argument)}
         if unknown := chosen - {item_id(*key) for key in session.items}:
@@ -305,13 +306,14 @@ class SessionPlugin(_CasePlugin):
         update_last_failed(self._has_failed)
         try:
             why = self._why_missing(is_stopped=is_stopped)
-            run.finish(why, is_interrupted=self._is_interrupted, is_stopped=is_stopped)
+            footer, fault = run.finish(why, is_interrupted=self._is_interrupted, is_stopped=is_stopped)
         except ConformanceError as error:
             run.abandon(error)
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
-        if recorder.judged.fault is not None:
+        self._reasons = footer.reasons
+        if fault is not None:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
-        elif run.reasons and is_ended:
+        elif footer.reasons and is_ended:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _why_missing(self, *, is_stopped: bool) -> str:
@@ -323,7 +325,7 @@ class SessionPlugin(_CasePlugin):
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print why the run fails."""
-        for reason in self._session.reasons:
+        for reason in self._reasons:
             terminalreporter.write_line(escape_line(f"onnx-conformance: {reason}"))
 
 

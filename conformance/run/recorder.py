@@ -9,7 +9,9 @@ import base64
 import io
 import time
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
 
 from conformance import __version__
 from conformance.clauses import clauses
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.errors import OutputFault
     from conformance.expectations.criterion import PassCriterion
     from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
@@ -113,6 +116,13 @@ def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             bundle.writestr(entry, content)
     return target.getvalue()
+
+
+class RunEnd(NamedTuple):
+    """The footer of a run, and the internal error because of which its failures are not explained, or None."""
+
+    footer: Footer
+    fault: OutputFault | None
 
 
 class Recorder:
@@ -237,7 +247,7 @@ class Recorder:
 
     def end(
         self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
-    ) -> None:
+    ) -> RunEnd:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
 
         Args:
@@ -247,16 +257,14 @@ class Recorder:
             hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
         """
         judged = self.judged
-        judged.explain(processes)
+        diagnosed, fault = judged.explain(processes)
         footer = Footer(
             results=len(judged),
             verdicts=judged.criterion.verdicts,
             outcome="fail" if reasons else "pass",
             reasons=list(reasons),
             seconds=round(time.perf_counter() - self._started, 3),
-            diagnoses=judged.diagnosed.diagnoses,
-            unexplained=judged.diagnosed.unexplained,
-            undiagnosed=judged.diagnosed.undiagnosed,
+            **structs.asdict(diagnosed),
             interrupted=interrupted,
             hosts=sorted(hosts),
         )
@@ -264,6 +272,7 @@ class Recorder:
             self._write(footer)
             if self._partial is not None:
                 self._partial.finish()
+        return RunEnd(footer, fault)
 
     def abandon(self, *, keeps_results: bool = False) -> None:
         """Close the partial results file. It is removed, unless it has the results of an earlier run.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from conformance.isolation.start_subjects import StartingSubjects
     from conformance.results.records import Result
     from conformance.run.job import Chunk
+    from conformance.run.recorder import RunEnd
     from conformance.run.resume import InterruptedRun
     from conformance.run.settings import Settings
 
@@ -83,25 +84,26 @@ def run_corpus(request: RunRequest) -> RunOutcome:
         more_options = {"--lf": "yes"} if request.last_failed else {}
         session = RunSession(request.settings, request.interrupted_run, more_options, request.starting)
         try:
-            is_interrupted = _execute(session, request)
+            end, is_interrupted = _execute(session, request)
         except BaseException as error:
             session.abandon(error)
             raise
-    fault: SuiteFault | None = session.recorder.judged.fault
+    fault: SuiteFault | None = end.fault
     try:
-        print_outcome(session, request.output)
+        print_outcome(session, end.footer, request.output)
     except BrokenPipeError:
         _discard_output()
     except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
-        if fault is None:
-            fault = OutputFault(f"the outcome was not printed: {type(error).__name__}: {error}")
-            fault.__cause__ = error
-    ended = ExitStatus.FAILS if session.reasons else ExitStatus.PASSES
-    return RunOutcome(ExitStatus.INTERRUPTED if is_interrupted else ended, session.is_resumable, fault)
+        fault = fault or OutputFault.caused_by(error, "the outcome was not printed")
+    ended = ExitStatus.FAILS if end.footer.reasons else ExitStatus.PASSES
+    return RunOutcome(ExitStatus.INTERRUPTED if is_interrupted else ended, end.footer.interrupted, fault)
 
 
-def _execute(session: RunSession, request: RunRequest) -> bool:
-    """Execute the cases of a session, and write the end of its results file; return whether the user interrupted it."""
+def _execute(session: RunSession, request: RunRequest) -> tuple[RunEnd, bool]:
+    """Execute the cases of a session, and write the end of its results file.
+
+    Return this end, and whether the user interrupted the run.
+    """
     is_interrupted = False
     session.continue_interrupted_run()
     if request.last_failed:
@@ -130,7 +132,7 @@ def _execute(session: RunSession, request: RunRequest) -> bool:
         update_last_failed({item_id(*item): has_failed for item, has_failed in execution.has_failed.items()})
     try:
         session.stop_subjects()
-        session.finish(
+        end = session.finish(
             execution.why_missing,
             is_interrupted=is_interrupted,
             is_stopped=execution.is_stopped,
@@ -140,7 +142,7 @@ def _execute(session: RunSession, request: RunRequest) -> bool:
     except KeyboardInterrupt:
         print_notice(_last_words(session))
         raise
-    return is_interrupted
+    return end, is_interrupted
 
 
 def _last_words(session: RunSession) -> str:

@@ -16,7 +16,7 @@ from conformance.expectations.rules import criterion_for_run
 from conformance.files.atomic_write import real_path
 from conformance.isolation.start_subjects import clients_of
 from conformance.judging.profile_rules import load_profile
-from conformance.run.recorder import Recorder
+from conformance.run.recorder import Recorder, RunEnd
 from conformance.run.resume import InterruptedRun, check_before_start, check_can_resume
 from conformance.run.selection import Applicability
 from conformance.run.settings import command_line
@@ -48,8 +48,6 @@ class RunSession:
         items: pairs of subject and case that have a result at the end, subject by subject.
         completed: those of the pairs that have a result already, because the run was resumed.
         more_options: options that restrict the cases and are not settings, such as `--lf`, with their values.
-        is_resumable: whether results are missing, so that `--resume` can continue the run; known after `finish`.
-        reasons: why the run fails; empty before `finish` and if it passes.
     """
 
     def __init__(
@@ -78,8 +76,6 @@ class RunSession:
         self.more_options = more_options
         self._interrupted_run = interrupted_run
         self.completed = interrupted_run.completed if interrupted_run else frozenset[Item]()
-        self.is_resumable = False
-        self.reasons: list[str] = []
         if starting is None and interrupted_run is None:
             starting = settings.start_subjects()
         try:
@@ -182,7 +178,7 @@ class RunSession:
         is_stopped: bool = False,
         processes: int = 1,
         hosts: Collection[str] = (),
-    ) -> None:
+    ) -> RunEnd:
         """Decide whether the run passes, explain its failures, and write the end of the results file.
 
         Args:
@@ -198,19 +194,19 @@ class RunSession:
         self._begin()
         recorder = self.recorder
         is_partial = self._is_selected or len(recorder.judged) < len(self._all_items)
-        self.reasons = recorder.judged.criterion.reasons(partial=is_partial)
+        reasons = recorder.judged.criterion.reasons(partial=is_partial)
         if self.settings.shard is None:  # other shards may have the missing cases; `merge` checks that
             kinds = {subject.id: subject.kind for subject in self.subjects}
-            self.reasons += recorder.judged.criterion.missing_required_operators(kinds)
+            reasons += recorder.judged.criterion.missing_required_operators(kinds)
         missing = len(self.items) - len(recorder.judged)
         if missing or is_interrupted:
             why = "the run was interrupted" if is_interrupted else why_missing
-            self.reasons.append(f"{missing} of {len(self.items)} results are missing: {why}")
+            reasons.append(f"{missing} of {len(self.items)} results are missing: {why}")
         if recorder.repeated:
             text = f"{recorder.repeated} cases were run again by another pytest plugin: their first results count"
-            self.reasons.append(text)
-        self.is_resumable = is_interrupted or (missing > 0 and not is_stopped)
-        recorder.end(self.reasons, interrupted=self.is_resumable, processes=processes, hosts=sorted(hosts))
+            reasons.append(text)
+        is_resumable = is_interrupted or (missing > 0 and not is_stopped)
+        return recorder.end(reasons, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
 
     def abandon(self, error: BaseException | None) -> None:
         """End the run without a footer; valid results are kept for `--resume`.

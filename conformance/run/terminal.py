@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.results.failure_groups import FailureGroup
+    from conformance.results.records import Footer
     from conformance.run.session import RunSession
 
 MAX_GROUPS_PER_SUBJECT = 8
@@ -59,15 +60,15 @@ class OutputOptions:
     keeps_corpus: bool = True
 
 
-def print_outcome(session: RunSession, options: OutputOptions) -> None:
+def print_outcome(session: RunSession, footer: Footer, options: OutputOptions) -> None:
     """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
     if options.detail is Detail.NOTHING:
         return
-    groups = session.recorder.judged.failure_groups
+    groups = session.recorder.judged.failure_groups(footer.diagnoses)
     counts = _outcome_counts(session)
-    outcome = ("FAILED", "bold red") if session.reasons else ("PASSED", "bold green")
+    outcome = ("FAILED", "bold red") if footer.reasons else ("PASSED", "bold green")
     print_styled(outcome, f": {counts.sentence}", err=options.to_stderr)
-    for reason in session.reasons:
+    for reason in footer.reasons:
         print_styled(f"  {reason}", err=options.to_stderr)
     if options.detail is Detail.OUTCOME:
         return
@@ -75,7 +76,7 @@ def print_outcome(session: RunSession, options: OutputOptions) -> None:
     lines = [_selection_line(session), *(share.sentence for share in session.recorder.judged.node_shares())]
     lines += _notes(session)
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
-    lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
+    lines += [*_group_lines(groups, options.detail), *_unexplained(session, footer, options.detail)]
     lines += [_next_command(session, groups, options)] if groups and options.keeps_corpus else []
     for line in lines:
         print_styled(line, err=options.to_stderr)
@@ -170,20 +171,18 @@ def _notes(session: RunSession) -> Iterator[str]:
         yield f"each case was run {session.settings.repeat} times"
 
 
-def _unexplained(session: RunSession, detail: Detail) -> Iterator[str]:
+def _unexplained(session: RunSession, footer: Footer, detail: Detail) -> Iterator[str]:
     """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
-    records = session.recorder.judged.diagnosed.unexplained
-    shown = records if detail is Detail.CASES else []
+    shown = footer.unexplained if detail is Detail.CASES else []
     yield from map(failure_groups.unexplained_sentence, shown)
     failing = session.recorder.judged.failing_cases()
-    left = failure_groups.not_examined(session.recorder.judged.diagnosed, failing)
+    left = failure_groups.not_examined(footer, failing)
     for subject, cases in left.items():
         yield failure_groups.not_examined_sentence(subject, cases, len(failing[subject]))
-    undiagnosed = session.recorder.judged.diagnosed.undiagnosed
-    for one in undiagnosed:
+    for one in footer.undiagnosed:
         failures = f"failures of {one.operator}" if one.operator else "failures"
         yield f"{one.subject}: the {failures} were not diagnosed ({one.code}): {one.problem}"
-    yield from [""] if shown or left or undiagnosed else []
+    yield from [""] if shown or left or footer.undiagnosed else []
 
 
 def _verdict_rows(session: RunSession) -> list[list[tuple[str, str]]]:
