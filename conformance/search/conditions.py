@@ -20,9 +20,8 @@ from conformance.factors.training import USUAL_ATTRIBUTES
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.drawn_example import AnyExample, DrawnExample
-from conformance.search.example import ARGMAX, DEFAULT_OPSET, Example
+from conformance.search.example import ARGMAX, DEFAULT_OPSET, Example, keep_tensors, slice_tensor
 from conformance.search.program_example import ProgramExample, plainer_parts
-from conformance.search.shrinking import keep_tensors, slice_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,7 +6,7 @@ simplified by `conformance.search.shrinking`, and written as JSON without loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -248,6 +248,49 @@ def read_example(document: ExampleDocument) -> Example:
     except Exception as error:  # noqa: BLE001 - the builders assume correct examples and can raise anything
         raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
     return example
+
+
+def keep_tensors(example: Example, kept: list[int]) -> Example:
+    """Return the example with only the tensors whose indices are in `kept`."""
+    optimizer, count = TRAINING_OPTIMIZERS[example.operator], example.tensor_count
+
+    def renamed(groups: Any) -> dict[str, str]:
+        old, new = tensor_names(groups, count), tensor_names(groups, len(kept))
+        taken = [old[group * count + place] for group in range(len(groups)) for place in kept]
+        return dict(zip(taken, new, strict=True))
+
+    operands = {"R": "R", "T": "T", **renamed(optimizer.operands)}
+    results, context = renamed(optimizer.results), example.context
+    return replace(
+        example,
+        context=replace(
+            context,
+            sources={operands[name]: word for name, word in context.sources.items() if name in operands},
+            consumers={results[name]: word for name, word in context.consumers.items() if name in results},
+            shared=tuple(operands[name] for name in context.shared if name in operands),
+        ),
+        runs=tuple({new: run[name] for name, new in operands.items()} for run in example.runs),
+        repeated={
+            operands[name]: operands[other]
+            for name, other in example.repeated.items()
+            if name in operands and other in operands
+        },
+    )
+
+
+def slice_tensor(example: Example, tensor: int, part: slice) -> Example:
+    """Return the example with a part of one tensor's elements, as a 1-D tensor.
+
+    If the tensor has an operand in common with another tensor, that tensor is reduced too.
+    """
+    operands, count = TRAINING_OPTIMIZERS[example.operator].operands, example.tensor_count
+    every = tensor_names(operands, count)
+    linked = {every.index(name) % count for pair in example.repeated.items() for name in pair}
+    sliced = linked if tensor in linked else {tensor}
+    names = [name for place, name in enumerate(every) if place % count in sliced]
+    return replace(
+        example, runs=tuple({**run, **{name: run[name].reshape(-1)[part] for name in names}} for run in example.runs)
+    )
 
 
 def _count_digits(runs: Iterable[Mapping[str, Array]]) -> int:

@@ -207,11 +207,6 @@ def _without_loops(example: ProgramExample) -> Iterator[ProgramExample]:
             yield from map(example.with_model, islice(unrolled_models(example.model, number, {}), 2))
 
 
-def _fewer_parts(example: ProgramExample) -> Iterator[ProgramExample]:
-    for examples in plainer_parts(example).values():
-        yield from examples
-
-
 def _fewer_outputs(example: ProgramExample) -> Iterator[ProgramExample]:
     count = len(example.model.graph.output)
     halves = [range(count // 2), range(count // 2, count)] if count > 3 else []
@@ -306,7 +301,6 @@ def _plainer_elements(example: ProgramExample) -> Iterator[ProgramExample]:
 
 PROGRAM_STAGES: Sequence[Callable[[ProgramExample], Iterator[ProgramExample]]] = (
     _fewer_outputs,
-    _fewer_parts,
     _fewer_nodes,
     _smaller_sizes,
     _plainer_elements,

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.factors.names import PLAIN_NAMES
 from conformance.factors.training import tensor_names
+from conformance.factors.wrapping import Context
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.conditions import features
 from conformance.search.drawn_example import DRAWN_STAGES, DrawnExample
-from conformance.search.example import ARGMAX, DEFAULT_OPSET
+from conformance.search.example import ARGMAX, Example, keep_tensors, slice_tensor
 from conformance.search.program_example import PROGRAM_STAGES, ProgramExample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from conformance.models.arrays import Array
     from conformance.search.drawn_example import AnyExample
-    from conformance.search.example import Example
 
 PLAIN_VALUES = (0.0, 1.0, 2.0, -1.0, 0.5)
 """Floating-point values that operands are simplified to, in order of preference."""
@@ -44,7 +44,11 @@ def shrink(example: AnyExample, is_same: Callable[[AnyExample], bool]) -> tuple[
     Args:
         is_same: returns whether an example has the same failure; False if a model cannot be built from it.
     """
-    stages: Any = {DrawnExample: DRAWN_STAGES, ProgramExample: PROGRAM_STAGES}.get(type(example), STAGES)
+    stages: Any = STAGES
+    if isinstance(example, DrawnExample):
+        stages = DRAWN_STAGES
+    elif isinstance(example, ProgramExample):
+        stages = (PROGRAM_STAGES[0], _restored_features, *PROGRAM_STAGES[1:])
     tries, before = 0, None
     while example is not before and tries < MAX_TRIES:
         before = example
@@ -72,41 +76,16 @@ def _apply_stage(
     return example, tries
 
 
-def _plainer_context(example: Example) -> Iterator[Example]:
-    if example.distractor:
-        yield replace(example, distractor="")
-    yield replace(example, repeated={})
-    yield replace(example, names=PLAIN_NAMES)
-    context = example.context
-    everything = replace(
-        context, scope="main", sources={}, consumers={}, shared=(), stored="raw", imports="main_first", trains=False
-    )
-    for plainer in (
-        everything,
-        replace(context, scope="main"),
-        replace(context, sources={}),
-        replace(context, consumers={}),
-        replace(context, shared=(), stored="raw", imports="main_first", trains=False),
-        replace(context, shared=()),
-        replace(context, stored="raw"),
-        replace(context, imports="main_first"),
-        replace(context, trains=False),
-        *(replace(context, sources=_without_key(context.sources, name)) for name in context.sources),
-        *(replace(context, consumers=_without_key(context.consumers, name)) for name in context.consumers),
-    ):
-        yield replace(example, context=plainer)
-
-
-def _without_key(words: Mapping[str, str], left_out: str) -> dict[str, str]:
-    return {name: word for name, word in words.items() if name != left_out}
-
-
-def _shorter_chain(example: Example) -> Iterator[Example]:
-    yield replace(example, opset=DEFAULT_OPSET)
-    yield replace(example, axis_relation="same")
-    yield replace(example, chain=())
-    for place in range(len(example.chain)):
-        yield replace(example, chain=(*example.chain[:place], *example.chain[place + 1 :]))
+def _restored_features(example: AnyExample) -> Iterator[AnyExample]:
+    """Yield examples in which all parts of the context are plain, or one feature is."""
+    if isinstance(example, Example):
+        context = example.context
+        for plainer in (Context(), replace(context, sources={}), replace(context, consumers={})):
+            yield replace(example, context=plainer)
+        for place in range(len(example.chain)):
+            yield replace(example, chain=(*example.chain[:place], *example.chain[place + 1 :]))
+    for feature in features(example):
+        yield from feature.restored
 
 
 def _fewer_runs(example: Example) -> Iterator[Example]:
@@ -127,34 +106,6 @@ def _fewer_tensors(example: Example) -> Iterator[Example]:
         yield keep_tensors(example, [place for place in range(example.tensor_count) if place != left])
 
 
-def keep_tensors(example: Example, kept: list[int]) -> Example:
-    """Return the example with only the tensors whose indices are in `kept`."""
-    optimizer, count = TRAINING_OPTIMIZERS[example.operator], example.tensor_count
-
-    def renamed(groups: Any) -> dict[str, str]:
-        old, new = tensor_names(groups, count), tensor_names(groups, len(kept))
-        taken = [old[group * count + place] for group in range(len(groups)) for place in kept]
-        return dict(zip(taken, new, strict=True))
-
-    operands = {"R": "R", "T": "T", **renamed(optimizer.operands)}
-    results, context = renamed(optimizer.results), example.context
-    return replace(
-        example,
-        context=replace(
-            context,
-            sources={operands[name]: word for name, word in context.sources.items() if name in operands},
-            consumers={results[name]: word for name, word in context.consumers.items() if name in results},
-            shared=tuple(operands[name] for name in context.shared if name in operands),
-        ),
-        runs=tuple({new: run[name] for name, new in operands.items()} for run in example.runs),
-        repeated={
-            operands[name]: operands[other]
-            for name, other in example.repeated.items()
-            if name in operands and other in operands
-        },
-    )
-
-
 def _fewer_elements(example: Example) -> Iterator[Example]:
     """Yield examples in which a tensor is reduced to one element, one half, or all elements but one."""
     if example.operator == ARGMAX:
@@ -170,21 +121,6 @@ def _fewer_elements(example: Example) -> Iterator[Example]:
         parts += [slice(1, size), slice(0, size - 1)] if size > 2 else []
         for part in parts:
             yield slice_tensor(example, place, part)
-
-
-def slice_tensor(example: Example, tensor: int, part: slice) -> Example:
-    """Return the example with a part of one tensor's elements, as a 1-D tensor.
-
-    If the tensor has an operand in common with another tensor, that tensor is reduced too.
-    """
-    operands, count = TRAINING_OPTIMIZERS[example.operator].operands, example.tensor_count
-    every = tensor_names(operands, count)
-    linked = {every.index(name) % count for pair in example.repeated.items() for name in pair}
-    sliced = linked if tensor in linked else {tensor}
-    names = [name for place, name in enumerate(every) if place % count in sliced]
-    return replace(
-        example, runs=tuple({**run, **{name: run[name].reshape(-1)[part] for name in names}} for run in example.runs)
-    )
 
 
 def _smaller_rows(example: Example) -> Iterator[Example]:
@@ -209,18 +145,6 @@ def _smaller_rows(example: Example) -> Iterator[Example]:
             attributes = {**example.attributes, "axis": axis % X.ndim - (place < axis % X.ndim)}
             runs = tuple({"X": run["X"].reshape(np.delete(X.shape, place))} for run in example.runs)
             yield replace(example, attributes=attributes, runs=runs)
-
-
-def _plainer_type(example: Example) -> Iterator[Example]:
-    """Yield examples with R of the type of the tensors, and with all floating-point operands of type float."""
-    own = next(array.dtype for name, array in example.operands.items() if name not in {"R", "T"})
-    for dtype, names in ((own, {"R"}), (np.dtype(np.float32), {*example.operands} - {"T"})):
-        with np.errstate(all="ignore"):
-            runs = tuple(
-                {name: array.astype(dtype) if name in names else array for name, array in run.items()}
-                for run in example.runs
-            )
-        yield replace(example, runs=runs)
 
 
 def _fewer_attributes(example: Example) -> Iterator[Example]:
@@ -268,13 +192,11 @@ def _with_run(example: Example, place: int, name: str, array: Array) -> Example:
     return replace(example, runs=tuple(runs))
 
 
-STAGES: Sequence[Callable[[Example], Iterator[Example]]] = (
+STAGES: Sequence[Callable[[Any], Iterator[AnyExample]]] = (
     _fewer_tensors,
     _fewer_runs,
     _fewer_elements,
-    _plainer_context,
-    _shorter_chain,
-    _plainer_type,
+    _restored_features,
     _fewer_attributes,
     _plainer_numbers,
 )
