@@ -8,8 +8,9 @@ verdict of the case.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from conformance.isolation.limits import MAX_ANSWER_VALUES
 from conformance.serialization.json_schema import schema_check
@@ -74,8 +75,7 @@ class NotStarted(SubjectFailure):
     phase = "start"
 
 
-@dataclass(frozen=True)
-class SubjectInfo:
+class SubjectInfo(msgspec.Struct, frozen=True, rename={"version": "runtime_version", "packs": "packed"}):
     """Properties of a subject, from its answer to `start`.
 
     Attributes:
@@ -103,22 +103,6 @@ class SubjectInfo:
     python: str = ""
     packages: tuple[str, ...] = ()
     failure: str = ""
-
-    @classmethod
-    def from_answer(cls, started: Mapping[str, Any]) -> SubjectInfo:
-        """Return the properties in a valid `started` message."""
-        return cls(
-            started["runtime_version"],
-            started["language"],
-            tuple(started["passes"]) if "passes" in started else None,
-            started.get("fixed_point", False),
-            started.get("models", 1),
-            started.get("files", False),
-            started.get("packed", False),
-            started.get("provider"),
-            started.get("python", ""),
-            tuple(started.get("packages", ())),
-        )
 
 
 def placeholder_for_type(type_name: str, digest: str = "") -> Any:

@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from conformance.errors import SubjectError
 from conformance.isolation.child_process import SubjectProcess
 from conformance.isolation.environment import subject_command
@@ -189,7 +191,7 @@ class SubjectClient:
         answer = self._exchange(self._process, "start", {"version": PROTOCOL_VERSION}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:
-            self.known_info = SubjectInfo.from_answer(answer)
+            self.known_info = msgspec.convert(answer, SubjectInfo)
             return
         self.end()
         if kind != self.named.kind:
