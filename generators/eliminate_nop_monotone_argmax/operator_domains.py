@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FAMILY = "domains"
 IMPORTS = {"": 13, "acme": 1}
 NEG = helper.make_node("Neg", ["A"], ["B"])
+_ARGMIN = helper.make_node("ArgMin", ["A"], ["B"], axis=1, keepdims=0)
 
 
 def cases() -> Iterator[Case]:
@@ -79,7 +80,7 @@ def _next_to_operator(op_type: str, word: str) -> Case:
 
 
 def _before_a_lookalike(op_type: str, word: str) -> Case:
-    body = make_function("ArgMax", [helper.make_node("ArgMin", ["A"], ["B"], axis=1, keepdims=0)], attributes=["axis"])
+    body = make_function("ArgMax", [_ARGMIN], attributes=["axis"])
     nodes = [producer(op_type), _call("ArgMax", ["Y"], ["index"], 1)]
     return _case(
         f"{word}_before_function_argmax",
@@ -93,8 +94,7 @@ def _before_a_lookalike(op_type: str, word: str) -> Case:
 
 def _only_lookalikes() -> Case:
     """Define a case in which both nodes of each pair are functions of one domain."""
-    body = helper.make_node("ArgMin", ["A"], ["B"], axis=1, keepdims=0)
-    functions, nodes = [make_function("ArgMax", [body], attributes=["axis"])], []
+    functions, nodes = [make_function("ArgMax", [_ARGMIN], attributes=["axis"])], []
     for op_type, word in PASS_OPERATORS.items():
         along = op_type in ALONG_AXIS
         functions.append(make_function(op_type, [NEG], attributes=["axis"] if along else []))
@@ -192,12 +192,37 @@ def _unrelated() -> Iterator[Case]:
         outputs=[index_info(SHAPE, name="index1"), index_info(SHAPE, name="index2")],
         opsets={**IMPORTS, "acme.other": 1},
     )
+    yield _similar_domains()
     yield _case(
         "row_with_function",
         "Only Log is removed from a function named Exp and Log before ArgMax",
         applies_to("Y"),
         [_call("Exp", ["X"], ["Y1"]), producer("Log", "Y1", "Y"), argmax()],
         [make_function("Exp", [helper.make_node("Abs", ["A"], ["B"])])],
+    )
+
+
+def _similar_domains() -> Case:
+    """Define a case with functions of domains whose names are nearly those of the main domain."""
+    domains = ("ai.onnx.acme", "ai.onnx.mlx", "AI.ONNX", "ai.onn", "acme.ai.onnx")
+    functions, nodes = [], []
+    for number, domain in enumerate(domains):
+        functions.append(make_function("Exp", [NEG], domain=domain))
+        functions.append(make_function("ArgMax", [_ARGMIN], attributes=["axis"], domain=domain))
+        nodes += [
+            helper.make_node("Exp", ["X"], [f"Y{number}"], domain=domain),
+            argmax(f"Y{number}", f"index{number}"),
+            producer("Exp", "X", f"Z{number}"),
+            helper.make_node("ArgMax", [f"Z{number}"], [f"least{number}"], domain=domain, axis=1),
+        ]
+    return _case(
+        "functions_of_similar_domains",
+        "Functions named Exp before ArgMax, and Exp before functions named ArgMax, stay in domains with similar names",
+        DOES_NOT_APPLY,
+        nodes,
+        functions,
+        outputs=[index_info(SHAPE, name=f"{name}{n}") for n in range(len(domains)) for name in ("index", "least")],
+        opsets={"": 13, **dict.fromkeys(domains, 1)},
     )
 
 

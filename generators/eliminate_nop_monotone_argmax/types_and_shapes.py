@@ -15,6 +15,7 @@ from conformance.generation.models import argmax_shape, array_value_info, make_v
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
+    DOES_NOT_APPLY,
     SHAPE,
     ScenarioGraph,
     argmax,
@@ -226,6 +227,20 @@ def _containers() -> Iterator[Case]:
         yield _structural(
             _case(name, f"Exp before ArgMax is removed from a graph with {text}, which stays unchanged", graph)
         )
+    yield _structural(_captured_by_list_of_graphs())
+
+
+def _captured_by_list_of_graphs() -> Case:
+    """Define a case with a capture by the second graph of an attribute that is a list of graphs."""
+    graphs = [
+        helper.make_graph([helper.make_node("Neg", [read], ["B"])], "each", [], [make_value_info("B", "float", SHAPE)])
+        for read in ("X", "Y")
+    ]
+    choose = helper.make_node("Choose", ["X"], ["Z"], domain="acme", graphs=graphs)
+    outputs = [index_info(SHAPE), make_value_info("Z", "float", SHAPE)]
+    graph = ScenarioGraph([*pair(), choose], (X,), outputs=outputs, opsets={"": 15, "acme": 1})
+    title = "Exp stays if a graph in a list of graphs captures its result"
+    return scenario(FAMILY, "captured_by_list_of_graphs", title, ("capture", "exp"), DOES_NOT_APPLY, graph)
 
 
 def _structural(case: Case) -> Case:
