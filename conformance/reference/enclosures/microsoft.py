@@ -44,6 +44,7 @@ from conformance.reference.formulas.linear import (
     mean,
     optional_tensor,
     reduced_axes,
+    sections,
     squared_distances,
 )
 from conformance.reference.formulas.normalization import Statistics, rms_normalized, softmax
@@ -286,12 +287,6 @@ def _split_heads(X: Enclosure, heads: int) -> Enclosure:
     return X.moved(lambda x: x.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3))
 
 
-def _sections(X: Enclosure, sizes: Sequence[int]) -> list[Enclosure]:
-    """Return the parts of a tensor with the given sizes along its last axis."""
-    ends = np.cumsum(sizes)
-    return [X.moved(lambda x, e=end, s=size: x[..., e - s : e]) for end, size in zip(ends, sizes, strict=True)]  # type: ignore[misc]
-
-
 def _with_past(X: Enclosure, past: Tensor) -> Enclosure:
     """Return keys or values (batch, heads, length, size) behind those of a cache."""
     return X if past is None else tensor(stack([tensor(past), X], 2, joins=True))
@@ -350,7 +345,7 @@ def _attend_projected(
         raise Unsupported(f"{node.op_type} with a rotary embedding or a shared buffer")
     _check_filter(node)
     sizes = given.get("qkv_hidden_sizes") or [projected.shape[-1] // 3] * 3
-    Q, K, V = (_split_heads(each, heads) for each in _sections(_as_operand(projected), sizes))
+    Q, K, V = (_split_heads(each, heads) for each in sections(_as_operand(projected), sizes))
     K, V = (_with_past(each, move(past, lambda x, k=k: x[k])) for k, each in enumerate((K, V)))  # type: ignore[misc]
     is_causal = bool(given.get("unidirectional", 0))
     is_admitted = _admitted(mask, Q.shape[0], Q.shape[2], K.shape[2], is_causal=is_causal)
@@ -377,8 +372,8 @@ def _multi_head_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             pair = [each if len(each.shape) == 4 else _split_heads(each, heads) for each in map(tensor, (key, value))]
         parts = [_split_heads(Q, heads), *pair]
     if bias is not None:
-        sections = _sections(tensor(bias), [heads * part.shape[3] for part in parts])
-        pieces = (section.moved(lambda b: b.reshape(heads, 1, -1)) for section in sections)
+        biases = sections(tensor(bias), [heads * part.shape[3] for part in parts])
+        pieces = (each.moved(lambda b: b.reshape(heads, 1, -1)) for each in biases)
         is_cache = query is not None and len(Q.shape) == 3 and len(tensor(key).shape) == 4
         parts = [
             part if is_cache and number else _as_operand(part + piece)
@@ -437,7 +432,7 @@ def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
         raise Unsupported("GroupQueryAttention with a cache of the size of a window")
     if given.get("key") is None:
         size = Q.shape[-1] // (heads + 2 * groups)
-        Q, K, V = _sections(Q, [heads * size, groups * size, groups * size])
+        Q, K, V = sections(Q, [heads * size, groups * size, groups * size])
     else:
         K, V = tensor(given["key"]), tensor(given["value"])
     Q, K, V = _split_heads(Q, heads), _split_heads(K, groups), _split_heads(V, groups)

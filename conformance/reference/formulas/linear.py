@@ -52,6 +52,12 @@ def stack(parts: Sequence[T], axis: int) -> T:
     return parts[0].stack(parts[1:], axis)
 
 
+def sections(X: T, sizes: Sequence[int]) -> list[T]:
+    """Return the parts of a tensor with the given sizes along its last axis."""
+    ends = np.cumsum(sizes)
+    return [X.moved(lambda x, e=end, s=size: x[..., e - s : e]) for end, size in zip(ends, sizes, strict=True)]  # type: ignore[misc]
+
+
 def optional_tensor(inputs: Sequence[T | Array | None], position: int) -> T | None:
     """Return an optional input as a tensor of floating-point numbers; None if the node leaves it out."""
     return tensor(inputs[position]) if len(inputs) > position and inputs[position] is not None else None

@@ -19,7 +19,7 @@ from conformance.reference.formulas.elementwise import (
     softsign,
     tensor,
 )
-from conformance.reference.formulas.linear import integers, matmul, optional_tensor, stack
+from conformance.reference.formulas.linear import integers, matmul, optional_tensor, sections, stack
 from conformance.reference.numbers import elementary
 from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, is_strict, multiply
 from conformance.reference.numbers.formula_tensor import T
@@ -137,8 +137,7 @@ def _transposed(X: T) -> T:
 
 def _split(X: T, count: int) -> list[T]:
     """Return the parts of the last axis, one for each gate."""
-    size = X.shape[-1] // count
-    return [X.moved(lambda x, i=i: x[..., i * size : (i + 1) * size]) for i in range(count)]  # type: ignore[misc]
+    return sections(X, [X.shape[-1] // count] * count)
 
 
 def _lstm_step(node: Node, direction: int, weights: _Weights[T], peepholes: T | None) -> Step[T]:
@@ -260,18 +259,14 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     orders = DIRECTIONS[node.attributes.get("direction", "forward")]
     outputs, finals = [], []
     for direction, order in enumerate(orders):
-        at = _direction(direction)
+        at = partial(np.take, indices=direction, axis=0)
         bias, is_quantized = None if B is None else B.moved(at), node.op_type == "DynamicQuantizeLSTM"
         weights = _Weights(W.moved(at), R.moved(at), bias, quantizes_state=is_quantized)
         peepholes = None if states < 2 or given[7] is None else tensor(given[7]).moved(at)
         step = make_step(node, direction, weights, peepholes)
         initial = [optional_tensor(given, 5 + k) for k in range(states)]
-        state = tuple(
-            X.zeros((batch, hidden))
-            if each is None
-            else each.moved(at if not by_batch else _direction_by_batch(direction))
-            for each in initial
-        )
+        begin = partial(np.take, indices=direction, axis=by_batch)
+        state = tuple(X.zeros((batch, hidden)) if each is None else each.moved(begin) for each in initial)
         sequence, began = [], state
         for t in range(steps)[::order]:
             after = step(X.moved(lambda x, t=t: x[t]), began)  # type: ignore[misc]
@@ -290,14 +285,6 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         last = [each.moved(lambda y: np.swapaxes(y, 0, 1)) for each in last]
     results: list[T] = [Y, *last]
     return results[: max(1, len(node.outputs))]
-
-
-def _direction(number: int) -> Callable[[Array], Array]:
-    return lambda x: x[number]
-
-
-def _direction_by_batch(number: int) -> Callable[[Array], Array]:
-    return lambda x: x[:, number]
 
 
 _STEPS: Mapping[str, tuple[Callable[..., Any], int]] = {
