@@ -29,11 +29,12 @@ from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, load_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
+    from conformance.corpus.loading import CaseInMemory
     from mutation.operators import MutationScore
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell ignores it for programs in the background
@@ -120,6 +121,14 @@ def opened(small_corpus: Path) -> Corpus:
 def whole_corpus() -> Corpus:
     """Return the committed corpus, opened."""
     return open_corpus(DATA)
+
+
+@pytest.fixture(scope="session")
+def cases_in_memory(whole_corpus: Corpus) -> Mapping[str, Sequence[CaseInMemory]]:
+    """Return the judged cases of the committed corpus by family; tests must not change them."""
+    from mutation.operators import cases_by_family
+
+    return cases_by_family(whole_corpus)
 
 
 @pytest.fixture(scope="session")

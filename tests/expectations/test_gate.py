@@ -27,7 +27,6 @@ from conformance.mutants.mutant import compose
 from conformance.results.file import Results, read_results
 from conformance.results.records import case_record
 from conformance.verdicts import Level, Verdict
-from mutation.operators import cases_by_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,8 +114,8 @@ def known_faults(family: str) -> tuple[Mutant, ...]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("family", FAMILIES)
-def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, family):
-    cases, known = cases_by_family(whole_corpus)[family], known_faults(family)
+def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, cases_in_memory, family):
+    cases, known = cases_in_memory[family], known_faults(family)
     findings = {case.id: observed_finding(compose(known), case) for case in cases}
     run = recorded_run(whole_corpus, family, cases, findings)
     text = update_expectations('subject = "acme"\n', "acme.toml", run, NewEntries(by_cause=True)).text

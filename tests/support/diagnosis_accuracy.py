@@ -26,7 +26,6 @@ from conformance.mutants.mutant import _patched_evaluation, compose
 from conformance.reference.graph import Graph
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.verdicts import Verdict
-from mutation.operators import cases_by_family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,9 +48,8 @@ class Bench:
     topics: Mapping[str, CaseTopics]
 
     @classmethod
-    def of(cls, corpus: Corpus, each: int = 1) -> Bench:
-        """Return the valid cases of a corpus, or every `each`-th of them in each family."""
-        held = cases_by_family(corpus)
+    def of(cls, corpus: Corpus, held: Mapping[str, Sequence[CaseInMemory]], each: int = 1) -> Bench:
+        """Return the cases of a corpus that are in memory, or every `each`-th of them in each family."""
         about = {
             family: [case for case in held.get(family, ()) if evidence_family(case.model) == family]
             for family in FAMILIES
