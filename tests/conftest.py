@@ -22,7 +22,7 @@ import pytest
 from corpora import SMALL, write_corpus
 from hypothesis import settings
 from repository import DATA, SUPPORT
-from session_cache import DefinedCases, compute_once
+from session_cache import DefinedCases, compute_once, shared_directory
 
 from conformance import cli
 from conformance.corpus.corpus import open_corpus
@@ -105,9 +105,9 @@ def case_named(defined: Mapping[str, tuple[str, Case]]) -> Callable[[str], Case]
 
 @pytest.fixture(scope="session")
 def small_corpus(tmp_path_factory: pytest.TempPathFactory, defined: Mapping[str, tuple[str, Case]]) -> Path:
-    """Write a corpus of a few cases; tests must not change it."""
-    directory = tmp_path_factory.mktemp("corpora") / "few"
-    write_corpus(directory, [defined[id][1] for id in SMALL])
+    """Write a corpus of a few cases, once per run of pytest; tests must not change it."""
+    directory = shared_directory(tmp_path_factory) / "few"
+    compute_once(tmp_path_factory, "few", lambda: write_corpus(directory, [defined[id][1] for id in SMALL]))
     return directory
 
 
