@@ -8,29 +8,18 @@ import subprocess
 import pytest
 from corpora import ADAM, EXACT, INDEX
 from fake_subject import always_right
-from history_stores import OneStepOff, add_release, change_tensor, write_three_cases
+from history_stores import OneStepOff, add_release, change_tensor
 from packaging.version import Version
 from refusals import assert_raises
 
 from conformance.history import releases
 from conformance.history.rejudge import judge_again
 from conformance.history.releases import ReleaseRange, find_releases, is_disk_error
-from conformance.history.store import HistoryStore
 
 # Judging of stored results with other corpora: bounds, expected outputs and inputs that changed.
 
 
 BOUND = "test_data_set_0/bound_0.pb"
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_three_cases(tmp_path_factory.mktemp("corpora") / "three")
-
-
-@pytest.fixture
-def store(tmp_path):
-    return HistoryStore(tmp_path / "store")
 
 
 def verdicts(judged):

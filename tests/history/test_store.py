@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from corpora import ADAM, EXACT
 from fake_subject import always_right, always_wrong
-from history_stores import TARGET, OneStepOff, add_release, write_three_cases
+from history_stores import TARGET, OneStepOff, add_release
 from refusals import assert_raises
 
 from conformance.files import atomic_write
@@ -19,16 +19,6 @@ from conformance.history import store as store_module
 from conformance.history.store import LOCK_FILE, HistoryStore
 from conformance.results.file import read_results
 from conformance.subjects.naming import SubjectKind, SubjectName
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_three_cases(tmp_path_factory.mktemp("corpora") / "three")
-
-
-@pytest.fixture
-def store(tmp_path):
-    return HistoryStore(tmp_path / "store")
 
 
 def test_results_of_release_are_normal_results_file(store, corpus, command):

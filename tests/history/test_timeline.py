@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from corpora import ADAM, EXACT, INDEX
 from fake_subject import always_right, always_wrong, wrong_on_argmax
-from history_stores import TARGET, add_release, write_three_cases
+from history_stores import TARGET, add_release
 
 from conformance.blame.releases import releases_worth_comparing
 from conformance.history import index as index_module
@@ -22,11 +22,6 @@ from conformance.history.store import INDEX_FILE, HistoryStore
 from conformance.history.timeline import Course, Row, document, failing_span, text_table, timelines
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_three_cases(tmp_path_factory.mktemp("corpora") / "three")
 
 
 @pytest.fixture(scope="module")

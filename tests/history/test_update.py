@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from corpora import ADAM, EXACT
 from fake_subject import always_right, always_wrong, wrong_on_argmax
-from history_stores import TARGET, OneStepOff, add_release, change_tensor, run_release, write_three_cases
+from history_stores import TARGET, OneStepOff, add_release, change_tensor, run_release
 from refusals import assert_raises
 
 from conformance.environments.registry import Environment, EnvironmentDocument
@@ -23,16 +23,6 @@ from conformance.history.update import ReleaseChunkResult, ReleaseJob, missing_r
 from conformance.jobs.job import ChunkResult, result_decoder
 from conformance.serialization.codec import encode_json
 from conformance.serialization.decoding import MalformedError
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_three_cases(tmp_path_factory.mktemp("corpora") / "three")
-
-
-@pytest.fixture
-def store(tmp_path):
-    return HistoryStore(tmp_path / "store")
 
 
 class FakeReleases:
