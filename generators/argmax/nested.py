@@ -200,49 +200,64 @@ weighed (v) => (y) {
 """
 """Functions with defaults, exchanged references to attributes, an omitted operand and own values."""
 
-READ = """
-<ir_version: 8, opset_import: ["": 13]>
-read (float[2,3,1] x, float[3] v) => (
-  int64[2,1] last_removed, int64[2,1] middle_removed, int64[3,1] first_removed, int64[1,3] last_of_rows_removed,
-  int64[2] both_removed, int64[2,1,1,1] longer, int64[1,2] turned,
-  int32[2,1,1] of_32, float[2,1,1] of_float, double[2,1,1] of_double, bool[2,1,1] truth,
-  int64[2,1,1] more, int64[2,1,1] less, int64[2,1,1] twice, int64[2,1,1] halves, bool[2,1,1] is_first,
-  float[2,3,1] chosen, int64[2,2] joined, int64[1,1,1] at_of_at, int64[2,3,1] repeated, int64 at_of_v, float largest
-)
-<int64[1] axis_0 = {0}, int64[1] axis_1 = {1}, int64[1] axis_2 = {2}, int64[2] axes_1_2 = {1, 2}, int64[1] end = {3},
- int64 one = {1}, int64 two = {2}, int64 zero = {0}, int64[3] shape = {2, 3, 1}, int64[3,1] places = {0, 1, 2},
- float nothing = {0}>
-{
-  at = ArgMax <axis = 1, keepdims = 1> (x)
-  at_rows = ArgMax <axis = 0, keepdims = 1> (x)
-  last_removed = Squeeze (at, axis_2)
-  middle_removed = Squeeze (at, axis_1)
-  first_removed = Squeeze (at_rows, axis_0)
-  last_of_rows_removed = Squeeze (at_rows, axis_2)
-  both_removed = Squeeze (at, axes_1_2)
-  longer = Unsqueeze (at, end)
-  of_vector = ArgMax <axis = 1, keepdims = 0> (x)
-  turned = Transpose (of_vector)
-  of_32 = Cast <to = 6> (at)
-  of_float = Cast <to = 1> (at)
-  of_double = Cast <to = 11> (at)
-  truth = Cast <to = 9> (at)
-  more = Add (at, one)
-  less = Sub (one, at)
-  twice = Mul (at, two)
-  halves = Div (at, two)
-  is_first = Equal (at, zero)
-  is_largest = Equal (at, places)
-  chosen = Where (is_largest, x, nothing)
-  again = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)
-  joined = Concat <axis = 1> (of_vector, again)
-  at_of_at = ArgMax <axis = 0, keepdims = 1, select_last_index = 1> (at)
-  repeated = Expand (at, shape)
-  at_of_v = ArgMax <axis = 0, keepdims = 0> (v)
-  largest = Gather (v, at_of_v)
+READERS: Mapping[str, str] = {
+    "int64[2,1] last_removed": "Squeeze (AT, axis_2)",
+    "int64[2,1] middle_removed": "Squeeze (AT, axis_1)",
+    "int64[3,1] first_removed": "Squeeze (ROWS, axis_0)",
+    "int64[1,3] last_of_rows_removed": "Squeeze (ROWS, axis_2)",
+    "int64[2] both_removed": "Squeeze (AT, axes_1_2)",
+    "int64[2,1,1,1] longer": "Unsqueeze (AT, end)",
+    "int64[1,2] turned": "Transpose (REMOVED)",
+    "int32[2,1,1] of_32": "Cast <to = 6> (AT)",
+    "float[2,1,1] of_float": "Cast <to = 1> (AT)",
+    "double[2,1,1] of_double": "Cast <to = 11> (AT)",
+    "bool[2,1,1] truth": "Cast <to = 9> (AT)",
+    "int64[2,1,1] more": "Add (AT, one)",
+    "int64[2,1,1] less": "Sub (one, AT)",
+    "int64[2,1,1] twice": "Mul (AT, two)",
+    "int64[2,1,1] halves": "Div (AT, two)",
+    "bool[2,1,1] is_first": "Equal (AT, zero)",
+    "bool[2,3,1] is_largest": "Equal (AT, places)",
+    "int64[2,2] joined": "Concat <axis = 1> (REMOVED, last)",
+    "int64[1,1,1] at_of_at": "ArgMax <axis = 0, keepdims = 1, select_last_index = 1> (AT)",
+    "int64[2,3,1] repeated": "Expand (AT, shape)",
+    "float largest": "Gather (v, OF_V)",
 }
+"""Operators that change the axes or the type of the index, compute with it or take elements: result and expression."""
+
+SEARCHES: Mapping[str, str] = {
+    "AT": "ArgMax <axis = 1, keepdims = 1> (x)",
+    "ROWS": "ArgMax <axis = 0, keepdims = 1> (x)",
+    "REMOVED": "ArgMax <axis = 1, keepdims = 0> (x)",
+    "OF_V": "ArgMax <axis = 0, keepdims = 0> (v)",
+}
+"""The ArgMax that an expression of `READERS` reads. Each reader has one of its own, and those of AT also share one."""
+
+
+def _read_text() -> str:
+    """Return a model in which each of `READERS` is the only reader of an ArgMax, and one of many readers of another."""
+    outputs, lines = [], ["shared = ArgMax <axis = 1, keepdims = 1> (x)"]
+    for declared, expression in READERS.items():
+        type, name = declared.split()
+        search = next(word for word in SEARCHES if word in expression)
+        lines += [f"index_{name} = {SEARCHES[search]}", f"{name} = {expression.replace(search, f'index_{name}')}"]
+        outputs.append(declared)
+        if search == "AT":
+            lines.append(f"shared_{name} = {expression.replace(search, 'shared')}")
+            outputs.append(f"{type} shared_{name}")
+    body = "\n  ".join(lines)
+    return f"""
+<ir_version: 8, opset_import: ["": 13]>
+read (float[2,3,1] x, float[3] v) => ({", ".join(outputs)})
+<int64[1] axis_0 = {{0}}, int64[1] axis_1 = {{1}}, int64[1] axis_2 = {{2}}, int64[2] axes_1_2 = {{1, 2}},
+ int64[1] end = {{3}}, int64 one = {{1}}, int64 two = {{2}}, int64 zero = {{0}}, int64[3] shape = {{2, 3, 1}},
+ int64[3,1] places = {{0, 1, 2}}>
+{{
+  last = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)
+  {body}
+}}
 """
-"""Operators that read the index of ArgMax: they remove or add axes, convert it, compute with it, and take elements."""
+
 
 LOOPS = """
 <ir_version: 8, opset_import: ["": 13]>
@@ -379,7 +394,7 @@ MODELS: Mapping[str, TextModel] = {
     ),
     "read": TextModel(
         "Other operators read the index of ArgMax with the shape, the axes and the data type that they need",
-        READ,
+        _read_text(),
         [(_float(matrix[:2])[:, :, None], _float(numbers)) for matrix, numbers in zip(X_RUNS, V_RUNS, strict=False)],
         ("argmax.index", "argmax.keepdims", "argmax.axis"),
     ),
