@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from importlib import import_module
 from xml.etree import ElementTree as ET
@@ -12,6 +11,7 @@ import pytest
 from recorded_runs import record_run
 from repository import ROOT
 from runs_in_memory import make_case
+from script_modules import run_script
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.corpus.corpus import open_corpus
@@ -59,9 +59,7 @@ def written(tmp_path_factory, small_corpus):
     folder = tmp_path_factory.mktemp("board")
     wrong = next(one for one in catalogue()["ArgMax"] if one.id == "argmax.last_of_ties").backend
     record_run(open_corpus(small_corpus), folder / "run.jsonl", {"acme": wrong, "reference": ReferenceBackend})
-    subprocess.run(
-        [sys.executable, ROOT / "scripts" / "board_page.py", folder / "run.jsonl", folder / "made"], check=True
-    )
+    assert run_script("board_page", folder / "run.jsonl", folder / "made")[0] == 0
     return folder / "made"
 
 
@@ -126,6 +124,5 @@ def test_heat_map_has_numbers_in_cells_and_no_script(board, written):
 
 
 def test_board_page_missing_results_exits_with_2(tmp_path):
-    script = [sys.executable, ROOT / "scripts" / "board_page.py", tmp_path / "nothing.jsonl", tmp_path]
-    ended = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert (ended.returncode, "nothing.jsonl" in ended.stderr) == (2, True)
+    status, _, err = run_script("board_page", tmp_path / "nothing.jsonl", tmp_path)
+    assert (status, "nothing.jsonl" in err) == (2, True)

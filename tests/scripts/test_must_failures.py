@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from corpora import ADAM, EXACT
 from recorded_runs import record_run
-from repository import ROOT
+from script_modules import run_script
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.corpus.corpus import open_corpus
@@ -16,13 +13,8 @@ from conformance.mutants import catalogue
 
 
 def count_failures(*paths):
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "must_failures.py", *map(str, paths)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, [line.split() for line in done.stdout.splitlines()], done.stderr
+    status, out, err = run_script("must_failures", *paths)
+    return status, [line.split() for line in out.splitlines()], err
 
 
 class RaisingBackend:

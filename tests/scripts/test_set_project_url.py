@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 import yaml
 from repository import ROOT
+from script_modules import script_module
 
 from conformance import PROJECT_URL, __version__
 
-SPEC = spec_from_file_location("set_project_url", ROOT / "scripts" / "set_project_url.py")
-script = module_from_spec(SPEC)
-SPEC.loader.exec_module(script)
+script = script_module("set_project_url")
 
 URL = "https://example.org/onnx-conformance"
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 
 import onnx
 import pytest
 from repository import ROOT
-from script_modules import script_module
+from script_modules import run_script, script_module
 
 from conformance.results.known_faults import known_faults
 
@@ -94,5 +93,4 @@ def test_patch_applies_to_onnx_and_its_cases_pass(folder):
 
 @pytest.mark.programs
 def test_script_refuses_an_unknown_name():
-    command = [sys.executable, ROOT / "scripts" / "upstream.py", "99-nothing"]
-    assert subprocess.run(command, check=False, capture_output=True).returncode == 2
+    assert run_script("upstream", "99-nothing")[0] == 2

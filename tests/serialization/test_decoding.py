@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 
 import pytest
 from golden_files import GOLDEN
 from msgspec import Struct
 from report_sample import small_run
 from report_sample_optimizers import optimizer_run
-from repository import ROOT
 from runs_in_memory import with_fields
+from script_modules import run_script
 
 from conformance.corpus.case_json import CaseDocument
 from conformance.results.file import decode_record, encode_record
@@ -166,7 +164,4 @@ def test_reason_on_a_whole_document_has_no_path():
 
 
 def test_generated_schemas_are_current():
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "make_schemas.py", "--check"], capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    assert run_script("make_schemas", "--check")[0] == 0
