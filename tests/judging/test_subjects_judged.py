@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import fake_subject as fakes
 import numpy as np
@@ -12,6 +11,7 @@ from argmax_cases import argmax_case
 from command_outputs import read_records, results_by_key
 from corpora import ADAM, EXACT, SMALL, rehash, write_corpus
 from isolation_support import isolated_subject
+from msgspec.structs import replace
 from onnx import helper
 
 from conformance.corpus.case_json import COMPANION_FILE, verify_companions
