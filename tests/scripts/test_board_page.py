@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
-from importlib import import_module
 from xml.etree import ElementTree as ET
 
 import pytest
 from recorded_runs import record_run
 from repository import ROOT
 from runs_in_memory import make_case
-from script_modules import run_script
+from script_modules import run_script, script_module
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.corpus.corpus import open_corpus
@@ -33,11 +31,7 @@ COLUMNS = {
 @pytest.fixture(scope="module")
 def board():
     """Import the script as a module."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        return import_module("board_page")
-    finally:
-        sys.path.remove(str(ROOT / "scripts"))
+    return script_module("board_page")
 
 
 @pytest.fixture
