@@ -55,9 +55,10 @@ def _slice(
     return x.with_elements(x.elements[tuple(ranges)])
 
 
-def _split(call: Call, x: Tensor, sizes: Tensor) -> tuple[Tensor, ...]:
-    """Split a tensor along the axis into parts of given sizes."""
-    pieces = np.split(x.elements, np.cumsum(sizes.integers())[:-1], axis=call.attributes["axis"])
+def _split(call: Call, x: Tensor, sizes: Tensor | None = None) -> tuple[Tensor, ...]:
+    """Split a tensor along the axis into parts of given sizes, or into as many equal parts as there are outputs."""
+    parts = len(call.node.output) if sizes is None else np.cumsum(sizes.integers())[:-1]
+    pieces = np.split(x.elements, parts, axis=call.attributes["axis"])
     return tuple(map(x.with_elements, pieces))
 
 

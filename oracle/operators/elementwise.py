@@ -69,6 +69,17 @@ def _less(call: Call, x: Tensor, y: Tensor) -> Tensor:
     return Tensor(TensorProto.BOOL, map_elements(call.arithmetic(x.type).less, x.elements, y.elements))
 
 
+def _equal(call: Call, x: Tensor, y: Tensor) -> Tensor:
+    """Compare integers. None, which may be true or false, is the answer where an operand is one of several indices."""
+    if x.type in FLOATS:
+        raise NotImplementedError("The second oracle does not compare floating-point numbers for equality.")
+    return Tensor(TensorProto.BOOL, map_elements(_are_equal, x.elements, y.elements))
+
+
+def _are_equal(a: Any, b: Any) -> bool | None:
+    return None if isinstance(a, frozenset) or isinstance(b, frozenset) else bool(a == b)
+
+
 def _not(call: Call, x: Tensor) -> Tensor:
     """Negate each element. None, which may be true or false, stays None."""
     return x.with_elements(map_elements(lambda item: None if item is None else not item, x.elements))
@@ -117,6 +128,7 @@ OPERATORS = {
     "Clip": _clip,
     "Cosh": _unary(reals.hyperbolic_cosine),
     "Div": _binary(reals.divide),
+    "Equal": _equal,
     "Exp": _unary(reals.exponential),
     "Floor": _unary(stepwise_functions.floor),
     "Less": _less,

@@ -25,6 +25,15 @@ def _length(call: Call, sequence: list[Tensor]) -> Tensor:
     return int64_tensor([len(sequence)], ())
 
 
+def _map(call: Call, sequence: list[Tensor], *others: Tensor | list[Tensor]) -> tuple[Value, ...]:
+    """Run the body for each tensor of the sequence, and for the other tensors of its place. Collect each output."""
+    rows = [
+        call.run(call.attributes["body"], (tensor, *(each[at] if isinstance(each, list) else each for each in others)))
+        for at, tensor in enumerate(sequence)
+    ]
+    return tuple(list(column) for column in zip(*rows, strict=True))
+
+
 def _optional(call: Call, value: Value = None) -> Value:
     return value
 
@@ -39,4 +48,5 @@ OPERATORS = {
     "SequenceAt": _at,
     "SequenceConstruct": _construct,
     "SequenceLength": _length,
+    "SequenceMap": _map,
 }
