@@ -24,6 +24,7 @@ from conformance.report.html.subjects import columns
 from conformance.report.summary import summary
 from conformance.results.records import Within
 from conformance.serialization.json_schema import schema_violation
+from conformance.serialization.text import escape_markdown
 
 # The accuracy of outputs in reports of runs with `--accuracy`.
 
@@ -90,6 +91,16 @@ def test_markdown_has_a_table_of_checks():
     lines = text_renderer(markdown.render)([optimizer_run()]).splitlines()
     at = lines.index("| subject | check | should |")
     assert lines[at + 2].endswith("| 1 |")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_markdown_failures_are_in_the_order_of_the_runs(order):
+    runs = [small_run(), failed_run()][::order]
+    failing = dict.fromkeys(failure.subject for failure in summary(runs).failures)
+    document = text_renderer(markdown.render)(runs)
+    titles = re.findall(r"^<code>(.*)</code>: \d+ causes?, ", document, re.MULTILINE)
+    assert len(titles) > 1
+    assert titles == [escape_markdown(subject) for subject in failing]
 
 
 def test_junit_message_has_the_weaker_level():
