@@ -191,7 +191,8 @@ class SubjectClient:
         answer = self._exchange(self._process, "start", {"version": PROTOCOL_VERSION}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:
-            self.known_info = msgspec.convert(answer, SubjectInfo)
+            # The schema has checked the types. It also accepts 1.0 as an integer, which a strict conversion refuses.
+            self.known_info = msgspec.convert(answer, SubjectInfo, strict=False)
             return
         self.end()
         if kind != self.named.kind:

@@ -26,7 +26,7 @@ FAKES = {name for name, thing in CLASSES.items() if issubclass(thing, fake_harne
 }
 """Names of the harnesses that have one fault of the protocol, and of the correct ones."""
 
-CORRECT = ("WellBehaved", "TakesFiles", "Copies")
+CORRECT = ("WellBehaved", "TakesFiles", "Copies", "CountsItsModelsInFloats")
 HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop", "OutlivesItsInput"}
 SHORT_TIMEOUT, LONG_TIMEOUT = 3.0, 300.0
 """Time limits in seconds for harnesses that hang, and for others."""

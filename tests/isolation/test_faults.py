@@ -137,6 +137,11 @@ def test_isolated_protocol_violation_is_error_and_next_case_is_judged(start, cas
     assert len(outcomes[1].message) < 1000
 
 
+def test_integer_that_is_written_as_a_float_is_read(start):
+    subject = start(faulty_harness("CountsItsModelsInFloats"))
+    assert subject.client.info().models == 1
+
+
 def test_removed_models_folder_is_error_of_the_next_case(start, case_of):
     subject = start("fake_subject:removes_its_models")
     outcomes = [judge_backend(subject, case_of(case)) for case in (SEVERAL, ADAM, ADAM)]

@@ -120,6 +120,11 @@ class ForgetsItsVersion(WellBehaved):
         return {**super().start(command), "runtime_version": ""}
 
 
+class CountsItsModelsInFloats(WellBehaved):
+    def start(self, command):
+        return {**super().start(command), "models": 1.0}
+
+
 class LeavesOutItsLanguage(WellBehaved):
     def start(self, command):
         answer = super().start(command)
