@@ -326,7 +326,7 @@ class _Shapes:
     outputs: Sequence[Any]
 
 
-def _aligned(shapes: Sequence[Any], rank: int, axis: int, size: int) -> dict[int, int]:
+def _aligned_axes(shapes: Sequence[Any], rank: int, axis: int, size: int) -> dict[int, int]:
     """Return the axis of each operand that broadcasting aligns with an axis; an operand of size 1 there has none."""
     places = {number: axis - rank + len(shape) for number, shape in enumerate(shapes) if shape is not None}
     return {number: place for number, place in places.items() if place >= 0 and shapes[number][place] == size != 1}
@@ -338,18 +338,18 @@ def _elementwise(given: _Shapes) -> Iterator[IndependentAxis]:
     if "axis" in given.node.attributes and given.node.op_type in ("Add", "Sub", "Mul", "Div"):
         return  # broadcasting below opset 7
     for axis, size in enumerate(given.outputs[0]):
-        yield IndependentAxis(_aligned(given.inputs, rank, axis, size), {0: axis})
+        yield IndependentAxis(_aligned_axes(given.inputs, rank, axis, size), {0: axis})
 
 
 def _along(is_independent: Callable[[Node, int], Sequence[int]]) -> Any:
     """Return the axes of an operator whose first operand and whose outputs have one shape, or 1 along other axes."""
 
     def find(given: _Shapes) -> Iterator[IndependentAxis]:
-        first, with_parameters = given.inputs[0], given.node.op_type in ("LayerNormalization", "RMSNormalization")
+        first, has_parameters = given.inputs[0], given.node.op_type in ("LayerNormalization", "RMSNormalization")
         for axis in is_independent(given.node, len(first)):
             inputs = {0: axis}
-            if with_parameters:  # which are broadcast to the first operand
-                inputs |= _aligned(given.inputs, len(first), axis, first[axis])
+            if has_parameters:  # the parameters are broadcast to the first operand
+                inputs |= _aligned_axes(given.inputs, len(first), axis, first[axis])
             yield IndependentAxis(inputs, {n: axis for n, shape in enumerate(given.outputs) if shape is not None})
 
     return find
@@ -389,13 +389,13 @@ def _matmul(given: _Shapes) -> Iterator[IndependentAxis]:
     yield IndependentAxis({0: len(A) - 2}, {0: rank - 2})
     yield IndependentAxis({1: len(B) - 1}, {0: rank - 1})
     for axis in range(rank - 2):
-        yield IndependentAxis(_aligned((A, B), rank, axis, given.outputs[0][axis]), {0: axis})
+        yield IndependentAxis(_aligned_axes((A, B), rank, axis, given.outputs[0][axis]), {0: axis})
 
 
 def _gemm(given: _Shapes) -> Iterator[IndependentAxis]:
     for axis, flag in ((0, "transA"), (1, "transB")):
         own = axis ^ bool(given.node.attributes.get(flag, 0))
-        third = _aligned([None, None, *given.inputs[2:3]], 2, axis, given.outputs[0][axis])
+        third = _aligned_axes([None, None, *given.inputs[2:3]], 2, axis, given.outputs[0][axis])
         yield IndependentAxis({axis: own, **third}, {0: axis})
 
 

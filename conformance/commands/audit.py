@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, echo_written_reports
+from conformance.commands.options import FailLevel, add_options, print_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_notice, print_progress
 
@@ -110,7 +110,7 @@ def audit(
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
     passes, outcome = _outcome(audits, Level(fail_level), require_judged)
     _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
-    echo_written_reports(reports)
+    print_written_reports(reports)
     if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
         show(f"Wrote {output}.")
     show(outcome)

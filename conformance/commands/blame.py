@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, echo_written_reports
+from conformance.commands.options import FailLevel, add_options, print_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_progress
 
@@ -100,7 +100,7 @@ def blame(
     fails = _run(session, json, html).fails(Level(fail_level))
     document = as_json(session.document)
     _write_reports(document, json, html, passes=not fails)
-    echo_written_reports(reports)
+    print_written_reports(reports)
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
         print_line(f"Wrote {output}.", err=takes_output)

@@ -267,7 +267,7 @@ def _run_type(name: str) -> tuple[Any, object]:
     return (type | None if option.default is None else type), option.default
 
 
-def echo_written_reports(outputs: ReportFiles) -> None:
+def print_written_reports(outputs: ReportFiles) -> None:
     """Print the path of every report that was written to a file."""
     for path in outputs.paths.values():
         if not is_standard_output(path):

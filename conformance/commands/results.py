@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, echo_written_reports
+from conformance.commands.options import add_options, print_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_lines
 
@@ -51,7 +51,7 @@ def report(
         results = results_paths(results)
     if outputs.paths:
         write_reports(results, outputs)
-        echo_written_reports(outputs)
+        print_written_reports(outputs)
 
 
 @add_options

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, echo_written_reports
+from conformance.commands.options import add_options, print_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.run.options import SELECTION_OPTIONS
 from conformance.serialization.terminal import print_line
@@ -77,7 +77,7 @@ def run(
         )
         if settings.results is not None:
             write_reports([settings.results], outputs)
-            echo_written_reports(outputs)
+            print_written_reports(outputs)
     if outcome.fault is not None:
         raise outcome.fault
     if outcome.is_resumable and settings.results is not None and (results or interrupted):

@@ -75,7 +75,7 @@ def is_refinement(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
     A more specific type gives a size to an unknown or symbolic dimension, a name to an unknown dimension, or a shape to
     a tensor without one.
     """
-    return _do_types_agree(
+    return _are_types_compatible(
         after, before, lambda new, old: dimension_text(old) == "?" or bool(old.dim_param and new.HasField("dim_value"))
     )
 
@@ -84,10 +84,10 @@ def adds_only_dimension_names(after: onnx.TypeProto, before: onnx.TypeProto) -> 
     """Return whether `after` equals `before`, except for names given to unknown dimensions."""
     if after.tensor_type.HasField("shape") != before.tensor_type.HasField("shape"):
         return False
-    return _do_types_agree(after, before, lambda new, old: dimension_text(old) == "?" and bool(new.dim_param))
+    return _are_types_compatible(after, before, lambda new, old: dimension_text(old) == "?" and bool(new.dim_param))
 
 
-def _do_types_agree(
+def _are_types_compatible(
     after: onnx.TypeProto,
     before: onnx.TypeProto,
     is_allowed: Callable[[onnx.TensorShapeProto.Dimension, onnx.TensorShapeProto.Dimension], bool],

@@ -212,8 +212,8 @@ class Family:
     build: Callable[[str, str, Row], BuiltModel]
 
 
-def _same_for_all(factors: Mapping[str, Sequence[str]]) -> Callable[[str], Declaration]:
-    """Return the declaration of a family whose factors are those of every operator."""
+def _declaration(factors: Mapping[str, Sequence[str]]) -> Callable[[str], Declaration]:
+    """Return a function that declares a family whose factors are the same for every operator."""
     return lambda _: Declaration(factors)
 
 
@@ -224,34 +224,32 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "many_tensors": Family(many_tensors_declaration, build_many_tensors),
     "lengths": Family(lengths_declaration, build_lengths),
     "constants": Family(constants_declaration, build_constants),
-    "readers": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_readers),
+    "readers": Family(_declaration({"order": ("listed",), "types": ("float", "double")}), build_readers),
     "aliases": Family(aliases_declaration, build_aliases),
-    "shared": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_shared),
+    "shared": Family(_declaration({"order": ("listed",), "types": ("float", "double")}), build_shared),
     "fed_defaults": Family(fed_defaults_declaration, build_fed_defaults),
-    "after_empty": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_after_empty),
-    "repeated": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_repeated),
+    "after_empty": Family(_declaration({"order": ("listed",), "types": ("float",)}), build_after_empty),
+    "repeated": Family(_declaration({"order": ("listed",), "types": ("float", "double")}), build_repeated),
     "names": Family(names_declaration, build_names),
     "own_attributes": Family(
-        _same_for_all({"order": ("listed_main", "reversed_if_then"), "types": ("float",)}), build_own_attributes
+        _declaration({"order": ("listed_main", "reversed_if_then"), "types": ("float",)}), build_own_attributes
     ),
     "counts": Family(counts_declaration, build_counts),
-    "zero_weights": Family(_same_for_all({"order": ("listed",), "types": ("float", "double")}), build_zero_weights),
+    "zero_weights": Family(_declaration({"order": ("listed",), "types": ("float", "double")}), build_zero_weights),
     "calls": Family(calls_declaration, build_calls),
     "uses": Family(uses_declaration, build_uses),
     "broadcast": Family(broadcast_declaration, build_broadcast),
     "iterations": Family(
-        _same_for_all({"scope": ("loop_float", "scan_double"), "order": ("listed",)}), build_iterations
+        _declaration({"scope": ("loop_float", "scan_double"), "order": ("listed",)}), build_iterations
     ),
-    "hundreds_of_tensors": Family(
-        _same_for_all({"order": ("listed",), "types": ("float",)}), build_hundreds_of_tensors
-    ),
+    "hundreds_of_tensors": Family(_declaration({"order": ("listed",), "types": ("float",)}), build_hundreds_of_tensors),
     "alike": Family(alike_declaration, build_alike),
-    "views": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_views),
-    "later_uses": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_later_uses),
-    "control_flow": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_control_flow),
+    "views": Family(_declaration({"order": ("listed",), "types": ("float",)}), build_views),
+    "later_uses": Family(_declaration({"order": ("listed",), "types": ("float",)}), build_later_uses),
+    "control_flow": Family(_declaration({"order": ("listed",), "types": ("float",)}), build_control_flow),
     "programs": Family(programs_declaration, build_programs),
-    "close_attributes": Family(_same_for_all({"order": ("listed",), "types": ("float",)}), build_close_attributes),
-    "stored_state": Family(_same_for_all({"values": ("first", "second"), "types": ("float",)}), build_stored_state),
+    "close_attributes": Family(_declaration({"order": ("listed",), "types": ("float",)}), build_close_attributes),
+    "stored_state": Family(_declaration({"values": ("first", "second"), "types": ("float",)}), build_stored_state),
 }
 """Families of each training optimizer, by tag. Their cases also have a tag `factor=level` for each factor."""
 

@@ -94,10 +94,10 @@ def _label_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if has_nan and node.opset < 4:
         raise Unsupported("LabelEncoder of NaN below version 4")
     table = {_key(key): value for key, value in zip(names, values, strict=True)}
-    return [_looked_up(map(_key, X.flat), table, default, dtype).reshape(X.shape)]
+    return [_look_up(map(_key, X.flat), table, default, dtype).reshape(X.shape)]
 
 
-def _looked_up(keys: Iterable[Any], table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
+def _look_up(keys: Iterable[Any], table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
     """Return the values of keys as a vector, with a default for a key that the table lacks."""
     found = [table.get(key, default) for key in keys]
     return object_array(found, (len(found),)) if np.dtype(dtype).kind == "O" else np.array(found, dtype)
@@ -115,14 +115,14 @@ def _encode_classes(node: Node, X: Array) -> list[Tensor]:
     """Map strings to their places in a list of classes, or places to strings."""
     classes, given = node.attributes["classes_strings"], node.attributes
     pairs = list(enumerate(classes))
-    return [_translated(X, {name: place for place, name in reversed(pairs)}, dict(pairs), given)]
+    return [_translate(X, {name: place for place, name in reversed(pairs)}, dict(pairs), given)]
 
 
-def _translated(X: Array, numbers: Mapping[str, int], names: Mapping[int, str], given: Mapping[str, Any]) -> Array:
+def _translate(X: Array, numbers: Mapping[str, int], names: Mapping[int, str], given: Mapping[str, Any]) -> Array:
     """Return the numbers of texts, or the texts of numbers; the attributes state the default of both."""
     if X.dtype.kind == "O":
-        return _looked_up(X.flat, numbers, given.get("default_int64", -1), np.int64).reshape(X.shape)
-    return _looked_up(map(int, X.flat), names, given.get("default_string", "_Unused"), object).reshape(X.shape)
+        return _look_up(X.flat, numbers, given.get("default_int64", -1), np.int64).reshape(X.shape)
+    return _look_up(map(int, X.flat), names, given.get("default_string", "_Unused"), object).reshape(X.shape)
 
 
 def _category_mapper(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -131,7 +131,7 @@ def _category_mapper(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     numbers, names = dict(pairs), {number: name for name, number in pairs}
     if min(len(numbers), len(names)) < len(pairs):
         raise Unsupported("CategoryMapper with a category twice")
-    return [_translated(X, numbers, names, given)]
+    return [_translate(X, numbers, names, given)]
 
 
 def _one_hot_encoder(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -287,7 +287,7 @@ def _split_heads(X: Enclosure, heads: int) -> Enclosure:
     return X.moved(lambda x: x.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3))
 
 
-def _with_past(X: Enclosure, past: Tensor) -> Enclosure:
+def _join_past(X: Enclosure, past: Tensor) -> Enclosure:
     """Return keys or values (batch, heads, length, size) behind those of a cache."""
     return X if past is None else tensor(stack([tensor(past), X], 2, joins=True))
 
@@ -346,7 +346,7 @@ def _attend_projected(
     _check_filter(node)
     sizes = given.get("qkv_hidden_sizes") or [projected.shape[-1] // 3] * 3
     Q, K, V = (_split_heads(each, heads) for each in sections(_as_operand(projected), sizes))
-    K, V = (_with_past(each, move(past, lambda x, k=k: x[k])) for k, each in enumerate((K, V)))  # type: ignore[misc]
+    K, V = (_join_past(each, move(past, lambda x, k=k: x[k])) for k, each in enumerate((K, V)))  # type: ignore[misc]
     is_causal = bool(given.get("unidirectional", 0))
     is_admitted = _admitted(mask, Q.shape[0], Q.shape[2], K.shape[2], is_causal=is_causal)
     Y, _ = _Heads(Q, K, V, _scale_of(node, Q.shape[3]), is_admitted).attend(attention_bias)
@@ -379,7 +379,7 @@ def _multi_head_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             part if is_cache and number else _as_operand(part + piece)
             for number, (part, piece) in enumerate(zip(parts, pieces, strict=True))
         ]
-    Q, K, V = parts[0], _with_past(parts[1], past_key), _with_past(parts[2], past_value)
+    Q, K, V = parts[0], _join_past(parts[1], past_key), _join_past(parts[2], past_value)
     is_causal = bool(node.attributes.get("unidirectional", 0))
     is_admitted = _admitted(mask, Q.shape[0], Q.shape[2], K.shape[2], is_causal=is_causal)
     given_bias = None if attention_bias is None else tensor(attention_bias)
@@ -447,7 +447,7 @@ def _group_query_attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]
         Q, K = (_rotate(each, *angles, is_interleaved=is_interleaved) for each in (Q, K))
     caches = [given.get("past_key"), given.get("past_value")]
     pairs = zip((K, V), caches, strict=True)
-    presents = [_with_past(each, move(past, lambda p: p[:, :, :start])) for each, past in pairs]
+    presents = [_join_past(each, move(past, lambda p: p[:, :, :start])) for each, past in pairs]
     sink = given.get("sink")
     smooth = attributes.get("smooth_softmax", -1) > 0
     bias, window = given.get("bias"), attributes.get("local_window_size", -1)

@@ -204,7 +204,7 @@ def _accumulated(sums: Array) -> Array:
     return sums.astype(np.int32)
 
 
-def _in_float(sums: Array) -> Enclosure:
+def _convert_to_float(sums: Array) -> Enclosure:
     """Return known numbers, converted to float."""
     return Enclosure.exact(sums.astype(np.float64)).as_type(FLOAT)
 
@@ -265,7 +265,7 @@ def _qlinear_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     scales = [enclose_values(each, FLOAT).moved(place) for each, place in places]
     assert a is not None
     if is_integer(a.dtype):
-        return [_requantize(_in_float(_accumulated(np.matmul(A, B))), scales, y_zero, node)]
+        return [_requantize(_convert_to_float(_accumulated(np.matmul(A, B))), scales, y_zero, node)]
     return [_requantize(matmul(*(enclose_values(each, FLOAT) for each in (A, B))), scales, y_zero, node)]
 
 
@@ -277,7 +277,7 @@ def _qlinear_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         sums = sums + known_elements(bias).astype(np.float64).reshape(-1, *[1] * (rank - 2))
     places = ((x_scale, as_scalar), (w_scale, _per_output_channel(rank - 1)), (y_scale, as_scalar))
     scales = [enclose_values(each, FLOAT).moved(place) for each, place in places]
-    return [_requantize(_in_float(_accumulated(sums)), scales, y_zero, node)]
+    return [_requantize(_convert_to_float(_accumulated(sums)), scales, y_zero, node)]
 
 
 QUANTIZATION_ENCLOSURES: Mapping[str, NodeEnclosure] = {
