@@ -26,7 +26,7 @@ _taken: list[str] = []
 
 
 def _run_options() -> Mapping[str, OptionEntry]:
-    """Return the table of options, from a file that imports nothing, without an import of the suite."""
+    """Return the table of options without an import of the suite: its file imports nothing of the suite."""
     name = "onnx_conformance_options"
     if name not in sys.modules:
         spec = spec_from_file_location(name, _SUITE / "run" / "options.py")
