@@ -31,19 +31,19 @@ IMPORTERS = (PACKAGE, "generators", "mutation", "oracle")
 STANDALONE = {f"{PACKAGE}.adapters.server", f"{PACKAGE}.subjects.harness"}
 """Modules that run where the package is not installed, so that they define their own exceptions and requests."""
 
-MAX_MODULES = 329
+MAX_MODULES = 325
 MIN_MEDIAN_LINES = 140
 SMALL_MODULE_LINES = 120
 MAX_SMALL_MODULES = 28
 """Limit for modules that are shorter than `SMALL_MODULE_LINES` and have exactly one importer."""
 
-MAX_CODE_LINES = 50_177
+MAX_CODE_LINES = 48_085
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
-MAX_TEST_CODE_LINES = 40_271
+MAX_TEST_CODE_LINES = 39_990
 """Limit for the lines of tests/, counted in the same way."""
 
-MAX_FILES_WITH_INTERNALS = 194
+MAX_FILES_WITH_INTERNALS = 193
 """Limit for test files that import modules of the package, and not only its public names or its command line."""
 
 DOORS = {PACKAGE, f"{PACKAGE}.cli"}

@@ -20,7 +20,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-MAX_FILES = 29
+MAX_FILES = 28
 """Largest allowed number of files, with those of the loop over the cases and of the results file."""
 
 CASES = tuple(f"test_argmax_nan_{which}_{end}" for which in ("first", "middle", "several") for end in ("first", "last"))
