@@ -340,10 +340,10 @@ class DrawnProgram:
             self.pick(source, own, shape, is_state=letter == "H") for letter in optimizer.operands for shape in shapes
         ]
         if self.is_likely(0.1):
-            tensors[count] = self._decay(scope, tensors[0], tensors[count])
+            tensors[count] = self._add_decay(scope, tensors[0], tensors[count])
         self._add_step(scope, operator, [rate, T, *tensors], self._attributes(scope, operator))
 
-    def _decay(self, scope: DrawnGraph, X: TypedName, G: TypedName) -> TypedName:
+    def _add_decay(self, scope: DrawnGraph, X: TypedName, G: TypedName) -> TypedName:
         """Add nodes that add a part of X to a gradient."""
         factor = self.constant(scope, np.array(self.chance.choice(FACTORS), dtype_of(type_number(X.type))))
         return self.add(scope, "Add", [self.add(scope, "Mul", [X, factor]), G])
@@ -610,9 +610,9 @@ class DrawnProgram:
         else:
             trip, trips = self.constant(scope, np.array(trips[0])), trips[:1]
         is_conditional = ends_early or self.is_likely(0.4)
-        begins = is_conditional and self.is_likely(0.3)
+        is_entered = is_conditional and self.is_likely(0.3)
         condition = self.condition(scope) if is_conditional else TypedName("", "bool", ())
-        if begins:
+        if is_entered:
             condition = self.constant(scope, np.array(True))
         most = max(1, limit + 2 if ends_early else max(trips))
         body = DrawnGraph(scope, scope.executions * most)
@@ -627,7 +627,7 @@ class DrawnProgram:
         else:
             again = self.add(body, "Identity", [going])
         updated, scanned = self._close_body(body, formals)
-        if not min(trips) or (is_conditional and not begins):
+        if not min(trips) or (is_conditional and not is_entered):
             scanned = scanned if self.is_likely(0.1) else []
         graph = body.graph("body", [iteration, going, *formals], [again, *updated, *scanned])
         results = [self.define(scope, each.type, each.shape, is_state=each.is_state) for each in carried]
