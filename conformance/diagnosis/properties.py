@@ -338,13 +338,14 @@ def separating_condition(
     def exceptions(trait: CommonProperty) -> int:
         return len(trait.others & unaffected.keys())
 
-    few, near = len(unaffected) * MAX_EXCEPTIONS_SHARE, sorted(traits, key=exceptions)[:MAX_PAIRED_TRAITS]
-    pairs = (one & other for one, other in combinations(near, 2))
-    for options, limit, most in (
-        (traits, MAX_CONDITION_CHANCE, few),
-        (pairs, MAX_CONDITION_CHANCE**2, few if chance <= MAX_CONDITION_CHANCE**4 else 0),
+    max_exceptions = len(unaffected) * MAX_EXCEPTIONS_SHARE
+    closest = sorted(traits, key=exceptions)[:MAX_PAIRED_TRAITS]
+    pairs = (one & other for one, other in combinations(closest, 2))
+    for options, max_chance, allowed in (
+        (traits, MAX_CONDITION_CHANCE, max_exceptions),
+        (pairs, MAX_CONDITION_CHANCE**2, max_exceptions if chance <= MAX_CONDITION_CHANCE**4 else 0),
     ):
-        exact = [trait for trait in options if exceptions(trait) <= most] if chance <= limit else []
+        exact = [trait for trait in options if exceptions(trait) <= allowed] if chance <= max_chance else []
         if exact:
             return min(exact, key=lambda trait: len(trait.others))
     return None
