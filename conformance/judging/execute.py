@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from conformance.corpus.loading import load_case
 from conformance.isolation.start_subjects import client_of
@@ -88,9 +87,7 @@ def judge_case(
 
         judged = judge_optimizer(subject, case, options.profile, task, record=options.is_recording)
     level = effective_level(judged, case.entry.level)
-    return Result(
-        subject=subject.id, case=case.id, level=level, expected=None, unexpected=False, **structs.asdict(judged)
-    )
+    return Result(subject=subject.id, case=case.id, level=level, expected=None, unexpected=False, **asdict(judged))
 
 
 def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = _DEFAULT_OPTIONS) -> Result:
