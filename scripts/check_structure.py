@@ -40,7 +40,7 @@ MAX_SMALL_MODULES = 28
 MAX_CODE_LINES = 48_085
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
-MAX_TEST_CODE_LINES = 39_990
+MAX_TEST_CODE_LINES = 40_001
 """Limit for the lines of tests/, counted in the same way."""
 
 MAX_FILES_WITH_INTERNALS = 193
