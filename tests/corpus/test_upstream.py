@@ -154,10 +154,15 @@ def outcome(loaded) -> tuple[dict[str, unittest.TestCase], unittest.TestResult]:
     return tests, result
 
 
+UNKNOWN_OPERATORS = {"test_argmax_pass_types_and_shapes_captured_by_list_of_graphs"}
+"""Cases without data sets whose models have an operator that no runtime has."""
+
+
 def failed(outcome: tuple[dict[str, unittest.TestCase], unittest.TestResult]) -> list[str]:
     """The cases whose test failed or raised on the CPU."""
     _, result = outcome
-    return [test.id().rpartition(".")[2].removesuffix("_cpu") for test, _ in [*result.failures, *result.errors]]
+    ids = (test.id().rpartition(".")[2].removesuffix("_cpu") for test, _ in [*result.failures, *result.errors])
+    return [id for id in ids if id not in UNKNOWN_OPERATORS]
 
 
 @pytest.fixture(scope="module")

@@ -34,8 +34,7 @@ from conformance.diagnosis.reproduction.folder import reproduction_files
 from conformance.expectations.file import read_expectations
 from conformance.files.temp_dir import write_folder
 from conformance.isolation.start_subjects import client_of
-from conformance.judging.backend import judge_backend
-from conformance.judging.optimizer import judge_optimizer
+from conformance.judging.execute import judge_case
 from conformance.results.known_faults import known_faults
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -251,12 +250,8 @@ def test_fault_and_its_reproduction_folder_fail(fault, tmp_path, monkeypatch):
 def judge(fault, case) -> Result:
     if fault.verdict == Verdict.CRASH:  # not in this process
         with isolated(fault) as subject:
-            return judge_on(subject, fault, case)
-    return judge_on(load_subject(SubjectName.parse(fault.subject, SubjectKind(fault.kind))), fault, case)
-
-
-def judge_on(subject, fault, case) -> Result:
-    return judge_optimizer(subject, case) if fault.kind == "optimizer" else judge_backend(subject.target, case)
+            return judge_case(subject, case)
+    return judge_case(load_subject(SubjectName.parse(fault.subject, SubjectKind(fault.kind))), case)
 
 
 @contextmanager

@@ -110,10 +110,12 @@ class TestStructure:
                 after = onnx.load_model_from_string(remove_values(case.model, gone))
                 assert checker_error(after) is None, case.id
 
-    def test_case_without_data_sets_has_a_non_tensor_value(self):
+    def test_case_without_data_sets_has_a_non_tensor_value_or_an_unknown_operator(self):
         for case in (case for case in PASS_CASES if not case.data_sets):
-            graph = onnx.load_model_from_string(case.model).graph
-            assert not all(value.type.HasField("tensor_type") for value in (*graph.input, *graph.output)), case.id
+            model = onnx.load_model_from_string(case.model)
+            values = (*model.graph.input, *model.graph.output)
+            is_unknown = not model.functions and any(node.domain == "acme" for node in model.graph.node)
+            assert is_unknown or not all(value.type.HasField("tensor_type") for value in values), case.id
 
 
 class TestAnswers:
