@@ -423,25 +423,6 @@ class DrawnProgram:
         node = helper.make_node("ArgMax", [value.name], [index.name])
         node.attribute.extend(attributes)
         scope.nodes.append(node)
-        if not is_open and self.is_likely(0.5):
-            self._read_index(scope, index)
-
-    def _read_index(self, scope: DrawnGraph, index: TypedName) -> None:
-        """Add an operator that reads an index, which a runtime may fuse into ArgMax."""
-        shape = tuple(int(size or 0) for size in index.shape)
-        unit_axes = [axis for axis, size in enumerate(shape) if size == 1]
-        kind = self.chance.choice(("Cast", "Squeeze", "Squeeze", "Unsqueeze", "Add"))
-        if kind == "Cast":
-            type = self.chance.choice(("int32", "float", "double"))
-            self.add(scope, kind, [index], like=TypedName("", type, shape), to=type_number(type))
-        elif kind == "Add":
-            self.add(scope, kind, [index, index])
-        elif kind == "Unsqueeze" or unit_axes:
-            axis = self.chance.choice(unit_axes) if kind == "Squeeze" else self.chance.randint(0, len(shape))
-            changed = (*shape[:axis], *((1, *shape[axis:]) if kind == "Unsqueeze" else shape[axis + 1 :]))
-            axes: Any = {"axes": [axis]} if self.opset < 13 else {}
-            taken = [] if axes else [self.constant(scope, np.array([axis], np.int64))]
-            self.add(scope, kind, [index, *taken], like=TypedName("", "int64", changed), **axes)
 
     def _look_alike(self, scope: DrawnGraph, op_type: str, value: TypedName) -> TypedName:
         """Add a call of a function that has the name of an operator and computes something else."""
