@@ -37,10 +37,10 @@ SMALL_MODULE_LINES = 120
 MAX_SMALL_MODULES = 28
 """Limit for modules that are shorter than `SMALL_MODULE_LINES` and have exactly one importer."""
 
-MAX_CODE_LINES = 48_085
+MAX_CODE_LINES = 48_083
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
-MAX_TEST_CODE_LINES = 40_001
+MAX_TEST_CODE_LINES = 40_000
 """Limit for the lines of tests/, counted in the same way."""
 
 MAX_FILES_WITH_INTERNALS = 193
