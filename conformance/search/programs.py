@@ -483,7 +483,7 @@ class DrawnProgram:
         elif kind == "Mul":
             factor = np.array(self.chance.choice(FACTORS), dtype_of(type_number(self.type)))
             self.add(scope, kind, [value, self.constant(scope, factor)])
-        elif kind == "Reshape" and shape:
+        elif kind == "Reshape" and shape and all(shape):
             flat = self.add(
                 scope,
                 kind,
