@@ -1,4 +1,8 @@
-"""Temporary directories that are removed even if the process that created them is killed, and folders made in them."""
+"""Folders that are never left half-written, even if the process is killed.
+
+A temporary folder is removed at the end. A new folder is filled under a temporary name. It is renamed when it is
+complete.
+"""
 
 from __future__ import annotations
 
