@@ -705,10 +705,8 @@ def _add_kept(program: _Program, start: Mapping[str, str]) -> None:
     results = [f"{name}_turned" for name in turns]
     taken = listed([*starts, "G_start", "X_start", "X_made"])
     program.lines.append(f"{listed(results)} = Loop (trips, {CONDITION_INPUT}, {taken}) <{body}>")
-    swaps = [now["X"], *(f"{letter}_{side}" for letter in [*carried[1:], "G"] for side in ("left", "right"))]
-    own = {letter: f"{letter}_left" for letter in letters} | {"X": "X_now"}
-    given = [f"{letter}_{side}" for letter in [*carried[1:], "G"] for side in ("right", "left")]
-    body = program.loop_body(swaps, [program.step("inside", own)], ["X_new_inside", *given])
+    swaps, own, given = _exchanged_states(program)
+    body = program.loop_body(swaps, [program.step("inside", own)], given)
     swapped = [f"{name}_swapped" for name in swaps]
     starts_of = [start["X"], *(name for letter in [*carried[1:], "G"] for name in (start[letter], f"{letter}_made"))]
     program.lines.append(f"{listed(swapped)} = Loop (trips, {CONDITION_INPUT}, {listed(starts_of)}) <{body}>")
@@ -767,16 +765,25 @@ def _scans(program: _Program) -> None:
         for result in results:
             program.output(result, (3, *SHAPE))
     _add_scanned(program, made)
-    swaps = ["X_now", *(f"{letter}_{side}" for letter in [*state, "G"] for side in ("left", "right"))]
-    own = {letter: f"{letter}_left" for letter in letters} | {"X": "X_now"}
-    given = [f"{letter}_{side}" for letter in [*state, "G"] for side in ("right", "left")]
-    body = program.graph("body", [*swaps, "G_1"], ["X_new_inside", *given], [program.step("inside", own)])
+    swaps, own, given = _exchanged_states(program)
+    body = program.graph("body", [*swaps, "G_1"], given, [program.step("inside", own)])
     results = [f"{name}_swapped" for name in swaps]
     taken = ["X_start", *(name for letter in [*state, "G"] for name in (start[letter], made[letter])), "G_first"]
     program.lines.append(f"{listed(results)} = Scan <num_scan_inputs = 1, body = {body}> ({listed(taken)})")
     for result in results:
         program.output(result)
     program.read(made.values())
+
+
+def _exchanged_states(program: _Program) -> tuple[list[str], dict[str, str], list[str]]:
+    """Return inputs, operands of the node and outputs of a body in which the two values of each state exchange places.
+
+    X has one value, which the node updates.
+    """
+    pairs = [(f"{letter}_left", f"{letter}_right") for letter in [*program.carried[1:], "G"]]
+    inputs = ["X_now", *(name for pair in pairs for name in pair)]
+    operands = {letter: f"{letter}_left" for letter in program.letters} | {"X": "X_now"}
+    return inputs, operands, ["X_new_inside", *(name for left, right in pairs for name in (right, left))]
 
 
 def _add_scanned(program: _Program, made: Mapping[str, str]) -> None:
