@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 from conformance import __version__
 from conformance.blame.comparison import Failure, OpenSubjects
 from conformance.blame.difference import observe
-from conformance.blame.document import as_json
 from conformance.blame.reduction import node_count
 from conformance.blame.session import Request, Session
 from conformance.errors import ConformanceError
@@ -37,6 +36,8 @@ from conformance.models.inputs import required_input_names
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.example import ARGMAX
 from conformance.search.sampling import sample_examples
+from conformance.serialization.codec import encode_json
+from conformance.serialization.decoding import decode_json
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def _explain(
             session = Session(request, chosen[0] if raises else chosen[1])
             on_start()
             session.run()
-            return {"result": "differs", "document": as_json(session.document)}
+            return {"result": "differs", "document": decode_json(encode_json(session.document))}
     return {"result": "same"}
 
 

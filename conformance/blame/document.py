@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import onnx
@@ -14,7 +13,7 @@ from conformance.blame.verdict import BlameVerdict  # noqa: TC001 - msgspec read
 from conformance.errors import JobError
 from conformance.graphs.fed_model import FedModel
 from conformance.models.arrays import array_of
-from conformance.serialization.codec import JsonReader, encode_json
+from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError
 
 FORMAT: Literal[1] = 1
@@ -155,9 +154,3 @@ def decode_document(content: bytes) -> BlameDocument:
     if steps.controls and steps.controls.data_set >= len(document.inputs):
         raise MalformedError("it names a data set that it does not have")
     return document
-
-
-def as_json(document: BlameHead) -> dict[str, Any]:
-    """Return a document, or its head, as JSON data; infinities and NaN become text."""
-    found: dict[str, Any] = json.loads(encode_json(document))
-    return found

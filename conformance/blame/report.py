@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from importlib import resources
@@ -10,21 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import UNSET
 
-from conformance.blame.document import as_json
+from conformance.blame.verdict import BlameOutcome
 from conformance.diagnosis.reproduction.folder import printed_model
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.files.temp_dir import write_folder
 from conformance.models.arrays import tensor_of
 from conformance.models.graphs import operator_text
 from conformance.pages import environment
+from conformance.serialization.codec import encode_document
 from conformance.serialization.text import escape_markdown, escape_unprintable, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.blame.comparison import Computation
+    from conformance.blame.difference import Difference, OutputDifference
+    from conformance.blame.document import BlameDocument, BlameSteps, Controls, FoundPasses, ReducedModel
     from conformance.blame.session import Session
+    from conformance.blame.verdict import BlameVerdict
     from conformance.graphs.fed_model import FedModel
     from conformance.subjects.naming import SubjectName
 
@@ -44,101 +48,100 @@ TITLES = {
 """The titles of the steps."""
 
 
-def step_lines(name: str, data: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of one step.
-
-    Args:
-        name: the name of the step.
-        data: its data.
-        document: the document with the steps before it.
-    """
+def step_lines(name: str, document: BlameDocument) -> Iterator[str]:
+    """Yield the lines of a step that the document has; the first line is its title."""
     yield TITLES[name]
-    yield from (f"  {line}" for line in _LINES[name](data, document))
+    yield from (f"  {line}" for line in _LINES[name](getattr(document.steps, name), document))
 
 
-def _control_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
-    yield f"A: {data['ways'][0]}"
-    yield f"B: {data['ways'][1]}"
-    if not data["is_deterministic"]:
-        yield f"{data['reason']}."
+def _sections(document: BlameDocument) -> Iterator[tuple[str, list[str]]]:
+    """Yield the title and the lines of each step that ended."""
+    for name in TITLES:
+        if getattr(document.steps, name) is not None:
+            title, *lines = step_lines(name, document)
+            yield title, lines
+
+
+def _control_lines(step: Controls, _: BlameDocument) -> Iterator[str]:
+    yield f"A: {step.ways[0]}"
+    yield f"B: {step.ways[1]}"
+    if not step.is_deterministic:
+        yield f"{step.reason}."
         return
     yield "Both give the same answer again, also in another process."
-    trip = data["round_trip"]
-    if trip == "same":
+    if step.round_trip == "same":
         yield "A round trip without any pass changes no output."
-    elif trip is not None:
-        yield f"A round trip without any pass changes the outputs: {_short(trip)}."
+    elif step.round_trip is not None:
+        yield f"A round trip without any pass changes the outputs: {_short(step.round_trip)}."
 
 
-def _difference_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
-    if not data["differs"] and not any(data["failures"]):
+def _difference_lines(step: Difference, _: BlameDocument) -> Iterator[str]:
+    if not step.differs and not any(step.failures):
         yield "There is no difference: all outputs are identical."
         return
-    for label, failure, message in zip("AB", data["failures"], data["messages"], strict=True):
+    for label, failure, message in zip("AB", step.failures, step.messages, strict=True):
         if failure:
             yield f"{label}: {failure}: {_short(message)}"
-    for output in data["outputs"]:
-        if output["kind"] != "values":
-            yield f"{output['name']}: the {output['kind']} differs"
+    for output in step.outputs:
+        if output.kind != "values":
+            yield f"{output.name}: the {output.kind} differs"
             continue
-        text = f"{output['name']}: {output['differing']} of {output['elements']} elements differ"
-        yield f"{text}, {_size_text(output)}"
-        for element in output["worst"][:3]:
-            first, second = map(_number, element["values"])
-            yield f"  {output['name']}{element['index']}: A {first}, B {second}"
+        yield f"{output.name}: {output.differing} of {output.elements} elements differ, {_size_text(output)}"
+        for element in output.worst[:3]:
+            first, second = map(_number, element.values)
+            yield f"  {output.name}{list(element.index)}: A {first}, B {second}"
 
 
-def _size_text(output: Mapping[str, Any]) -> str:
+def _size_text(output: OutputDifference) -> str:
     """Return the size of the difference of an output, in ULP or in quantization steps."""
-    sizes = [f"{_number(output['ulps'])} ULP"] if output["ulps"] is not None else []
-    sizes += [f"{output['steps']:.3g} quantization steps"] if output.get("steps") else []
+    sizes = [f"{_number(output.ulps)} ULP"] if output.ulps is not None else []
+    sizes += [f"{output.steps:.3g} quantization steps"] if output.steps is not UNSET and output.steps else []
     listed = f" ({', '.join(sizes)})" if sizes else ""
-    size = f"by at most {_number(output['largest'])}{listed}"
-    return size if output["ulps"] is None else f"{size}, in the mean {_number(output['mean'])}"
+    size = f"by at most {_number(output.largest)}{listed}"
+    return size if output.ulps is None else f"{size}, in the mean {_number(output.mean)}"
 
 
-def _pass_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
-    if not data["names"]:
-        yield f"{data['reason'][:1].upper()}{data['reason'][1:]}."
-    elif len(data["names"]) == 1:
-        yield f"The difference comes from {data['names'][0]} ({data['tested']} sets of passes tried)."
+def _pass_lines(step: FoundPasses, _: BlameDocument) -> Iterator[str]:
+    if not step.names:
+        yield f"{step.reason[:1].upper()}{step.reason[1:]}."
+    elif len(step.names) == 1:
+        yield f"The difference comes from {step.names[0]} ({step.tested} sets of passes tried)."
     else:
-        yield f"The difference needs {' and '.join(data['names'])} together ({data['tested']} sets of passes tried)."
+        yield f"The difference needs {' and '.join(step.names)} together ({step.tested} sets of passes tried)."
 
 
-def _reduction_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
-    count = len(data["nodes"])
+def _reduction_lines(step: ReducedModel, _: BlameDocument) -> Iterator[str]:
+    count = len(step.nodes)
     yield (
-        f"{count} of {data['nodes_before']} {'nodes keeps' if count == 1 else 'nodes keep'} the difference "
-        f"({data['tested']} models tried{', the time ended before the reduction' if data['ended_early'] else ''}):"
+        f"{count} of {step.nodes_before} {'nodes keeps' if count == 1 else 'nodes keep'} the difference "
+        f"({step.tested} models tried{', the time ended before the reduction' if step.ended_early else ''}):"
     )
-    for node in data["nodes"][:20]:
-        yield f"  {operator_text(node['operator'], node['domain'])} {node['name']}"
+    for node in step.nodes[:20]:
+        yield f"  {operator_text(node.operator, node.domain)} {node.name}"
     if count > 20:
         yield f"  and {count - 20} more"
 
 
-def _verdict_lines(data: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
-    yield verdict_sentence(data, document)
-    for label, share in zip("AB", data.get("should_shares", ()), strict=False):
-        if share is not None and float(share) > 1:
-            times = "" if float(share) == math.inf else f" ({float(share):.2g} times the bound)"
+def _verdict_lines(step: BlameVerdict, document: BlameDocument) -> Iterator[str]:
+    yield verdict_sentence(step, document)
+    for label, share in zip("AB", step.should_shares, strict=True):
+        if share is not None and share > 1:
+            times = "" if share == math.inf else f" ({share:.2g} times the bound)"
             yield f"{label} is outside of its bound of level should{times}."
-    unoptimized = data.get("unoptimized", {"ways": ()})
-    for label, outputs in zip("AB", unoptimized["ways"], strict=False):
-        if not outputs:
-            yield f"{label} is identical to the result of {unoptimized['subject']}."
-        for output in outputs:
-            yield (
-                f"{label} differs from the result of {unoptimized['subject']}: {output['name']} in "
-                f"{output['differing']} of {output['elements']} elements, {_size_text(output)}."
-            )
-    for each in data.get("releases", ()):
-        releases = f"{each['subject']} {each['older']} and {each['newer']}"
-        yield f"Worth comparing: {releases}, between which {each['changed']} verdicts of the corpus change."
+    if step.unoptimized is not UNSET:
+        result = f"the result of {step.unoptimized.subject}"
+        for label, outputs in zip("AB", step.unoptimized.ways, strict=True):
+            if not outputs:
+                yield f"{label} is identical to {result}."
+            for output in outputs:
+                elements = f"{output.differing} of {output.elements} elements"
+                yield f"{label} differs from {result}: {output.name} in {elements}, {_size_text(output)}."
+    for each in () if step.releases is UNSET else step.releases:
+        releases = f"{each.subject} {each.older} and {each.newer}"
+        yield f"Worth comparing: {releases}, between which {each.changed} verdicts of the corpus change."
 
 
-_LINES: Mapping[str, Any] = {
+_LINES: Mapping[str, Callable[[Any, BlameDocument], Iterator[str]]] = {
     "controls": _control_lines,
     "difference": _difference_lines,
     "passes": _pass_lines,
@@ -147,90 +150,72 @@ _LINES: Mapping[str, Any] = {
 }
 
 
-def verdict_sentence(data: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+def verdict_sentence(verdict: BlameVerdict, document: BlameDocument) -> str:
     """Return the verdict in one sentence."""
-    outcome, reason = data["outcome"], _short(data["reason"])
-    ways = document["steps"]["controls"]["ways"]
-    if outcome == "no difference":
-        return "There is no difference."
-    if outcome == "not deterministic":
-        return f"Not deterministic: {reason}."
-    if outcome == "both are admissible":
-        return f"Both are admissible ({data['hazard'].replace('_', ' ')}): nobody is wrong."
-    if outcome == "not judged":
-        return f"Not judged: {reason}."
-    who = {
-        "the first is wrong": f"A is wrong ({ways[0]})",
-        "the second is wrong": f"B is wrong ({ways[1]})",
-        "both are wrong": "Both are wrong",
-        "the graph optimizer is wrong": f"The graph optimizer is wrong ({document['optimizer']})",
-    }[outcome]
-    return f"{who}: {reason}."
+    reason, controls = _short(verdict.reason), document.steps.controls
+    assert controls is not None
+    match verdict.outcome:
+        case BlameOutcome.NO_DIFFERENCE:
+            return "There is no difference."
+        case BlameOutcome.NOT_DETERMINISTIC:
+            return f"Not deterministic: {reason}."
+        case BlameOutcome.BOTH_ADMISSIBLE:
+            return f"Both are admissible ({(verdict.hazard or '').replace('_', ' ')}): nobody is wrong."
+        case BlameOutcome.NOT_JUDGED:
+            return f"Not judged: {reason}."
+        case BlameOutcome.FIRST_WRONG:
+            return f"A is wrong ({controls.ways[0]}): {reason}."
+        case BlameOutcome.SECOND_WRONG:
+            return f"B is wrong ({controls.ways[1]}): {reason}."
+        case BlameOutcome.BOTH_WRONG:
+            return f"Both are wrong: {reason}."
+        case BlameOutcome.OPTIMIZER_WRONG:
+            return f"The graph optimizer is wrong ({document.optimizer}): {reason}."
 
 
-def paragraph(document: Mapping[str, Any]) -> str:
-    """Return all steps as one paragraph."""
-    steps = document["steps"]
-    lines = [line for name in TITLES if name in steps for line in list(step_lines(name, steps[name], document))[1:]]
-    return " ".join(line.strip().rstrip(".:") + "." for line in lines)
-
-
-def render_page(document: Mapping[str, Any], *, passes: bool) -> str:
+def render_page(document: BlameDocument, *, passes: bool) -> str:
     """Return the HTML page of a document with the outcome of the command. Every text is escaped."""
-    steps = document["steps"]
-    sections = [(TITLES[name], list(step_lines(name, steps[name], document))[1:]) for name in TITLES if name in steps]
-    verdict = steps.get("verdict")
+    verdict = document.steps.verdict
     return environment.render_page(
         "blame.html.j2",
         document=document,
-        sections=sections,
-        inputs=[("Inputs", text or "none") for text in document["inputs"]],
+        sections=_sections(document),
+        inputs=[("Inputs", text or "none") for text in document.inputs],
         sentence=verdict_sentence(verdict, document).rstrip(".") if verdict else "The session was interrupted",
-        judged=judged_text(steps),
+        judged=judged_text(document.steps),
         is_fine=passes,
     )
 
 
-def judged_text(steps: Mapping[str, Any]) -> str:
+def judged_text(steps: BlameSteps) -> str:
     """Return how much was compared and judged; empty if the session ended before the comparison."""
-    outputs = steps["difference"]["outputs"] if "difference" in steps else []
-    compared = [output for output in outputs if output["kind"] == "values"]
-    differing, elements = (sum(output[key] for output in compared) for key in ("differing", "elements"))
+    compared = [output for output in steps.difference.outputs if output.kind == "values"] if steps.difference else []
+    differing, elements = (sum(getattr(output, name) for output in compared) for name in ("differing", "elements"))
     parts = [f"{differing} of {elements} elements of the outputs differ"] if elements else []
-    if "reduction" in steps:
-        nodes, before = steps["reduction"]["nodes"], steps["reduction"]["nodes_before"]
-        parts.append(f"judged after reduction to {len(nodes)} of {before} nodes")
-    verdict = steps.get("verdict", {})
-    if verdict.get("differing"):
-        count = verdict["differing"]
+    if steps.reduction:
+        parts.append(f"judged after reduction to {len(steps.reduction.nodes)} of {steps.reduction.nodes_before} nodes")
+    if steps.verdict and (count := steps.verdict.differing):
         counts = [f"{count} element{'' if count == 1 else 's'} of the reduced model differ{'s' if count == 1 else ''}"]
         kinds = (
-            ("undetermined", "undetermined"),
-            ("loose", "with a bound above their magnitude"),
-            ("unspecified", "unspecified"),
+            (steps.verdict.undetermined, "undetermined"),
+            (steps.verdict.loose, "with a bound above their magnitude"),
+            (steps.verdict.unspecified, "unspecified"),
         )
-        counts += [f"{verdict[key]} {kind}" for key, kind in kinds if verdict[key]]
-        parts.append(", ".join(counts))
+        parts.append(", ".join([*counts, *(f"{number} {kind}" for number, kind in kinds if number)]))
     return "; ".join(parts)
 
 
-def issue_text(document: Mapping[str, Any], model_text: str) -> str:
+def issue_text(document: BlameDocument, model_text: str) -> str:
     """Return the text of an issue as Markdown. Names and messages are displayed literally."""
-    steps = document["steps"]
-    lines = [f"# {escape_markdown(verdict_sentence(steps['verdict'], document), MAX_LINE)}", ""]
-    for name in TITLES:
-        if name in steps:
-            first, *rest = step_lines(name, steps[name], document)
-            listed = (f"- {escape_markdown(line.strip(), MAX_LINE)}" for line in rest)
-            lines += [f"## {escape_markdown(first, MAX_LINE)}", "", *listed, ""]
-    versions = zip(document["subjects"], document["versions"], strict=False)
-    lines += [
-        "## Versions",
-        "",
-        *(f"- {escape_markdown(f'{name} {version}')}" for name, version in dict(versions).items()),
-    ]
-    if document["optimizer"]:
-        lines.append(f"- {escape_markdown(' '.join([document['optimizer'], document['versions'][-1]]))}")
+    assert document.steps.verdict is not None
+    lines = [f"# {escape_markdown(verdict_sentence(document.steps.verdict, document), MAX_LINE)}", ""]
+    for title, rest in _sections(document):
+        listed = (f"- {escape_markdown(line.strip(), MAX_LINE)}" for line in rest)
+        lines += [f"## {escape_markdown(title, MAX_LINE)}", "", *listed, ""]
+    versions = dict(zip(document.subjects, document.versions, strict=False))
+    lines += ["## Versions", "", *(f"- {escape_markdown(f'{name} {each}')}" for name, each in versions.items())]
+    if document.optimizer:
+        lines.append(f"- {escape_markdown(f'{document.optimizer} {document.versions[-1]}')}")
     fence = "~" * max(4, 1 + max(map(len, re.findall("~+", model_text)), default=0))
     lines += ["", "## The reduced model", "", fence, *model_text.splitlines()[:80], fence, ""]
     lines.append("`reproduce.py` in this folder computes both outputs. It needs the subjects, NumPy and onnx.")
@@ -238,7 +223,7 @@ def issue_text(document: Mapping[str, Any], model_text: str) -> str:
 
 
 def folder_files(
-    document: Mapping[str, Any],
+    document: BlameDocument,
     case: FedModel,
     answers: tuple[Computation, Computation],
     subjects: Sequence[SubjectName],
@@ -257,7 +242,7 @@ def folder_files(
     files = {
         "model.onnx": case.model.SerializeToString(),
         "ISSUE.md": issue_text(document, text).encode(errors="replace"),
-        "blame.json": (json.dumps(document, indent=1) + "\n").encode(),
+        "blame.json": encode_document(document),
         "reproduce.py": resources.files("conformance.blame").joinpath("reproduce.py.txt").read_bytes(),
     }
     if answers[1].model is not None and optimizer is not None:
@@ -284,8 +269,7 @@ def write_reproduction(folder: Path, session: Session) -> None:
     assert session.reduced is not None
     assert session.answers is not None
     first, second, optimizer = session.chosen_subjects()
-    document = as_json(session.document)
-    write_folder(folder, folder_files(document, session.reduced, session.answers, (first, second), optimizer))
+    write_folder(folder, folder_files(session.document, session.reduced, session.answers, (first, second), optimizer))
 
 
 def _number(value: Any) -> str:

@@ -28,7 +28,6 @@ from conformance.blame.document import (
     FoundPasses,
     ReducedModel,
     ReducedNode,
-    as_json,
 )
 from conformance.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
 from conformance.blame.reduction import MAX_SECONDS, DifferenceReduction, node_count
@@ -39,6 +38,8 @@ from conformance.graphs.inputs import input_text
 from conformance.models.arrays import array_of, hash_values, tensor_of
 from conformance.models.graphs import is_operator, iter_nodes
 from conformance.models.inputs import required_input_names
+from conformance.serialization.codec import encode_json
+from conformance.serialization.decoding import decode_json
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Session:
         """Return the known document; an empty one if there is none, or if it is of another version of a subject."""
         head = self.request.head()
         if self.known is not None:
-            wanted, known = as_json(head), as_json(self.known)
+            wanted, known = (decode_json(encode_json(each)) for each in (head, self.known))
             require_identity("The file of --resume", {name: known[name] for name in wanted}, wanted)
         with self.subjects.open(*self.request.names) as found:
             versions = [each.version or "" for each in found]

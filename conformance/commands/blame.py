@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,8 +13,6 @@ from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from conformance.blame.document import BlameDocument
     from conformance.blame.session import Session
     from conformance.blame.verdict import BlameVerdict
@@ -56,7 +54,6 @@ def blame(
     a file is wrong.
     """
     from conformance.blame.comparison import OpenSubjects
-    from conformance.blame.document import as_json
     from conformance.blame.releases import releases_worth_comparing
     from conformance.blame.report import judged_text, step_lines, write_reproduction
     from conformance.blame.session import Request, Session
@@ -92,19 +89,17 @@ def blame(
 
     def show(name: str) -> None:
         print_progress("")
-        document = as_json(session.document)
-        for line in step_lines(name, document["steps"][name], document):
+        for line in step_lines(name, session.document):
             print_line(line, err=takes_output)
 
     session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
     fails = _run(session, json, html).fails(Level(fail_level))
-    document = as_json(session.document)
-    _write_reports(document, json, html, passes=not fails)
+    _write_reports(session.document, json, html, passes=not fails)
     print_written_reports(reports)
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
         print_line(f"Wrote {output}.", err=takes_output)
-    outcome = [each for each in ("FAILED" if fails else "PASSED", judged_text(document["steps"])) if each]
+    outcome = [each for each in ("FAILED" if fails else "PASSED", judged_text(session.document.steps)) if each]
     print_line(": ".join(outcome), err=takes_output)
     if fails:
         raise typer.Exit(ExitStatus.FAILS)
@@ -112,7 +107,6 @@ def blame(
 
 def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:
     """Run a session; if it is interrupted, write the steps that ended."""
-    from conformance.blame.document import as_json
     from conformance.errors import SubjectError
 
     try:
@@ -120,7 +114,7 @@ def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict
     except (KeyboardInterrupt, SubjectError):
         print_progress("")
         if session.has_news:
-            _write_reports(as_json(session.document), json, html, passes=False)
+            _write_reports(session.document, json, html, passes=False)
             if json is not None:
                 print_line(f"Continue with the same options and --resume {json}", err=True)
         raise
@@ -156,7 +150,7 @@ def _subjects(
     return named[0], named[-1], rewriter
 
 
-def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | None, *, passes: bool) -> None:
+def _write_reports(document: BlameDocument, json: Path | None, html: Path | None, *, passes: bool) -> None:
     from conformance.blame.report import render_page
     from conformance.files.atomic_write import write_json_atomically, write_text_atomically
 

@@ -65,8 +65,6 @@ def diff(
 
     Exit status: 0 if no verdict is worse than before, 1 if a verdict is worse, 2 if a file is malformed.
     """
-    from msgspec import to_builtins
-
     from conformance.files.atomic_write import (
         check_distinct_targets,
         is_standard_output,
@@ -78,7 +76,7 @@ def diff(
 
     check_distinct_targets([path for path in (json, markdown) if path])
     found = compare_runs(read_results(before), read_results(after))
-    write_json_atomically(json, to_builtins(found))
+    write_json_atomically(json, found)
     if markdown:
         write_text_atomically(markdown, to_markdown(found))
     taken = any(is_standard_output(path) for path in (json, markdown) if path)

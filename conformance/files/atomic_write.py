@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 import secrets
 import signal
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from conformance.errors import StorageError, UsageError
+from conformance.serialization.codec import encode_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -313,9 +313,9 @@ def write_text_atomically(target: Path, text: str) -> None:
 
 
 def write_json_atomically(target: Path | None, document: object) -> None:
-    """Write JSON data atomically, see `write_chunks_atomically`; without a target, nothing is written."""
+    """Write a document as JSON atomically, see `write_chunks_atomically`; without a target, nothing is written."""
     if target is not None:
-        write_text_atomically(target, json.dumps(document, indent=1) + "\n")
+        write_bytes_atomically(target, encode_document(document))
 
 
 def write_bytes_atomically(target: Path, content: bytes) -> None:

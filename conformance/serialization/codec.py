@@ -33,6 +33,11 @@ def encode_json(value: Any) -> bytes:
     return text.encode(errors="replace")
 
 
+def encode_document(value: Any) -> bytes:
+    """Return a value as ASCII JSON with an entry per line, for a file of a user; `encode_json` has the values."""
+    return json.dumps(json.loads(encode_json(value)), indent=1).encode() + b"\n"
+
+
 def _dump(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
