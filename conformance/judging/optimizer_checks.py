@@ -56,14 +56,14 @@ class OptimizerCheck:
 
     name: str
     level: Level
-    clause_names: str
+    clause_names: tuple[str, ...]
     find_violation: Callable[[OptimizerRun], str | None]
     applies_to_invalid_models: bool = False
 
     @property
     def clauses(self) -> tuple[str, ...]:
         """The ids of these clauses."""
-        return tuple(f"monotone.{name}" for name in self.clause_names.split())
+        return tuple(f"monotone.{name}" for name in self.clause_names)
 
 
 def check_answers(run: OptimizerRun) -> str | None:
@@ -515,22 +515,32 @@ CHECKS = (
     OptimizerCheck(
         "answers",
         Level.MUST,
-        "log exp sqrt softmax log_softmax other_producer only_argmax argmax_unchanged",
+        ("log", "exp", "sqrt", "softmax", "log_softmax", "other_producer", "only_argmax", "argmax_unchanged"),
         check_answers,
     ),
-    OptimizerCheck("checker", Level.MUST, "valid", check_validity),
-    OptimizerCheck("hazards", Level.MUST, "hazard", check_hazardous_answers),
-    OptimizerCheck("interface", Level.MUST, "interface", check_interface),
+    OptimizerCheck("checker", Level.MUST, ("valid",), check_validity),
+    OptimizerCheck("hazards", Level.MUST, ("hazard",), check_hazardous_answers),
+    OptimizerCheck("interface", Level.MUST, ("interface",), check_interface),
     # The specification does not forbid information on other values, and the checker accepts it.
-    OptimizerCheck("leftovers", Level.SHOULD, "leftovers", check_leftovers),
+    OptimizerCheck("leftovers", Level.SHOULD, ("leftovers",), check_leftovers),
     # No clause mentions the caller's model.
-    OptimizerCheck("mutation", Level.SHOULD, "", check_caller_model, applies_to_invalid_models=True),
+    OptimizerCheck("mutation", Level.SHOULD, (), check_caller_model, applies_to_invalid_models=True),
     # The specification defines the meaning of these fields, but does not require optimizers to keep them.
-    OptimizerCheck("preservation", Level.SHOULD, "preservation", check_preservation),
+    OptimizerCheck("preservation", Level.SHOULD, ("preservation",), check_preservation),
     OptimizerCheck(
         "structure",
         Level.MUST,
-        "fires other_producer only_argmax axis other_use graph_output capture one_per_run fixed_point",
+        (
+            "fires",
+            "other_producer",
+            "only_argmax",
+            "axis",
+            "other_use",
+            "graph_output",
+            "capture",
+            "one_per_run",
+            "fixed_point",
+        ),
         check_structure,
     ),
 )
