@@ -31,7 +31,7 @@ from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZ
 from conformance.search.distributions import spread_indices
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
 
@@ -90,6 +90,11 @@ class TypedName:
     is_state: bool = False
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape of a value whose shape does not depend on the inputs."""
+        return tuple(int(size or 0) for size in self.shape)
+
+    @property
     def info(self) -> onnx.ValueInfoProto:
         """The declaration of the value."""
         return make_value_info(self.name, self.type, self.shape)
@@ -136,6 +141,29 @@ class DrawnGraph:
         """The attributes of the function that contains this graph; None in the main graph."""
         return [*self.around][-1].parameters
 
+    def append(
+        self,
+        op_type: str,
+        taken: Sequence[TypedName],
+        given: Sequence[TypedName],
+        attributes: Iterable[onnx.AttributeProto] = (),
+        domain: str = "",
+        **more: Any,
+    ) -> None:
+        """Append a node that takes values and gives values."""
+        inputs, outputs = ([value.name for value in values] for values in (taken, given))
+        node = helper.make_node(op_type, inputs, outputs, domain=domain or None, **more)
+        node.attribute.extend(attributes)
+        self.nodes.append(node)
+
+    def hold(self, value: TypedName, array: Array, *, is_initializer: bool) -> None:
+        """Add the elements of a value as an initializer or as a Constant."""
+        tensor = tensor_of(array, value.name)
+        if is_initializer:
+            self.initializers.append(tensor)
+        else:
+            self.append("Constant", [], [value], value=tensor)
+
     def graph(self, name: str, inputs: Sequence[TypedName], outputs: Sequence[TypedName]) -> onnx.GraphProto:
         """Return the graph."""
         taken, given = ([value.info for value in values] for values in (inputs, outputs))
@@ -169,11 +197,6 @@ class DrawnProgram:
 
     chance: random.Random
     operator: str
-    opset: int = 13
-    type: str = "float"
-    rate_type: str = "float"
-    shapes: Sequence[tuple[int, ...]] = ((2,),)
-    runs: list[dict[str, Array]] = field(default_factory=lambda: [{}])
     inputs: list[TypedName] = field(default_factory=list)
     overridable: list[TypedName] = field(default_factory=list)
     functions: list[DrawnFunction] = field(default_factory=list)
@@ -190,11 +213,15 @@ class DrawnProgram:
         usable = [shape for shape in SHAPES if self.is_training or (shape and 0 not in shape)]
         first = chance.choice(usable[: chance.choice((4, 6, len(usable)))])
         self.shapes = [first, first, first, chance.choice(usable)]
-        self.runs = [{} for _ in range(chance.choice((1, 1, 2, 2, 3)))]
+        self.runs: list[dict[str, Array]] = [{} for _ in range(chance.choice((1, 1, 2, 2, 3)))]
 
     def is_likely(self, probability: float) -> bool:
         """Draw whether something is the case."""
         return self.chance.random() < probability
+
+    def often_last(self, values: Sequence[Any], probability: float) -> Any:
+        """Draw one of some objects; the last one has this probability, in addition to its share of the rest."""
+        return values[-1] if self.is_likely(probability) else self.chance.choice(values)
 
     # values
 
@@ -216,6 +243,10 @@ class DrawnProgram:
         for each in [*scope.around][1:]:
             each.inner_names.add(value.name)
         return value
+
+    def define_like(self, scope: DrawnGraph, values: Iterable[TypedName]) -> list[TypedName]:
+        """Add a value of the type and shape of each of some values to a graph."""
+        return [self.define(scope, each.type, each.shape, is_state=each.is_state) for each in values]
 
     def array(self, type: str, shape: Sequence[int], *, is_state: bool = False) -> Array:
         """Draw the elements of an array."""
@@ -244,23 +275,20 @@ class DrawnProgram:
 
     def supply(self, scope: DrawnGraph, type: str, shape: Sequence[int], *, is_state: bool = False) -> TypedName:
         """Add a value that no other value determines: an input of the main graph, an initializer or a Constant."""
-        value = self.define(scope, type, shape, is_state=is_state, name=self._constant_name(scope))
+        # the first free name of its kind: constants of sibling graphs often have equal names
+        name = self._numbered_name(self._taken_names(scope), "w")
+        value = self.define(scope, type, shape, is_state=is_state, name=name)
         draw = partial(self.array, type, shape, is_state=is_state)
         if scope is self.main and self.is_likely(0.7):
             self.inputs.append(value)
             for run in self.runs:
                 run[value.name] = draw()
-        elif scope.parameters is None and self.is_likely(0.7):
-            scope.initializers.append(tensor_of(draw(), value.name))
-            if scope is self.main and self.is_likely(0.1):
-                self.overridable.append(value)
         else:
-            scope.nodes.append(helper.make_node("Constant", [], [value.name], value=tensor_of(draw(), value.name)))
+            is_initializer = scope.parameters is None and self.is_likely(0.7)
+            scope.hold(value, draw(), is_initializer=is_initializer)
+            if is_initializer and scope is self.main and self.is_likely(0.1):
+                self.overridable.append(value)
         return value
-
-    def _constant_name(self, scope: DrawnGraph) -> str:
-        """Return the first free name of its kind: constants of sibling graphs often have equal names."""
-        return self._numbered_name(self._taken_names(scope), "w")
 
     def _taken_names(self, scope: DrawnGraph) -> set[str]:
         return scope.inner_names.union(value.name for each in scope.around for value in each.values)
@@ -268,13 +296,11 @@ class DrawnProgram:
     def _numbered_name(self, taken: Container[str], letter: str) -> str:
         return next(name for number in count() if (name := f"{letter}{number}") not in taken)
 
-    def constant(self, scope: DrawnGraph, array: Array) -> TypedName:
+    def constant(self, scope: DrawnGraph, elements: Any, type: str = "int64") -> TypedName:
         """Add a constant of given elements."""
-        value = self.define(scope, onnx.TensorProto.DataType.Name(tensor_of(array).data_type).lower(), array.shape)
-        if scope.parameters is None and self.is_likely(0.6):
-            scope.initializers.append(tensor_of(array, value.name))
-        else:
-            scope.nodes.append(helper.make_node("Constant", [], [value.name], value=tensor_of(array, value.name)))
+        array = np.array(elements, dtype_of(type_number(type)))
+        value = self.define(scope, type, array.shape)
+        scope.hold(value, array, is_initializer=scope.parameters is None and self.is_likely(0.6))
         return value
 
     def pick(self, scope: DrawnGraph, type: str, shape: Sequence[int], *, is_state: bool = False) -> TypedName:
@@ -285,9 +311,12 @@ class DrawnProgram:
         found = own if own and (not outer or self.is_likely(0.6)) else outer
         if not found or self.is_likely(0.3 if scope is self.main and len(found) < 4 else 0.08):
             return self.supply(scope, type, shape, is_state=is_state)
-        if self.is_likely(0.3):
-            return found[-1]
-        return self.chance.choice(found)
+        picked: TypedName = self.often_last(found, 0.3)
+        return picked
+
+    def pick_like(self, scope: DrawnGraph, value: TypedName) -> TypedName:
+        """Return a visible value of the type and shape of another one, which is a state if that one is."""
+        return self.pick(scope, value.type, value.sizes, is_state=value.is_state)
 
     def shape(self) -> tuple[int, ...]:
         """Draw a shape."""
@@ -307,9 +336,12 @@ class DrawnProgram:
         """Add a node of one output, with the type and shape of its first input or of `like`."""
         like = like or taken[0]
         value = self.define(scope, like.type, like.shape, is_state=is_state)
-        names = [each.name for each in taken]
-        scope.nodes.append(helper.make_node(op_type, names, [value.name], domain=domain or None, **attributes))
+        scope.append(op_type, taken, [value], domain=domain, **attributes)
         return value
+
+    def copy(self, scope: DrawnGraph, value: TypedName) -> TypedName:
+        """Add an Identity."""
+        return self.add(scope, "Identity", [value], is_state=value.is_state)
 
     # statements
 
@@ -323,10 +355,7 @@ class DrawnProgram:
 
     def tested(self, scope: DrawnGraph) -> None:
         """Add a tested node."""
-        if self.is_training:
-            self.step(scope)
-        else:
-            self.index(scope)
+        (self.step if self.is_training else self.index)(scope)
 
     def step(self, scope: DrawnGraph) -> None:
         """Add a training optimizer."""
@@ -345,7 +374,7 @@ class DrawnProgram:
 
     def _add_decay(self, scope: DrawnGraph, X: TypedName, G: TypedName) -> TypedName:
         """Add nodes that add a part of X to a gradient."""
-        factor = self.constant(scope, np.array(self.chance.choice(FACTORS), dtype_of(type_number(X.type))))
+        factor = self.constant(scope, self.chance.choice(FACTORS), X.type)
         return self.add(scope, "Add", [self.add(scope, "Mul", [X, factor]), G])
 
     def _add_step(
@@ -358,9 +387,7 @@ class DrawnProgram:
             for letter in optimizer.results
             for place in range(count)
         ]
-        node = helper.make_node(operator, [*map(_name, taken)], [*map(_name, given)], domain=optimizer.domain)
-        node.attribute.extend(attributes)
-        scope.nodes.append(node)
+        scope.append(operator, taken, given, attributes, optimizer.domain)
 
     def _attributes(self, scope: DrawnGraph, operator: str) -> list[onnx.AttributeProto]:
         """Draw the attributes of a training optimizer; in a function, some refer to attributes of the call."""
@@ -417,12 +444,9 @@ class DrawnProgram:
         self, scope: DrawnGraph, value: TypedName, attributes: Sequence[onnx.AttributeProto], given: Mapping[str, int]
     ) -> None:
         is_open = any(each.ref_attr_name for each in attributes)
-        sizes = [each for each in value.shape if each is not None]
-        shape = argmax_shape(sizes, given.get("axis", 0), given.get("keepdims", 1))
-        index = self.define(scope, "int64", (None,) * len(shape) if is_open else [int(str(size)) for size in shape])
-        node = helper.make_node("ArgMax", [value.name], [index.name])
-        node.attribute.extend(attributes)
-        scope.nodes.append(node)
+        shape = argmax_shape(value.sizes, given.get("axis", 0), given.get("keepdims", 1))
+        index = self.define(scope, "int64", (None,) * len(shape) if is_open else shape)
+        scope.append("ArgMax", [value], [index], attributes)
 
     def _look_alike(self, scope: DrawnGraph, op_type: str, value: TypedName) -> TypedName:
         """Add a call of a function that has the name of an operator and computes something else."""
@@ -443,15 +467,14 @@ class DrawnProgram:
         if not found:
             self.tested(scope)
             return
-        node = found[-1] if self.is_likely(0.5) else self.chance.choice(found)
+        node = self.often_last(found, 0.5)
         known = {value.name: value for each in scope.around for value in reversed(each.values)}
         taken = [known[name] for name in node.input]
         change = self.chance.choice(("attribute", "operand", "state", "nothing"))
         attributes = [*node.attribute]
         if node.op_type == "ArgMax":
-            shape = tuple(int(size or 1) for size in taken[0].shape)
             if change == "operand":
-                taken = [self.pick(scope, taken[0].type, shape)]
+                taken = [self.pick(scope, taken[0].type, taken[0].sizes)]
             given = {each.name: each.i for each in attributes if not each.ref_attr_name}
             if change == "attribute" and self.opset > 11:
                 attributes = [each for each in attributes if each.name != "select_last_index"]
@@ -469,35 +492,23 @@ class DrawnProgram:
         places = {"operand": range(len(taken)), "state": range(2 + tensors, 2 + 2 * tensors)}
         for place in places.get(change, ()):
             if self.is_likely(0.3):
-                shape = tuple(int(size or 0) for size in taken[place].shape)
-                taken[place] = self.pick(scope, taken[place].type, shape, is_state=taken[place].is_state)
+                taken[place] = self.pick_like(scope, taken[place])
         self._add_step(scope, node.op_type, taken, attributes)
 
     def plain(self, scope: DrawnGraph) -> None:
         """Add a cheap operator."""
         kind = self.chance.choice(("Neg", "Abs", "Add", "Sub", "Mul", "Identity", "Reshape", "Transpose", "Cast"))
         value = self.pick(scope, self.type, self.shape())
-        shape = tuple(int(size or 0) for size in value.shape)
+        shape = value.sizes
         if kind in {"Add", "Sub"}:
             self.add(scope, kind, [value, self.pick(scope, value.type, shape)])
         elif kind == "Mul":
-            factor = np.array(self.chance.choice(FACTORS), dtype_of(type_number(self.type)))
-            self.add(scope, kind, [value, self.constant(scope, factor)])
+            self.add(scope, kind, [value, self.constant(scope, self.chance.choice(FACTORS), self.type)])
         elif kind == "Reshape" and shape and all(shape):
-            flat = self.add(
-                scope,
-                kind,
-                [value, self.constant(scope, np.array([1, *shape], np.int64))],
-                like=TypedName("", value.type, (1, *shape)),
-                is_state=value.is_state,
-            )
-            self.add(
-                scope,
-                kind,
-                [flat, self.constant(scope, np.array(shape, np.int64))],
-                like=value,
-                is_state=value.is_state,
-            )
+            reshaped = value
+            for new in ((1, *shape), shape):
+                taken, like = [reshaped, self.constant(scope, new)], TypedName("", value.type, new)
+                reshaped = self.add(scope, kind, taken, like=like, is_state=value.is_state)
         elif kind == "Transpose" and len(shape) == 2:
             turned = TypedName("", value.type, shape[::-1])
             self.add(scope, kind, [value], like=turned, is_state=value.is_state, perm=[1, 0])
@@ -507,17 +518,17 @@ class DrawnProgram:
         elif kind in {"Neg", "Abs"}:
             self.add(scope, kind, [value], is_state=kind == "Abs")
         else:
-            self.add(scope, "Identity", [value], is_state=value.is_state)
+            self.copy(scope, value)
 
     def scalar(self, scope: DrawnGraph) -> None:
         """Add a node that computes R, T or a condition."""
         kind = self.chance.choice(("R", "T", "condition") if self.is_training else ("condition",))
         if kind == "R":
             rate = self.pick(scope, self.rate_type, ())
-            factor = np.array(self.chance.choice((0.5, 2.0, 0.75)), dtype_of(type_number(self.rate_type)))
-            self.add(scope, "Mul", [rate, self.constant(scope, factor)])
+            factor = self.constant(scope, self.chance.choice((0.5, 2.0, 0.75)), self.rate_type)
+            self.add(scope, "Mul", [rate, factor])
         elif kind == "T":
-            self.add(scope, "Add", [self.pick(scope, "int64", ()), self.constant(scope, np.array(1, np.int64))])
+            self.add(scope, "Add", [self.pick(scope, "int64", ()), self.constant(scope, 1)])
         else:
             self.condition(scope)
 
@@ -529,7 +540,7 @@ class DrawnProgram:
         if kind in {"And", "Or"}:
             return self.add(scope, kind, [self.pick(scope, "bool", ()) for _ in range(2)])
         if kind in {"Less", "Greater"}:
-            number = self.constant(scope, np.array(self.chance.choice((0, 1, 2, 3)), np.int64))
+            number = self.constant(scope, self.chance.choice((0, 1, 2, 3)))
             return self.add(scope, kind, [self.pick(scope, "int64", ()), number], like=TypedName("", "bool", ()))
         return self.pick(scope, "bool", ())
 
@@ -547,20 +558,14 @@ class DrawnProgram:
             for each, given in zip(inner, outputs, strict=True):
                 left = [one for one in each.values if _is_computed(each, one) and one.fits(value) and one not in given]
                 if not left or self.is_likely(0.1):
-                    shape = tuple(int(size or 0) for size in value.shape)
-                    passed = self.pick(each, value.type, shape, is_state=value.is_state)
-                    left = [self.add(each, "Identity", [passed], is_state=passed.is_state)]
-                given.append(left[-1] if self.is_likely(0.6) else self.chance.choice(left))
-        graphs = [
-            each.graph(f"g{place}", [], given) for place, (each, given) in enumerate(zip(inner, outputs, strict=True))
-        ]
+                    left = [self.copy(each, self.pick_like(each, value))]
+                given.append(self.often_last(left, 0.6))
+        graphs = [each.graph(f"g{place}", [], outputs[place]) for place, each in enumerate(inner)]
         results = [
             self.define(scope, one.type, one.shape, is_state=one.is_state and other.is_state)
             for one, other in zip(*outputs, strict=True)
         ]
-        node = helper.make_node("If", [condition.name], [*map(_name, results)])
-        node.attribute.extend(map(helper.make_attribute, ("then_branch", "else_branch"), graphs))
-        scope.nodes.append(node)
+        scope.append("If", [condition], results, map(helper.make_attribute, ("then_branch", "else_branch"), graphs))
 
     def _carried(self, scope: DrawnGraph) -> list[TypedName]:
         """Return visible values that a Loop or a Scan carries from one iteration to the next."""
@@ -582,14 +587,14 @@ class DrawnProgram:
             if not left or self.is_likely(0.15):
                 others = [value for value in formals if value.fits(formal)]
                 if formal.type == "int64":
-                    left = [self.add(body, "Add", [formal, self.constant(body, np.array(1, np.int64))])]
+                    left = [self.add(body, "Add", [formal, self.constant(body, 1)])]
                 elif formal.type == self.rate_type and not formal.shape and self.is_likely(0.5):
                     left = [self.add(body, "Add", [formal, formal], is_state=formal.is_state)]
                 else:
                     source = self.chance.choice(others)
                     is_handed_on = source not in updated and self.is_likely(0.5)
-                    left = [source if is_handed_on else self.add(body, "Identity", [source], is_state=source.is_state)]
-            updated.append(left[-1] if self.is_likely(0.6) else self.chance.choice(left))
+                    left = [source if is_handed_on else self.copy(body, source)]
+            updated.append(self.often_last(left, 0.6))
         own = [value for value in body.values if _is_computed(body, value) and None not in value.shape]
         own = [value for value in own if value not in updated or self.is_likely(0.3)]
         return updated, self.chance.sample(own, min(len(own), self.chance.choice((0, 1, 1, 2))))
@@ -608,20 +613,19 @@ class DrawnProgram:
         elif ends_early and self.is_likely(0.25):
             trip = absent
         else:
-            trip, trips = self.constant(scope, np.array(trips[0])), trips[:1]
+            trip, trips = self.constant(scope, trips[0]), trips[:1]
         is_conditional = ends_early or self.is_likely(0.4)
         is_entered = is_conditional and self.is_likely(0.3)
         condition = self.condition(scope) if is_conditional else TypedName("", "bool", ())
         if is_entered:
-            condition = self.constant(scope, np.array(True))
+            condition = self.constant(scope, True, "bool")
         most = max(1, limit + 2 if ends_early else max(trips))
         body = DrawnGraph(scope, scope.executions * most)
         iteration, going = self.define(body, "int64", ()), self.define(body, "bool", ())
-        formals = [self.define(body, value.type, value.shape, is_state=value.is_state) for value in carried]
+        formals = self.define_like(body, carried)
         self.fill(body, chance.choice((1, 1, 2, 3)))
         if ends_early:
-            last = self.constant(body, np.array(limit))
-            again = self.add(body, "Less", [iteration, last], like=going)
+            again = self.add(body, "Less", [iteration, self.constant(body, limit)], like=going)
         elif is_conditional and self.is_likely(0.3):
             again = self.add(body, "Identity", [self.supply(body, "bool", ())])
         else:
@@ -630,12 +634,12 @@ class DrawnProgram:
         if not min(trips) or (is_conditional and not is_entered):
             scanned = scanned if self.is_likely(0.1) else []
         graph = body.graph("body", [iteration, going, *formals], [again, *updated, *scanned])
-        results = [self.define(scope, each.type, each.shape, is_state=each.is_state) for each in carried]
+        results = self.define_like(scope, carried)
         results += [self.define(scope, each.type, (None, *each.shape)) for each in scanned]
-        names = [trip.name, condition.name, *map(_name, carried)]
-        while names and not names[-1]:
-            names.pop()
-        scope.nodes.append(helper.make_node("Loop", names, [*map(_name, results)], body=graph))
+        taken = [trip, condition, *carried]
+        while taken and not taken[-1].name:
+            taken.pop()
+        scope.append("Loop", taken, results, body=graph)
 
     def scan(self, scope: DrawnGraph) -> None:
         """Add a Scan."""
@@ -643,21 +647,20 @@ class DrawnProgram:
         length, shape = self.chance.choice((1, 2, 2, 3)), self.shape()
         rows = [self.pick(scope, self.type, (length, *shape)) for _ in range(self.chance.choice((1, 1, 2)))]
         body = DrawnGraph(scope, scope.executions * length)
-        formals = [self.define(body, value.type, value.shape, is_state=value.is_state) for value in carried]
+        formals = self.define_like(body, carried)
         parts = [self.define(body, self.type, shape) for _ in rows]
         self.fill(body, self.chance.choice((1, 1, 2, 3)))
         updated, scanned = self._close_body(body, formals)
         graph = body.graph("body", [*formals, *parts], [*updated, *scanned])
-        results = [self.define(scope, each.type, each.shape, is_state=each.is_state) for each in carried]
+        results = self.define_like(scope, carried)
         results += [self.define(scope, each.type, (length, *each.shape)) for each in scanned]
         attributes: dict[str, Any] = {"num_scan_inputs": len(rows)}
         if self.is_likely(0.4):
             attributes["scan_input_directions"] = [self.chance.randrange(2) for _ in rows]
         if scanned and self.is_likely(0.4):
             attributes["scan_output_directions"] = [self.chance.randrange(2) for _ in scanned]
-        taken = [*map(_name, carried), *map(_name, rows)]
         if results:
-            scope.nodes.append(helper.make_node("Scan", taken, [*map(_name, results)], body=graph, **attributes))
+            scope.append("Scan", [*carried, *rows], results, body=graph, **attributes)
 
     def call(self, scope: DrawnGraph) -> None:
         """Add a call of a function: of a new one, or of a known one with other operands and attributes."""
@@ -669,12 +672,8 @@ class DrawnProgram:
             self.tested(scope)
             return
         function = self.chance.choice(known)
-        taken = [
-            self.pick(scope, value.type, tuple(int(size or 0) for size in value.shape), is_state=value.is_state)
-            for value in function.inputs
-        ]
-        given = [self.define(scope, value.type, value.shape, is_state=value.is_state) for value in function.outputs]
-        node = helper.make_node(function.name, [*map(_name, taken)], [*map(_name, given)], domain=DOMAIN)
+        taken = [self.pick_like(scope, value) for value in function.inputs]
+        given, attributes = self.define_like(scope, function.outputs), []
         for name, value in function.parameters.items():
             if name in function.defaults and self.is_likely(0.5):
                 continue
@@ -683,8 +682,8 @@ class DrawnProgram:
                 other = self.chance.choice(ATTRIBUTE_VALUES[:4])
             elif isinstance(value, str) and self.is_likely(0.5):
                 other = self.chance.choice(("standard", "nesterov"))
-            node.attribute.append(helper.make_attribute(name, other))
-        scope.nodes.append(node)
+            attributes.append(helper.make_attribute(name, other))
+        scope.append(function.name, taken, given, attributes, DOMAIN)
 
     def _new_function(self, scope: DrawnGraph) -> None:
         inner = DrawnGraph(parameters={}, executions=scope.executions)
@@ -707,21 +706,25 @@ class DrawnProgram:
     ) -> None:
         parameters = inner.parameters or {}
         defaults = [name for name in parameters if self.is_likely(0.5)]
-        opsets = {"": self.opset if self.is_likely(0.9) else self.opset + 1, DOMAIN: 1}
-        opsets |= {each.domain: each.version for each in TRAINING_OPTIMIZERS.values()} if self.is_training else {}
+        imports = self._imports({"": self.opset if self.is_likely(0.9) else self.opset + 1, DOMAIN: 1})
         self.functions.append(DrawnFunction(name, inputs, outputs, parameters, defaults))
         self.function_protos.append(
             helper.make_function(
                 DOMAIN,
                 name,
-                [*map(_name, inputs)],
-                [*map(_name, outputs)],
+                [value.name for value in inputs],
+                [value.name for value in outputs],
                 inner.nodes,
-                [helper.make_opsetid(*opset) for opset in opsets.items()],
+                imports,
                 [name for name in parameters if name not in defaults],
                 [helper.make_attribute(name, parameters[name]) for name in defaults],
             )
         )
+
+    def _imports(self, opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
+        """Return the imports of some versions by domain, and those of the training optimizers if they are tested."""
+        tested = {each.domain: each.version for each in TRAINING_OPTIMIZERS.values()} if self.is_training else {}
+        return [helper.make_opsetid(*opset) for opset in {**opsets, **tested}.items()]
 
     # the model
 
@@ -745,21 +748,11 @@ class DrawnProgram:
             _shuffle_nodes(graph, chance)
         functions = [*self.function_protos]
         chance.shuffle(functions)
-        opsets = {"": self.opset, **({DOMAIN: 1} if functions else {})}
-        opsets |= {each.domain: each.version for each in TRAINING_OPTIMIZERS.values()} if self.is_training else {}
-        model = helper.make_model(
-            graph,
-            functions=functions,
-            ir_version=IR_VERSION,
-            opset_imports=[helper.make_opsetid(*opset) for opset in opsets.items()],
-        )
+        imports = self._imports({"": self.opset, **({DOMAIN: 1} if functions else {})})
+        model = helper.make_model(graph, functions=functions, ir_version=IR_VERSION, opset_imports=imports)
         data_sets = tuple(tuple(run[value.name] for value in self.inputs) for run in self.runs)
         built = BuiltModel(model.SerializeToString(deterministic=True), data_sets)
         return rename_values_of(built, chance.choice([*NAME_KINDS]) if self.is_likely(0.15) else PLAIN_NAMES)
-
-
-def _name(value: TypedName) -> str:
-    return value.name
 
 
 def _is_computed(scope: DrawnGraph, value: TypedName) -> bool:
