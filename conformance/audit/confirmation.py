@@ -21,6 +21,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from conformance.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_last
 from conformance.graphs.cutting import cut
 from conformance.graphs.intermediate_values import Exposure, SubjectRefused, expose_together, run_once
@@ -362,10 +364,10 @@ def _conclude(suspect: JudgedNode, decisive: ConfirmedNode | None) -> ConfirmedN
     """
     kind = (suspect.verdict, suspect.level)
     is_same_kind = decisive is not None and (decisive.node.verdict, decisive.node.level) == kind
-    dropped = replace(suspect, should_share=0.0, should_worst=None)
+    dropped = structs.replace(suspect, should_share=0.0, should_worst=None)
     if suspect.is_judged_at(Level.MUST) and suspect.verdict is not NodeVerdict.WRONG and not is_same_kind:
         return ConfirmedNode(dropped)
     if decisive is None:
-        unjudged = replace(dropped, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=())
-        return ConfirmedNode(unjudged)
+        unjudged = structs.replace(dropped, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None)
+        return ConfirmedNode(structs.replace(unjudged, together=()))
     return decisive

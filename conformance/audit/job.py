@@ -14,7 +14,7 @@ import math
 import shutil
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
@@ -141,8 +141,7 @@ class Recording:
     data_folder: Path | None = None
 
 
-@dataclass(frozen=True)
-class RecordingKey:
+class RecordingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Identity of the audit that a recording belongs to.
 
     Attributes:
@@ -165,7 +164,7 @@ class RecordingKey:
     @property
     def folder(self) -> str:
         """The name of the recording's folder."""
-        return hashlib.sha256("\0".join(asdict(self).values()).encode()).hexdigest()[:16]
+        return hashlib.sha256("\0".join(msgspec.structs.astuple(self)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,7 @@ class JudgementJob:
     @property
     def identity(self) -> Mapping[str, Any]:
         """See `conformance.jobs.job.SavedJob`."""
-        return {**asdict(self.key), "values": self.digest, "all elements": self.all_elements}
+        return {**msgspec.structs.asdict(self.key), "values": self.digest, "all elements": self.all_elements}
 
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""

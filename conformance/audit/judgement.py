@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, structs
 
 from conformance.audit.operands import operand_texts
 from conformance.audit.sampling import Sample, take_sample, values_of
@@ -66,8 +67,7 @@ class NodeVerdict(StrEnum):
     NOT_JUDGED = "not judged"
 
 
-@dataclass(frozen=True)
-class JudgedElement:
+class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
     """An element of an output that a report shows.
 
     Attributes:
@@ -87,17 +87,14 @@ class JudgedElement:
     operands: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class NodeJudgement:
-    """The judgement of one node of the main graph on its own; `Judgement.complete` makes it a `JudgedNode`.
+class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
+    """The part of a node's judgement that all its forms have: in memory, in a chunk, and in a report.
 
     Attributes:
         number: the position of the node in the main graph.
         name: the name of the node, or of its first output.
-        op_type: its operator.
-        domain: the domain of the operator.
         verdict: the verdict.
-        reason: why it was not judged, or what is wrong with type or shape; otherwise empty.
+        reason: why it was not judged, or what is wrong with type or shape; otherwise None.
         elements: the number of elements of the outputs that were compared: all, or those of a sample.
         all_elements: the number of elements of all outputs.
         undetermined: the number of compared elements for which every value is admissible, for example after an
@@ -110,11 +107,9 @@ class NodeJudgement:
         open_element: the first unspecified element.
         should_share: the largest difference as a share of the bound of level `should`.
         should_worst: the element with this share, if it is outside of the bound of level `should` only.
-        segment: the numbers of the nodes that were judged together with this node, because the values between them are
-            hidden.
         inner_nodes: the number of nodes in its subgraphs, which were judged together with the node.
         way: how its outputs were obtained.
-        type: the element type of its first output; empty if the output is not known.
+        type: the element type of its first output; None if the output is not known.
         operations: about how many operations the node needs; see `conformance.graphs.arithmetic`.
         introduced: the largest error against the exact result of the node's own operands; see
             `conformance.audit.propagation`.
@@ -125,10 +120,8 @@ class NodeJudgement:
 
     number: int
     name: str
-    op_type: str
-    domain: str
     verdict: NodeVerdict
-    reason: str = ""
+    reason: str | None = None
     elements: int = 0
     all_elements: int = 0
     undetermined: int = 0
@@ -139,10 +132,9 @@ class NodeJudgement:
     open_element: JudgedElement | None = None
     should_share: float = 0.0
     should_worst: JudgedElement | None = None
-    segment: tuple[int, ...] = ()
     inner_nodes: int = 0
     way: str = ""
-    type: str = ""
+    type: str | None = None
     operations: int = 0
     introduced: float = 0.0
     level: Level = Level.MUST
@@ -154,8 +146,22 @@ class NodeJudgement:
         return (self.undetermined, self.loose) if level is Level.MUST else (self.should_undetermined, self.should_loose)
 
 
-@dataclass(frozen=True)
-class JudgedNode(NodeJudgement):
+class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
+    """The judgement of one node of the main graph on its own; `Judgement.complete` makes it a `JudgedNode`.
+
+    Attributes:
+        op_type: the operator of the node.
+        domain: the domain of the operator; empty for the main domain.
+        segment: the numbers of the nodes that were judged together with this node, because the values between them are
+            hidden.
+    """
+
+    op_type: str
+    domain: str = ""
+    segment: tuple[int, ...] = ()
+
+
+class JudgedNode(NodeJudgement, frozen=True):
     """The final judgement of one node of the main graph.
 
     Attributes:
@@ -244,7 +250,7 @@ class Judgement:
                 covering = dict.fromkeys(each.segment, each) | covering
         complete = []
         for each in own:
-            final = {**vars(each), "together": tuple(names[number] for number in each.segment)}
+            final = {**structs.asdict(each), "together": tuple(names[number] for number in each.segment)}
             if each.number not in known and each.verdict is not NodeVerdict.NOT_JUDGED:
                 if later := covering.get(each.number):
                     final |= {"level": later.level, "reason": f"judged together with {later.name}"}
@@ -301,17 +307,17 @@ class Judgement:
         unjudged = NodeJudgement(
             number,
             node.name or first,
-            node.op_type,
-            node.domain,
             NodeVerdict.NOT_JUDGED,
+            op_type=node.op_type,
+            domain=node.domain,
             all_elements=sum(int(array.size) for array in outputs.values()),
             inner_nodes=inner_nodes,
             way=str(recorded.ways.get(first, Exposure.HIDDEN)),
-            type=next((type_name(array.dtype) for array in outputs.values()), ""),
+            type=next((type_name(array.dtype) for array in outputs.values()), None),
             operations=operation_count(node, shapes) * (1 + inner_nodes),
         )
         if refusal := recorded.refused.get(first):
-            return replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
+            return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
         try:
             is_whole = self._options.all_elements or len(tensors) < len(known)
             sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
@@ -321,10 +327,11 @@ class Judgement:
                     expected = enclose_steps(self._scope, node, known, outputs[first])
                 else:
                     expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
-        except Unsupported as reason:
-            return replace(unjudged, reason=str(reason))
+        except Unsupported as error:
+            return structs.replace(unjudged, reason=str(error))
         except EVALUATION_ERRORS as error:
-            return replace(unjudged, reason=f"the reference cannot compute the node: {type(error).__name__}: {error}")
+            reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
+            return structs.replace(unjudged, reason=reason)
         comparison = _Comparison(part, not before and has_signed_zeros(self._scope.node(node)))
         element_type = unjudged.type
         for position, (name, tensor) in enumerate(zip(node.output, expected, strict=False)):
@@ -339,7 +346,7 @@ class Judgement:
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
                 if tensor is not None and not isinstance(tensor, list):
                     element_type = element_type or type_name(tensor.dtype)
-        unjudged = replace(unjudged, type=element_type, segment=tuple(sorted(before)))
+        unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)))
         return comparison.conclude(unjudged, self._contradiction(outputs))
 
     def _operand(self, name: str, array: Array) -> Tensor:
@@ -405,7 +412,7 @@ def judge_last(
         options: the operands that a runtime may have passed to nodes.
     """
     judged = judge_nodes(part_of(model, "part", numbers), replace(recorded, values=values), options=options)[-1]
-    return replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
+    return structs.replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
 
 
 def _element_count(expected: Sequence[Any]) -> int:
@@ -467,7 +474,7 @@ class _Comparison:
         unspecified: the number of elements for which the page of the operator states no result.
         open_element: the first of them.
         introduced: the largest error.
-        mismatch: what is wrong with a type or a shape, or with a sequence; otherwise empty.
+        mismatch: what is wrong with a type or a shape, or with a sequence; otherwise None.
     """
 
     part: Sample
@@ -479,7 +486,7 @@ class _Comparison:
     unspecified: int = 0
     open_element: JudgedElement | None = None
     introduced: float = 0.0
-    mismatch: str = ""
+    mismatch: str | None = None
 
     def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
         """Compare an output with its enclosure.
@@ -552,7 +559,7 @@ class _Comparison:
             contradiction: why the model is invalid; otherwise empty.
         """
         must, should = self.must, self.should
-        found = replace(
+        found = structs.replace(
             unjudged,
             elements=self.elements,
             all_elements=unjudged.all_elements + self.in_sequences,
@@ -563,11 +570,11 @@ class _Comparison:
             **{f"should_{name}": value for name, value in vars(should).items()},
         )
         if self.mismatch or must.worst is not None:
-            wrong = NodeVerdict.WRONG
-            return replace(found, verdict=wrong, reason=self.mismatch, should_share=must.share, should_worst=None)
+            wrong = structs.replace(found, verdict=NodeVerdict.WRONG, reason=self.mismatch)
+            return structs.replace(wrong, should_share=must.share, should_worst=None)
         levels = (Level.MUST, Level.SHOULD)
         useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
-        verdict, reason = NodeVerdict.CORRECT, ""
+        verdict, reason = NodeVerdict.CORRECT, None
         if contradiction:
             verdict, reason = NodeVerdict.NOT_JUDGED, contradiction
         elif not useful:
@@ -580,7 +587,7 @@ class _Comparison:
             verdict = NodeVerdict.UNSPECIFIED
             elements = "1 element" if self.unspecified == 1 else f"{self.unspecified} elements"
             reason = f"the page of {found.op_type} states no result for {elements}"
-        return replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
+        return structs.replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
 
 
 def _in_float(tensor: Tensor) -> Tensor:

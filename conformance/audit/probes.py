@@ -217,7 +217,7 @@ def _repetitions(operands: Sequence[Array]) -> int:
 
 def _unjudged(number: int, node: onnx.NodeProto, reason: str) -> JudgedNode:
     name = node.name or node.output[0]
-    return JudgedNode(number, name, node.op_type, node.domain, NodeVerdict.NOT_JUDGED, reason)
+    return JudgedNode(number, name, NodeVerdict.NOT_JUDGED, reason, op_type=node.op_type, domain=node.domain)
 
 
 def _rank(node: JudgedNode) -> tuple[int, bool, float]:

@@ -10,10 +10,10 @@ Both are the largest difference of an output from an exact value, as a share of 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from conformance.audit.sampling import SAMPLED_ABOVE
 from conformance.graphs.distances import relative_error

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence  # noqa: TC003 - msgspec reads the annotations
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from conformance.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
+from conformance.audit.judgement import JudgedElement, JudgedNode, JudgedResult, NodeVerdict
 from conformance.audit.operands import number_text
+from conformance.graphs.reading import LoadedModel, ModelRecord
 from conformance.models.graphs import operator_text
 from conformance.reference.tolerances import FORMS, FUNCTIONS, forms_of
-from conformance.serialization.codec import encode_json
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from conformance.audit.probes import ProbedNode
     from conformance.audit.session import SubjectAudit
-    from conformance.graphs.reading import LoadedModel
 
 MAX_LISTED_NODES = 20
 """Wrong nodes that the terminal lists, and nodes of each other kind."""
@@ -79,7 +77,7 @@ def share_text(share: float) -> str:
 
 def reasons(nodes: Sequence[JudgedNode]) -> list[tuple[str, int]]:
     """Return why nodes were not judged, each with the number of nodes, the most frequent first."""
-    counts = Counter(node.reason for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED)
+    counts = Counter(node.reason for node in nodes if node.reason and node.verdict is NodeVerdict.NOT_JUDGED)
     return counts.most_common()
 
 
@@ -159,10 +157,10 @@ def origin_text(audit: SubjectAudit, node: JudgedNode) -> str:
     return f"propagated from node {origin.number} {operator_name(origin)}"
 
 
-def node_command(audit: SubjectAudit, node: JudgedNode) -> str:
-    """Return the command that runs a node alone, with the nodes that it was judged together with."""
+def node_command(audit: SubjectAudit, node: JudgedNode) -> str | None:
+    """Return the command that runs a node alone, with the nodes that it was judged together with; None if unknown."""
     numbers = sorted({*node.segment, node.number})
-    return " ".join([audit.command, *(f"--node {number}" for number in numbers)]) if audit.command else ""
+    return " ".join([audit.command, *(f"--node {number}" for number in numbers)]) if audit.command else None
 
 
 def _fault_lines(
@@ -174,8 +172,7 @@ def _fault_lines(
             yield f"    to run it alone: {command}"
 
 
-@dataclass
-class JudgedShare:
+class JudgedShare(msgspec.Struct):
     """The judged share of some audits at a level.
 
     Attributes:
@@ -195,6 +192,7 @@ class JudgedShare:
         operations: about how many operations the judged nodes need.
         all_operations: about how many operations all nodes need.
         unjudged: the number of nodes that were not judged, by operator, the most frequent first.
+        share: the smallest one of the judged shares of the nodes, the elements and the arithmetic; it is computed.
     """
 
     nodes: int = 0
@@ -211,7 +209,8 @@ class JudgedShare:
     open_elements: int = 0
     operations: int = 0
     all_operations: int = 0
-    unjudged: dict[str, int] = field(default_factory=dict)
+    unjudged: dict[str, int] = {}
+    share: float = 0.0
 
     @classmethod
     def of(cls, audits: Sequence[SubjectAudit], level: Level = Level.MUST) -> JudgedShare:
@@ -241,16 +240,14 @@ class JudgedShare:
             unjudged=dict(unjudged.most_common()),
         )
 
-    @property
-    def share(self) -> float:
-        """The smallest one of the judged shares of the nodes, the elements and the arithmetic."""
+    def __post_init__(self) -> None:
         parts = (
             (self.nodes, self.all_nodes),
             (self.represented_elements, self.all_elements),
             (self.operations, self.all_operations),
         )
         shares = [part / whole for part, whole in parts if whole]
-        return min(shares, default=0.0)
+        self.share = min(shares, default=0.0)
 
     def is_enough(self, required: float) -> bool:
         """Return whether at least a share was judged, and at least one node and one element.
@@ -359,7 +356,7 @@ def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
     if node.together:
         source += f", composed over {1 + len(node.together)} nodes"
     function = FUNCTIONS.get(node.op_type.lower())
-    if function is not None:
+    if function is not None and node.type:
         source += f", {function.ulps(node.type, is_strict=level is Level.SHOULD):g} ULP of the function"
     if node.op_type in FORMS:
         forms = [FORMS[node.op_type][form] for form in forms_of(node.op_type, level)]
@@ -367,57 +364,90 @@ def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
     return source
 
 
-def as_json(
-    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], seed: int | None
-) -> dict[str, Any]:
-    """Return the whole audit as JSON data; infinities and NaN become text.
+class NodeRecord(JudgedResult, frozen=True, kw_only=True):
+    """A node in the document of an audit; for `together`, `accumulated` and `origin` see `JudgedNode`.
 
-    Args:
+    Attributes:
+        operator: the operator, with its domain unless it is the main domain.
+        command: the command that runs the node alone; None if the node has no fault.
+    """
+
+    together: tuple[str, ...]
+    accumulated: float | None
+    origin: int | None
+    operator: str
+    command: str | None
+
+
+class ProbeRecord(NodeRecord, frozen=True, kw_only=True):
+    """A distinct node on hard values; for its attributes see `conformance.audit.probes.ProbedNode`."""
+
+    nodes: int
+    probes: int
+
+
+class AuditRecord(msgspec.Struct):
+    """The audit on one subject with one data set; for most attributes see `SubjectAudit`."""
+
+    subject: str
+    version: str
+    data_set: str
+    failure: str | None
+    is_repeatable: bool
+    repeats_when_prepared_again: bool
+    ways: Mapping[str, int]
+    remark: str | None
+    model_runs: int
+    judged: JudgedShare
+    operators: list[OperatorRow]
+    command: str | None
+    has_traced_errors: bool
+    nodes: list[NodeRecord]
+    probes: list[ProbeRecord]
+
+
+class AuditDocument(msgspec.Struct):
+    """The file of `--json`.
+
+    Attributes:
         model: the model.
-        audits: the audits, one for each subject and data set.
         inputs: the names, types and shapes of the inputs of each data set.
         seed: the seed of pseudo-random inputs; None for inputs from files.
+        audits: the audits, one for each subject and data set.
     """
-    document = {
-        "format": 1,
-        "model": {"file": model.path.name, "sha256": model.digest, "nodes": len(model.prepared.graph.node)},
-        "inputs": list(inputs),
-        "seed": seed,
-        "audits": [_audit_json(audit) for audit in audits],
-    }
-    found: dict[str, Any] = json.loads(encode_json(document))
-    return found
+
+    format: Literal[1]
+    model: ModelRecord
+    inputs: Sequence[str]
+    seed: int | None
+    audits: list[AuditRecord]
 
 
-def _audit_json(audit: SubjectAudit) -> dict[str, Any]:
-    return {
-        "subject": audit.subject,
-        "version": audit.version,
-        "data_set": audit.data_set,
-        "failure": audit.failure or None,
-        "is_repeatable": audit.is_repeatable,
-        "repeats_when_prepared_again": audit.repeats_when_prepared_again,
-        "ways": audit.ways,
-        "remark": audit.remark or None,
-        "model_runs": audit.model_runs,
-        "judged": {**asdict(coverage := JudgedShare.of([audit])), "share": coverage.share},
+def audit_document(
+    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], seed: int | None
+) -> AuditDocument:
+    """Return the document of some audits of one model; for the arguments see `AuditDocument`."""
+    record = ModelRecord(model.path.name, model.digest, len(model.prepared.graph.node))
+    return AuditDocument(1, record, inputs, seed, list(map(_audit_record, audits)))
+
+
+def _audit_record(audit: SubjectAudit) -> AuditRecord:
+    own = {
+        "judged": JudgedShare.of([audit]),
         "operators": operator_rows(audit.nodes),
-        "command": audit.command or None,
-        "has_traced_errors": audit.has_traced_errors,
-        "nodes": [_node_json(audit, node) for node in audit.nodes],
+        "nodes": [NodeRecord(**_node_fields(audit, node)) for node in audit.nodes],
         "probes": [
-            {**_node_json(audit, each.node), "nodes": each.nodes, "probes": each.probes} for each in audit.probes
+            ProbeRecord(**_node_fields(audit, each.node), **_shared(ProbeRecord, each)) for each in audit.probes
         ],
     }
+    return AuditRecord(**_shared(AuditRecord, audit) | own)
 
 
-def _node_json(audit: SubjectAudit, node: JudgedNode) -> dict[str, Any]:
-    """Return the fields of a node, with the operator in the place of its parts, and null for an empty text."""
-    has_fault = node.verdict is NodeVerdict.WRONG or node.should_worst is not None
-    internal = ("op_type", "domain", "segment")
-    return {name: value for name, value in asdict(node).items() if name not in internal} | {
-        "operator": operator_name(node),
-        "reason": node.reason or None,
-        "type": node.type or None,
-        "command": (node_command(audit, node) or None) if has_fault else None,
-    }
+def _node_fields(audit: SubjectAudit, node: JudgedNode) -> dict[str, Any]:
+    command = node_command(audit, node) if node.fault_rank else None
+    return {**_shared(NodeRecord, node), "operator": operator_name(node), "command": command}
+
+
+def _shared(record: type[msgspec.Struct], source: object) -> dict[str, Any]:
+    """Return the attributes of an object that a record of it has under the same names."""
+    return {name: getattr(source, name) for name in record.__struct_fields__ if hasattr(source, name)}

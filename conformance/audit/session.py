@@ -18,6 +18,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.confirmation import Confirmation
 from conformance.audit.job import AuditWorkers, Recording, RecordingKey
@@ -69,14 +71,14 @@ class AuditOptions:
         makes_cases: whether wrong nodes become cases.
         workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
         probes: the number of sets of hard values on which each distinct small node runs alone.
-        command: the command line of the audit, to which `--node` can be added; empty if it is not known.
+        command: the command line of the audit, to which `--node` can be added; None if it is not known.
     """
 
     all_elements: bool = False
     makes_cases: bool = False
     workers: AuditWorkers | None = None
     probes: int = 0
-    command: str = ""
+    command: str | None = None
 
 
 _DEFAULT_OPTIONS = AuditOptions()
@@ -90,34 +92,34 @@ class SubjectAudit:
         subject: the id of the subject.
         version: its version.
         data_set: the name of the data set.
-        failure: the message of the subject if it did not run the model; otherwise empty.
+        failure: the message of the subject if it did not run the model; otherwise None.
         is_repeatable: whether the first and the second run of one prepared model returned the same outputs.
         repeats_when_prepared_again: whether a model that was prepared again returned the same outputs.
         ways: the number of intermediate values by the way they were obtained.
-        remark: why added outputs could not be used for all values; empty if they could.
+        remark: why added outputs could not be used for all values; None if they could.
         model_runs: the number of models that were run to obtain the values.
         nodes: the judged nodes, in the model's order.
         edges: pairs of numbers of nodes; the second node takes a result of the first.
         cases: wrong nodes as cases, if they are asked for.
         probes: the distinct nodes that ran alone on hard values.
         has_traced_errors: whether the exact values of the whole model were computed.
-        command: the command line of the audit, to which `--node` can be added; empty if it is not known.
+        command: the command line of the audit, to which `--node` can be added; None if it is not known.
     """
 
     subject: str
     version: str
     data_set: str
-    failure: str = ""
+    failure: str | None = None
     is_repeatable: bool = True
     repeats_when_prepared_again: bool = True
     ways: Mapping[str, int] = field(default_factory=dict)
-    remark: str = ""
+    remark: str | None = None
     model_runs: int = 0
     nodes: Sequence[JudgedNode] = ()
     edges: Sequence[tuple[int, int]] = ()
     cases: Sequence[Case] = ()
     has_traced_errors: bool = False
-    command: str = ""
+    command: str | None = None
     probes: Sequence[ProbedNode] = ()
 
     @property
@@ -196,7 +198,7 @@ def audit_subject(
         is_repeatable=recording.is_repeatable,
         repeats_when_prepared_again=recording.repeats_when_prepared_again,
         ways={str(way): ways[way] for way in Exposure if ways[way] and way is not Exposure.CONSTANT},
-        remark=recorded.remark,
+        remark=recorded.remark or None,
         model_runs=sum(
             [recorded.runs, *(each.model_runs for each in confirmed), *(each.model_runs for each in probes)]
         ),
@@ -361,7 +363,7 @@ def _renumbered(audit: SubjectAudit, numbers: Sequence[int]) -> SubjectAudit:
     """Return an audit with other numbers of the nodes; `numbers` has the new number of each node."""
 
     def renumber(node: JudgedNode) -> JudgedNode:
-        return replace(
+        return structs.replace(
             node,
             number=numbers[node.number],
             segment=tuple(numbers[each] for each in node.segment),

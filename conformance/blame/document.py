@@ -12,6 +12,7 @@ from conformance.blame.difference import Difference  # noqa: TC001 - msgspec rea
 from conformance.blame.verdict import BlameVerdict  # noqa: TC001 - msgspec reads the annotations
 from conformance.errors import JobError
 from conformance.graphs.fed_model import FedModel
+from conformance.graphs.reading import ModelRecord  # noqa: TC001 - msgspec reads the annotations
 from conformance.models.arrays import array_of
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError
@@ -101,19 +102,11 @@ class BlameSteps(_Part, omit_defaults=True):
     verdict: BlameVerdict | None = None
 
 
-class BlamedModel(_Part):
-    """The model of a request."""
-
-    file: str
-    sha256: str
-    nodes: Count
-
-
 class BlameHead(_Part):
     """The part of a document that identifies the request."""
 
     format: Literal[1]
-    model: BlamedModel
+    model: ModelRecord
     inputs: Annotated[list[str], msgspec.Meta(min_length=1)]
     inputs_sha256: str
     seed: int | None

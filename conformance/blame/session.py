@@ -20,7 +20,6 @@ from conformance.blame.comparison import Comparison, run_model
 from conformance.blame.difference import Difference, find_difference, observe
 from conformance.blame.document import (
     FORMAT,
-    BlamedModel,
     BlameDocument,
     BlameHead,
     BlameSteps,
@@ -35,6 +34,7 @@ from conformance.blame.verdict import BlameOutcome, BlameVerdict, Unoptimized, j
 from conformance.files.journal import require_identity
 from conformance.graphs.fed_model import FedModel
 from conformance.graphs.inputs import input_text
+from conformance.graphs.reading import ModelRecord
 from conformance.models.arrays import array_of, hash_values, tensor_of
 from conformance.models.graphs import is_operator, iter_nodes
 from conformance.models.inputs import required_input_names
@@ -103,7 +103,7 @@ class Request:
         names = required_input_names(self.model.original.graph)
         return BlameHead(
             FORMAT,
-            BlamedModel(self.model.path.name, self.model.digest, node_count(self.model.original)),
+            ModelRecord(self.model.path.name, self.model.digest, node_count(self.model.original)),
             [input_text(names, data_set) for data_set in self.data_sets],
             hash_values(array for data_set in self.data_sets for array in data_set.arrays),
             self.seed,

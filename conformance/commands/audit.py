@@ -106,7 +106,7 @@ def audit(
         options = AuditOptions(all_elements, output is not None, pool, count)
         for subject, data_set in product(started, data_sets):
             given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
-            command = "" if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
+            command = None if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
     passes, outcome = _outcome(audits, Level(fail_level), require_judged)
     _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
@@ -154,10 +154,10 @@ def _write_reports(
 ) -> None:
     """Write the reports; their content is the model, the audits, the texts of the inputs, and the seed."""
     from conformance.audit.page import render_page
-    from conformance.audit.report import as_json
+    from conformance.audit.report import audit_document
     from conformance.files.atomic_write import write_json_atomically, write_text_atomically
 
-    write_json_atomically(json, None if json is None else as_json(*content))
+    write_json_atomically(json, None if json is None else audit_document(*content))
     if html is not None:
         write_text_atomically(html, render_page(*content[:3], passes=passes))
 

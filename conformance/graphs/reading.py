@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import msgspec
 import onnx
 from onnx.helper import make_tensor_value_info
 
@@ -30,12 +31,21 @@ from conformance.models.graphs import (
 )
 from conformance.models.inputs import MAX_DENSE_ELEMENTS
 from conformance.models.validity import MAX_MODEL_BYTES, model_violation, read_model
+from conformance.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_LOADED_BYTES = 2**28
 """Size of the tensors in external data up to which they are loaded; larger ones are mapped into memory."""
+
+
+class ModelRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """The model of a document: the name of its file, its SHA-256, and its number of nodes."""
+
+    file: str
+    sha256: str
+    nodes: Count
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from conformance.audit.cases import write_cases
 from conformance.audit.job import AuditWorkers
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
-from conformance.audit.report import as_json, text_lines
+from conformance.audit.report import audit_document, text_lines
 from conformance.audit.session import AuditOptions, SubjectAudit, audit_subject
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
@@ -427,8 +427,8 @@ def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
 def test_reports_have_every_node(chain: LoadedModel) -> None:
     evil = EvaluatorBackend(lambda values, *_: {name: value + np.float32(1) for name, value in values.items()})
     result = replace(audit(chain, evil), version="<script>alert(1)</script>")
-    document = as_json(chain, [result], ["X float 2x3x4"], 0)
-    assert [node["verdict"] for node in document["audits"][0]["nodes"]] == [str(node.verdict) for node in result.nodes]
+    document = audit_document(chain, [result], ["X float 2x3x4"], 0)
+    assert [node.verdict for node in document.audits[0].nodes] == [node.verdict for node in result.nodes]
     page = render_page(chain, [result], ["X float 2x3x4"])
     assert "<script>" not in page
     assert (page.count("<details"), page.count("<rect")) == (4, 8)

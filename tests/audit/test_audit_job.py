@@ -18,7 +18,7 @@ from refusals import assert_raises
 
 from conformance.audit.job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
 from conformance.audit.judgement import JudgedElement, NodeJudgement, NodeVerdict
-from conformance.audit.report import as_json
+from conformance.audit.report import AuditDocument, audit_document
 from conformance.audit.session import AuditOptions, audit_subject
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
@@ -79,17 +79,17 @@ def test_probes_run_nodes_whose_values_are_hidden(model: LoadedModel) -> None:
     assert (tanh.nodes, tanh.probes > 0) == (15, True)
 
 
-def audit_json(model: LoadedModel, workers: AuditWorkers | None, backend: Any = None) -> dict[str, Any]:
+def audit_json(model: LoadedModel, workers: AuditWorkers | None, backend: Any = None) -> AuditDocument:
     result = audit_subject(
         model, Subject("fake", "1", backend or FusingBackend()), DATA, options=AuditOptions(workers=workers)
     )
-    return as_json(model, [result], [], None)
+    return audit_document(model, [result], [], None)
 
 
 def test_recorded_folder_gives_the_same_result_as_memory(model: LoadedModel, tmp_path: Path) -> None:
     expected = audit_json(model, None)
-    verdicts = [node["verdict"] for node in expected["audits"][0]["nodes"]]
-    assert expected["audits"][0]["ways"]["hidden"] == 16
+    verdicts = [node.verdict for node in expected.audits[0].nodes]
+    assert expected.audits[0].ways["hidden"] == 16
     assert set(verdicts) == {"correct", "wrong"}
     assert audit_json(model, AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")) == expected
 
@@ -177,8 +177,8 @@ def test_file_in_the_place_of_the_folder_is_refused(model: LoadedModel, tmp_path
 def test_judgement_survives_json(share: float) -> None:
     worst = JudgedElement("Y", (1, 2), float("-inf"), 1e22, -0.0)
     node = NodeJudgement(
-        *(3, "n", "Add", "", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, (1, 2)),
-        *(4, "cut", "float", 7),
+        *(3, "n", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, 4, "cut", "float", 7),
+        op_type="Add",
     )
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 4),))
     assert result_decoder(job)(encode_json(JudgedChunk([node]))).nodes == [node]
@@ -189,7 +189,7 @@ def test_judgements_of_other_nodes_are_refused(number: int, judged: list[int]) -
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 2), (2, 3)))
 
     def chunk(number: int, nodes: list[int], segment: int = 0) -> ChunkResult:
-        judgements = [NodeJudgement(each, "", "", "", NodeVerdict.CORRECT, segment=(segment,)) for each in nodes]
+        judgements = [NodeJudgement(each, "", NodeVerdict.CORRECT, op_type="", segment=(segment,)) for each in nodes]
         return ChunkResult(number, JudgedChunk(judgements))
 
     job.check_result(chunk(0, [0, 1]))

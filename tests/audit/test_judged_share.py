@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +12,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
-from conformance.audit.report import JudgedShare, as_json
+from conformance.audit.report import JudgedShare, audit_document
 from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.graphs.arithmetic import operation_count
 from conformance.graphs.inputs import InputSet
 from conformance.graphs.reading import LoadedModel
+from conformance.serialization.codec import encode_json
+from conformance.serialization.decoding import decode_json
 from conformance.subjects.loading import Subject
 from conformance.verdicts import Level
 
@@ -224,7 +225,7 @@ def test_json_has_the_judged_share_and_both_levels(tmp_path: Path) -> None:
     inputs = {"X": np.array([0, -0.0, 1], np.float32)}
     model = write(tmp_path / "m.onnx", [helper.make_node("Neg", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
     result = audit(model, inputs, changed(lambda outputs: [np.abs(outputs[0]) * -1 + 0]))
-    (document,) = json.loads(json.dumps(as_json(model, [result], ["X"], None)))["audits"]
+    (document,) = decode_json(encode_json(audit_document(model, [result], ["X"], None)))["audits"]
     assert (document["judged"]["nodes"], document["judged"]["elements"], document["judged"]["share"]) == (1, 3, 1)
     assert document["nodes"][0]["worst"] is None
     assert document["nodes"][0]["should_worst"]["index"] == [0]
@@ -360,9 +361,9 @@ def test_output_of_another_type_has_the_reason_in_json(tmp_path: Path) -> None:
     nodes = [helper.make_node("Neg", ["X"], ["A"]), helper.make_node("Abs", ["A"], ["Y"])]
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
     result = audit(model, inputs, changed(lambda outputs: [each.astype(np.float64) for each in outputs]))
-    wrong = [node for node in as_json(model, [result], [], 0)["audits"][0]["nodes"] if node["verdict"] == "wrong"]
+    wrong = [node for node in audit_document(model, [result], [], 0).audits[0].nodes if node.verdict == "wrong"]
     assert wrong
-    assert all("float64" in (node["reason"] or "") for node in wrong)
+    assert all("float64" in (node.reason or "") for node in wrong)
 
 
 def test_topk_with_nan_may_return_either_of_two_subnormal_neighbours(tmp_path: Path) -> None:

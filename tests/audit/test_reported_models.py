@@ -147,7 +147,7 @@ def test_float16_model_on_a_runtime_that_keeps_float_has_no_wrong_node(
         result = audit_subject(
             LoadedModel.read(tmp_path / "m.onnx"), subject, InputSet("given", tuple(inputs.values()))
         )
-    assert (result.failure, [node.name for node in result.wrong_nodes]) == ("", [])
+    assert (result.failure, [node.name for node in result.wrong_nodes]) == (None, [])
     assert JudgedShare.of([result]).share > 0.7
 
 
