@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
     TensorEncoding: TypeAlias = Callable[[Array, str], onnx.TensorProto]
+    SourceBuilder: TypeAlias = Callable[[str, Array, TensorEncoding], "OperandSource"]
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,11 @@ class Fragment:
     carried: Mapping[str, str] = field(default_factory=dict)
     again: tuple[onnx.NodeProto, ...] = ()
 
-    def inside(self, names: Mapping[str, str]) -> list[onnx.NodeProto]:
+    def inside(self, names: Mapping[str, str] | None = None) -> GraphPart:
         """Return copies of the nodes for a subgraph: results get new names, and operands are renamed by `names`."""
         given = {name: f"{name}_inside" for node in self.nodes for name in node.output if name}
-        return [rename_values(node, {**given, **names}) for node in self.nodes]
+        nodes = [rename_values(node, {**given, **(names or {})}) for node in self.nodes]
+        return GraphPart(nodes, given={given[name]: array for name, array in self.results.items()})
 
 
 @dataclass(frozen=True)
@@ -136,12 +138,11 @@ def raw_tensor(array: Array, name: str) -> onnx.TensorProto:
 
 def typed_tensor(array: Array, name: str) -> onnx.TensorProto:
     """Return a tensor with its elements in a typed field such as `float_data`. 16-bit floats are stored as bits."""
+    type = type_number(type_name(array.dtype))
     if array.dtype.itemsize == 2 and array.dtype.kind not in "iu":
         bits = array.reshape(-1).view(np.uint16).tolist()
-        return onnx.TensorProto(
-            name=name, data_type=type_number(type_name(array.dtype)), dims=array.shape, int32_data=bits
-        )
-    return helper.make_tensor(name, type_number(type_name(array.dtype)), array.shape, array.flatten().tolist())
+        return onnx.TensorProto(name=name, data_type=type, dims=array.shape, int32_data=bits)
+    return helper.make_tensor(name, type, array.shape, array.flatten().tolist())
 
 
 TENSOR_ENCODINGS: Mapping[str, TensorEncoding] = {"raw": raw_tensor, "typed": typed_tensor}
@@ -181,14 +182,10 @@ def _part(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
     if not array.ndim:
         place = encode(np.array(2, dtype=np.int64), f"{name}_place")
         values = np.array([PADDING_VALUE, PADDING_VALUE, array, PADDING_VALUE], dtype=array.dtype)
-        return OperandSource(
-            {whole: values}, before=GraphPart([helper.make_node("Gather", [whole, place.name], [name])], [place])
-        )
-    ends = {
-        "starts": np.ones(array.ndim, dtype=np.int64),
-        "ends": np.array([size + 1 for size in array.shape], dtype=np.int64),
-    }
-    constants = [encode(numbers, f"{name}_{word}") for word, numbers in ends.items()]
+        node = helper.make_node("Gather", [whole, place.name], [name])
+        return OperandSource({whole: values}, before=GraphPart([node], [place]))
+    ends = {"starts": [1] * array.ndim, "ends": [size + 1 for size in array.shape]}
+    constants = [encode(np.array(numbers, dtype=np.int64), f"{name}_{word}") for word, numbers in ends.items()]
     node = helper.make_node("Slice", [whole, *(tensor.name for tensor in constants)], [name])
     return OperandSource({whole: np.pad(array, 1, constant_values=PADDING_VALUE)}, before=GraphPart([node], constants))
 
@@ -214,24 +211,14 @@ def _sparse_constant(name: str, array: Array, encode: TensorEncoding) -> Operand
     return OperandSource(before=GraphPart([helper.make_node("Constant", [], [name], sparse_value=sparse)]))
 
 
-def _alias(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+def _alias(name: str, array: Array, encode: TensorEncoding, *, reads_alias: bool) -> OperandSource:
     """Return a source that gives the operand a second name, which a node reads after the tested nodes.
 
     A runtime may store both names in the same memory. Then the tested nodes must not write to it. The kind of the
-    second name depends on the operand.
+    second name depends on the operand; Dropout does not accept integers.
     """
-    return alias_source(name, array, encode, _alias_kind(name, array), reads_alias=True)
-
-
-def _aliased(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
-    """Return a source like `_alias`, but the tested nodes read the first name and the later node the second."""
-    return alias_source(name, array, encode, _alias_kind(name, array), reads_alias=False)
-
-
-def _alias_kind(name: str, array: Array) -> str:
-    """Return a key of `ALIASES` for an operand. Dropout does not accept integers."""
     kinds = [kind for kind in ALIASES if kind != "dropout" or array.dtype.kind not in "iu"]
-    return kinds[sum(map(ord, name)) % len(kinds)]
+    return alias_source(name, array, encode, kinds[sum(map(ord, name)) % len(kinds)], reads_alias=reads_alias)
 
 
 def alias_source(name: str, array: Array, encode: TensorEncoding, kind: str, *, reads_alias: bool) -> OperandSource:
@@ -251,17 +238,13 @@ def alias_source(name: str, array: Array, encode: TensorEncoding, kind: str, *, 
     return OperandSource({f"{name}_negated": -array}, before=before, after=extra_reader(other, array))
 
 
-def _identity_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
-    return GraphPart([helper.make_node("Identity", [original], [alias])])
+def _copied_alias(op_type: str, original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
+    return GraphPart([helper.make_node(op_type, [original], [alias])])
 
 
 def _reshape_alias(original: str, alias: str, array: Array, encode: TensorEncoding) -> GraphPart:
     shape = encode(np.array(array.shape, dtype=np.int64), f"{alias}_shape")
     return GraphPart([helper.make_node("Reshape", [original, shape.name], [alias])], [shape])
-
-
-def _dropout_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
-    return GraphPart([helper.make_node("Dropout", [original], [alias])])
 
 
 def _if_alias(original: str, alias: str, array: Array, _: TensorEncoding) -> GraphPart:
@@ -270,20 +253,26 @@ def _if_alias(original: str, alias: str, array: Array, _: TensorEncoding) -> Gra
 
 
 def _sequence_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
-    sequence, place = f"{alias}_sequence", f"{alias}_first"
-    return GraphPart(
-        [
-            helper.make_node("SequenceConstruct", [original], [sequence]),
-            constant_node(place, np.array(0, dtype=np.int64)),
-            helper.make_node("SequenceAt", [sequence, place], [alias]),
-        ]
-    )
+    return GraphPart(_through_sequence(original, alias, alias))
+
+
+def _through_sequence(
+    name: str, taken: str, prefix: str, between: Iterable[onnx.NodeProto] = ()
+) -> list[onnx.NodeProto]:
+    """Return nodes that put a value into a sequence, and after the nodes `between` take it out by another name."""
+    sequence, place = f"{prefix}_sequence", f"{prefix}_first"
+    return [
+        helper.make_node("SequenceConstruct", [name], [sequence]),
+        *between,
+        constant_node(place, np.array(0, dtype=np.int64)),
+        helper.make_node("SequenceAt", [sequence, place], [taken]),
+    ]
 
 
 ALIASES: Mapping[str, Callable[[str, str, Array, TensorEncoding], GraphPart]] = {
-    "identity": _identity_alias,
+    "identity": partial(_copied_alias, "Identity"),
     "reshape": _reshape_alias,
-    "dropout": _dropout_alias,
+    "dropout": partial(_copied_alias, "Dropout"),
     "if": _if_alias,
     "sequence": _sequence_alias,
 }
@@ -296,20 +285,18 @@ def _after_empty_names(name: str, array: Array, _: TensorEncoding) -> OperandSou
     return OperandSource({given: array}, before=GraphPart([helper.make_node("Dropout", [given, "", ""], [name, ""])]))
 
 
-OMITTING_SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
-    "trailing_empty": _after_empty_names
-}
+OMITTING_SOURCES: Mapping[str, SourceBuilder] = {"trailing_empty": _after_empty_names}
 """Builders of sources of floating-point operands with omitted inputs and outputs, by level. They need opset 12."""
 
-SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
+SOURCES: Mapping[str, SourceBuilder] = {
     "input": _input,
     "initializer": _initializer,
     "overridable": _overridable,
     "constant": _constant,
     "rearranged": _rearranged,
     "part": _part,
-    "alias": _alias,
-    "aliased": _aliased,
+    "alias": partial(_alias, reads_alias=True),
+    "aliased": partial(_alias, reads_alias=False),
     "sparse_constant": _sparse_constant,
     "overridden": _overridden,
 }
@@ -318,7 +305,7 @@ SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
 ALIAS_SIDES = ("alias", "original")
 """The name that the tested nodes read, of two names of one value. Another node reads the other name later."""
 
-ALIAS_SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
+ALIAS_SOURCES: Mapping[str, SourceBuilder] = {
     f"{kind}_{side}": partial(alias_source, kind=kind, reads_alias=side == "alias")
     for kind in ALIASES
     for side in ALIAS_SIDES
@@ -376,14 +363,8 @@ def _captured(name: str, array: Array) -> GraphPart:
 
 def _sequence(name: str, array: Array) -> GraphPart:
     """Return nodes that put the result into a sequence, allocate memory, and read the result from the sequence."""
-    sequence, taken, place = f"{name}_sequence", f"{name}_at", f"{name}_first"
-    nodes = [
-        helper.make_node("SequenceConstruct", [name], [sequence]),
-        *_allocating_nodes(name),
-        constant_node(place, np.array(0, dtype=np.int64)),
-        helper.make_node("SequenceAt", [sequence, place], [taken]),
-    ]
-    return GraphPart(nodes, given={taken: array, f"{name}_later": array})
+    nodes = _through_sequence(name, f"{name}_at", name, _allocating_nodes(name))
+    return GraphPart(nodes, given={f"{name}_at": array, f"{name}_later": array})
 
 
 def _allocating_nodes(name: str) -> list[onnx.NodeProto]:

@@ -60,9 +60,23 @@ class ScopeContent:
         """All nodes (before, tested, after) as one part of a graph."""
         return join_parts((self.before, GraphPart(self.fragment.nodes), self.after))
 
-    def replaced_by(self, *parts: GraphPart) -> GraphPart:
-        """Return `before`, the parts in place of the tested nodes, and `after` as one part of a graph."""
-        return join_parts((self.before, *parts, self.after))
+    def replaced_by(
+        self,
+        *nodes: onnx.NodeProto,
+        initializers: Sequence[onnx.TensorProto] = (),
+        given: Mapping[str, Array] | None = None,
+        functions: tuple[onnx.FunctionProto, ...] = (),
+    ) -> ScopedModel:
+        """Return a model with other nodes in place of the tested nodes.
+
+        Args:
+            nodes: the other nodes.
+            initializers: dense initializers that they use.
+            given: outputs of the graph besides those of `after`, as in `GraphPart`.
+            functions: the functions that the nodes call.
+        """
+        parts = (self.before, GraphPart(nodes, initializers), self.after, GraphPart(given=given or {}))
+        return ScopedModel(join_parts(parts), functions)
 
 
 @dataclass(frozen=True)
@@ -84,27 +98,30 @@ def _if_then(content: ScopeContent) -> ScopedModel:
 def _if_else(content: ScopeContent) -> ScopedModel:
     """Return a model with the tested nodes in the else_branch of an If, whose condition a Not node computes."""
     fragment = content.fragment
-    inner = {f"{name}_inside": array for name, array in fragment.results.items()}
-    nodes = [
+    return content.replaced_by(
         helper.make_node("Not", [CONDITION_INPUT], ["no"]),
-        helper.make_node(
-            "If",
-            ["no"],
-            list(fragment.results),
-            then_branch=zeros_part(fragment.results).graph("then"),
-            else_branch=GraphPart(fragment.inside({}), given=inner).graph("else"),
-        ),
-    ]
-    return ScopedModel(content.replaced_by(GraphPart(nodes)))
+        _two_branches("no", fragment.results, zeros_part(fragment.results), fragment.inside()),
+    )
+
+
+def _two_branches(condition: str, results: Mapping[str, Array], then: GraphPart, other: GraphPart) -> onnx.NodeProto:
+    """Return an If node."""
+    branches = {"then_branch": then.graph("then"), "else_branch": other.graph("else")}
+    return helper.make_node("If", [condition], list(results), **branches)
 
 
 def _if_in_loop(content: ScopeContent) -> ScopedModel:
     return ScopedModel(_loop_stacking(_if(content.whole)))
 
 
+def _suffixed(arrays: Mapping[str, Array], suffix: str) -> dict[str, Array]:
+    """Return arrays by other names."""
+    return {f"{name}_{suffix}": array for name, array in arrays.items()}
+
+
 def _if(part: GraphPart) -> GraphPart:
     """Return an If node with the nodes of `part` in the branch that is taken."""
-    given = {f"{name}_if": array for name, array in part.given.items()}
+    given = _suffixed(part.given, "if")
     return GraphPart([if_node(list(given), part.graph("then"), part.given)], given=given)
 
 
@@ -128,13 +145,11 @@ def _loop(content: ScopeContent, doubled: Sequence[str] = ()) -> ScopedModel:
     carried |= {name: fragment.operands[name] for name in doubled}
     names = {name: f"{name}_carried" for name in carried}
     doubling = [helper.make_node("Add", [names[name]] * 2, [f"{name}_doubled_inside"]) for name in doubled]
-    inside = {f"{name}_inside": array for name, array in given.items()}
-    body = _loop_body(
-        GraphPart([*fragment.inside(names), *doubling], given=inside),
-        {names[name]: array for name, array in carried.items()},
-    )
+    inside = replace(fragment.inside(names), given=_suffixed(given, "inside"))
+    inner = replace(inside, nodes=[*inside.nodes, *doubling])
+    body = _loop_body(inner, {names[name]: array for name, array in carried.items()})
     node = helper.make_node("Loop", ["trips", "", *carried], list(given), body=body)
-    return ScopedModel(content.replaced_by(GraphPart([node], [_trip_count()])))
+    return content.replaced_by(node, initializers=[_trip_count()])
 
 
 def _loop_body(part: GraphPart, inputs: Mapping[str, Array]) -> onnx.GraphProto:
@@ -155,12 +170,10 @@ def _loop_invariant(content: ScopeContent) -> ScopedModel:
     Every iteration has the same operands, so a runtime may run the nodes once. It must not change the operands.
     """
     fragment = content.fragment
-    zeros = zeros_part({f"{name}_start": array for name, array in fragment.results.items()})
-    inside = {f"{name}_inside": array for name, array in fragment.results.items()}
-    earlier = {f"{name}_earlier": array for name, array in fragment.results.items()}
-    body = _loop_body(GraphPart(fragment.inside({}), given=inside), earlier)
+    zeros = zeros_part(_suffixed(fragment.results, "start"))
+    body = _loop_body(fragment.inside(), _suffixed(fragment.results, "earlier"))
     node = helper.make_node("Loop", ["trips", "", *zeros.given], list(fragment.results), body=body)
-    return ScopedModel(content.replaced_by(GraphPart([*zeros.nodes, node], [_trip_count()])))
+    return content.replaced_by(*zeros.nodes, node, initializers=[_trip_count()])
 
 
 def _if_both(content: ScopeContent) -> ScopedModel:
@@ -169,21 +182,14 @@ def _if_both(content: ScopeContent) -> ScopedModel:
     The first If takes the first branch, and the second If takes the other one. Nodes of two branches can have one name.
     """
     fragment = content.fragment
-    inside = {f"{name}_inside": array for name, array in fragment.results.items()}
-    again = {f"{name}_again": array for name, array in fragment.results.items()}
-    then, other = (
-        GraphPart(replace(fragment, nodes=nodes).inside({}), given=inside) for nodes in (fragment.nodes, fragment.again)
-    )
-    nodes = [
+    again = _suffixed(fragment.results, "again")
+    then, other = (replace(fragment, nodes=nodes).inside() for nodes in (fragment.nodes, fragment.again))
+    return content.replaced_by(
         helper.make_node("Not", [CONDITION_INPUT], ["no"]),
-        *(
-            helper.make_node(
-                "If", [condition], list(results), then_branch=then.graph("then"), else_branch=other.graph("else")
-            )
-            for condition, results in ((CONDITION_INPUT, fragment.results), ("no", again))
-        ),
-    ]
-    return ScopedModel(join_parts((content.replaced_by(GraphPart(nodes)), GraphPart(given=again))))
+        _two_branches(CONDITION_INPUT, fragment.results, then, other),
+        _two_branches("no", again, then, other),
+        given=again,
+    )
 
 
 def _scan(content: ScopeContent) -> ScopedModel:
@@ -191,12 +197,11 @@ def _scan(content: ScopeContent) -> ScopedModel:
     fragment = content.fragment
     rows = {name: array[0] for name, array in fragment.operands.items() if array.ndim}
     names = {name: f"{name}_row" for name in rows}
-    given = {f"{name}_inside": array[0] for name, array in fragment.results.items()}
-    body = GraphPart(fragment.inside(names), given=given).graph(
-        "body", {names[name]: row for name, row in rows.items()}
-    )
+    inside = fragment.inside(names)
+    part = replace(inside, given={name: array[0] for name, array in inside.given.items()})
+    body = part.graph("body", {names[name]: row for name, row in rows.items()})
     node = helper.make_node("Scan", list(rows), list(fragment.results), body=body, num_scan_inputs=len(rows))
-    return ScopedModel(content.replaced_by(GraphPart([node])))
+    return content.replaced_by(node)
 
 
 def _function(content: ScopeContent) -> ScopedModel:
@@ -206,18 +211,17 @@ def _function(content: ScopeContent) -> ScopedModel:
     """
     attributes = _all_attributes(content.fragment.nodes)
     given, defaults = attributes[::2], attributes[1::2]
-    call = _call("Step", content.fragment, given)
-    return ScopedModel(content.replaced_by(GraphPart([call])), (_step_function(content.fragment, given, defaults),))
+    step = _step_function(content.fragment, given, defaults)
+    return content.replaced_by(_call("Step", content.fragment, given), functions=(step,))
 
 
 def _function_twice(content: ScopeContent) -> ScopedModel:
     """Return a model that calls a function of the tested nodes twice, with the same operands and other attributes."""
     fragment = content.fragment
     calls = [_call("Step", fragment, _all_attributes(nodes)) for nodes in (fragment.nodes, fragment.again)]
-    again = {f"{name}_again": array for name, array in fragment.results.items()}
+    again = _suffixed(fragment.results, "again")
     calls[1].output[:] = list(again)
-    main = join_parts((content.replaced_by(GraphPart(calls)), GraphPart(given=again)))
-    return ScopedModel(main, (_step_function(fragment, _all_attributes(fragment.nodes)),))
+    return content.replaced_by(*calls, given=again, functions=(_step_function(fragment),))
 
 
 def _function_in_function(content: ScopeContent) -> ScopedModel:
@@ -225,26 +229,21 @@ def _function_in_function(content: ScopeContent) -> ScopedModel:
     fragment, attributes = content.fragment, _all_attributes(content.fragment.nodes)
     inner = _call("Step", fragment, map(_attribute_reference, attributes))
     outer = _make_function("Outer", fragment, [inner], attributes, {CUSTOM_DOMAIN: 1})
-    return ScopedModel(
-        content.replaced_by(GraphPart([_call("Outer", fragment, attributes)])),
-        (_step_function(fragment, attributes), outer),
-    )
+    return content.replaced_by(_call("Outer", fragment, attributes), functions=(_step_function(fragment), outer))
 
 
 def _if_in_function(content: ScopeContent) -> ScopedModel:
     """Return a model with the tested nodes in a branch of an If in a function, with references to attributes."""
     fragment, yes = content.fragment, constant_node(CONDITION_INPUT, np.array(True))
-    step = _step_function(fragment, _all_attributes(fragment.nodes))
+    step = _step_function(fragment)
     branch = replace(fragment, nodes=tuple(step.node))
-    inner = {f"{name}_inside": array for name, array in fragment.results.items()}
-    then = GraphPart(branch.inside({}), given=inner).graph("then")
-    around = if_node(list(fragment.results), then, fragment.results)
+    around = if_node(list(fragment.results), branch.inside().graph("then"), fragment.results)
     del step.node[:]
     step.node.extend([yes, around])
     if "" not in fragment.opsets:
         step.opset_import.add(domain="", version=FUNCTION_OPSET)
     call = _call("Step", fragment, _all_attributes(fragment.nodes))
-    return ScopedModel(content.replaced_by(GraphPart([call])), (step,))
+    return content.replaced_by(call, functions=(step,))
 
 
 def _all_attributes(nodes: Iterable[onnx.NodeProto]) -> list[onnx.AttributeProto]:
@@ -253,16 +252,18 @@ def _all_attributes(nodes: Iterable[onnx.NodeProto]) -> list[onnx.AttributeProto
 
 
 def _step_function(
-    fragment: Fragment, given: Iterable[onnx.AttributeProto], defaults: Iterable[onnx.AttributeProto] = ()
+    fragment: Fragment,
+    given: Iterable[onnx.AttributeProto] | None = None,
+    defaults: Iterable[onnx.AttributeProto] = (),
 ) -> onnx.FunctionProto:
     """Return a function of the tested nodes in which every attribute refers to an attribute of the call.
 
     Args:
         fragment: the tested nodes.
-        given: the attributes that calls have.
+        given: the attributes that calls have; all of them by default.
         defaults: the attributes with a default value in the function.
     """
-    nodes = []
+    nodes, given = [], _all_attributes(fragment.nodes) if given is None else given
     for node in fragment.nodes:
         copy = copy_of(node)
         del copy.attribute[:]

@@ -23,7 +23,7 @@ from conformance.factors.connections import (
     rename_values,
 )
 from conformance.factors.scopes import CUSTOM_DOMAIN, SCOPES, SEARCH_SCOPES, ScopeContent
-from conformance.generation.models import array_value_info, make_value_info
+from conformance.generation.models import array_value_info
 from conformance.models.arrays import tensor_of
 from conformance.models.inputs import tensor_elements
 
@@ -110,8 +110,7 @@ def build_in_context(
     decided = {CONDITION_INPUT: np.array(True)} if any(CONDITION_INPUT in node.input for node in main.nodes) else {}
     graph.input.extend(array_value_info(*named) for named in decided.items())
     graph.input.extend(
-        make_value_info(tensor.name, onnx.TensorProto.DataType.Name(tensor.data_type).lower(), tensor.dims)
-        for tensor in overridable
+        helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in overridable
     )
     taken = [
         {operand: array for operand, array in run.items() if supplies[operand].fed or supplies[operand].overriding}
