@@ -13,9 +13,11 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from conformance.generation.models import make_value_info
+from conformance.models.graphs import copy_of
+from conformance.passes.fields import CASE_MESSAGES, IN_GRAPHS, MessageScope, iter_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.generation.models import DimensionSize
     from conformance.models.arrays import Array
@@ -103,6 +105,33 @@ class ExtraNodes:
     sparse: Sequence[onnx.SparseTensorProto] = ()
     value_info: Sequence[onnx.ValueInfoProto] = ()
     functions: Sequence[onnx.FunctionProto] = ()
+
+    def add_tensors_to(self, graph: onnx.GraphProto) -> None:
+        """Add the initializers, and the declarations of intermediate values, to a graph."""
+        graph.initializer.extend(self.initializers)
+        graph.sparse_initializer.extend(self.sparse)
+        graph.value_info.extend(self.value_info)
+
+    def stacked_output(self, count: int) -> onnx.ValueInfoProto:
+        """Return the declaration of the output of a Scan that has the nodes in its body, for `count` rows."""
+        every = copy_of(self.output)
+        every.name = "all"
+        every.type.tensor_type.shape.dim.insert(0, onnx.TensorShapeProto.Dimension(dim_value=count))
+        return every
+
+    def as_function(self) -> tuple[onnx.NodeProto, onnx.FunctionProto]:
+        """Return a function with the nodes in its body, and a call of it with a second output, `shares`.
+
+        A node of the body refers to an attribute of the function.
+        """
+        constants = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in self.initializers]
+        handed_on = helper.make_node("Softmax", ["X"], ["handed_on"])
+        handed_on.attribute.add(name="axis", ref_attr_name="along", type=onnx.AttributeProto.INT)
+        nodes, results = [*constants, handed_on, *self.nodes], [self.output.name, "handed_on"]
+        body = make_function("Body", nodes, ["X"], results, attributes=["along"], opset=21)
+        body.opset_import.append(helper.make_opsetid("acme", 1))
+        body.value_info.extend(self.value_info)
+        return helper.make_node("Body", ["X"], [self.output.name, "shares"], domain="acme", along=1), body
 
 
 def graph_parts(shape: Sequence[int]) -> ExtraNodes:
@@ -200,6 +229,58 @@ def attribute_parts(shape: Sequence[int]) -> ExtraNodes:
         if_node("yes", "Z", then, otherwise),
     ]
     return ExtraNodes(nodes, make_value_info("Z", "float", shape), functions=[body])
+
+
+PARTS_BY_MESSAGE: Mapping[str, tuple[Callable[[Sequence[int]], ExtraNodes], Sequence[MessageScope]]] = {
+    "GraphProto": (graph_parts, IN_GRAPHS[:2]),
+    "NodeProto": (node_parts, IN_GRAPHS),
+    "ValueInfoProto": (value_parts, IN_GRAPHS),
+    "TensorProto": (tensor_parts, IN_GRAPHS),
+    "AttributeProto": (attribute_parts, IN_GRAPHS),
+}
+"""For each message type, the function that builds parts with all of its fields, and the scopes of the parts."""
+
+
+def fill_messages(model: onnx.ModelProto, message: str, scope: MessageScope) -> None:
+    """Fill the fields that do not affect results in all messages of one type in a part of a model.
+
+    Args:
+        message: the type of the messages, a key of `PARTS_BY_MESSAGE`.
+    """
+    if message == "NodeProto":
+        model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2)
+    for place, entry in list(iter_messages(model)):
+        if place is scope and CASE_MESSAGES.get(name := type(entry).__name__, name) == message:
+            fill_annotations(entry)
+
+
+def fill_model(model: onnx.ModelProto) -> None:
+    """Fill the fields of a model outside of its graph, except for its training information."""
+    fill_annotations(model)
+    model.producer_name, model.producer_version = "a converter", "1.2.3+local"
+    model.domain, model.model_version = "org.example.models", 2**40 + 1
+    model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2, device=["a", "b"])
+
+
+def filled_function(between: Iterable[onnx.NodeProto], shape: Sequence[int]) -> onnx.FunctionProto:
+    """Return a function that sets every field of its message, with an attribute that has a default and one without.
+
+    Args:
+        between: nodes that compute B1 from B0.
+        shape: the shape of the input.
+    """
+    nodes = [
+        helper.make_node("LeakyRelu", ["A"], ["B0"]),
+        *between,
+        helper.make_node("ReduceMax", ["B1"], ["B"]),
+    ]
+    nodes[0].attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+    nodes[-1].attribute.add(name="keepdims", ref_attr_name="kept", type=onnx.AttributeProto.INT)
+    body = make_function("Largest", nodes, attributes=["kept"], overload="sloping", opset=21)
+    body.attribute_proto.append(helper.make_attribute("slope", 0.5))
+    body.value_info.append(make_value_info("B1", "float", shape))
+    fill_annotations(body)
+    return body
 
 
 def fill_annotations(message: Any) -> None:

@@ -13,25 +13,21 @@ import onnx
 from onnx import helper, numpy_helper, parser
 
 from conformance.factors.message_fields import (
-    DEVICE_CONFIGURATION,
     OVERLOADED_FUNCTIONS,
+    PARTS_BY_MESSAGE,
     ExtraNodes,
     add_quantization_annotations,
     add_training_info,
-    attribute_parts,
-    fill_annotations,
-    graph_parts,
-    make_function,
-    node_parts,
-    tensor_parts,
-    value_parts,
+    fill_messages,
+    fill_model,
+    filled_function,
 )
 from conformance.factors.wrapping import BuiltModel
 from conformance.generation.models import make_value_info
 from conformance.graphs.renaming import Renamer
 from conformance.models.inputs import required_input_names
 from conformance.models.types import normal_domain
-from conformance.passes.fields import CASE_MESSAGES, IN_GRAPHS, MessageScope, iter_messages, snake_case
+from conformance.passes.fields import MessageScope, snake_case
 from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
@@ -63,37 +59,25 @@ GRAPH_TEXTS: Mapping[str, str] = read_own_toml("conformance.search", "distractor
 FULL_VERSIONS = {"ir_version": 11, "": 21}
 """The oldest IR version and opset that define every protobuf field."""
 
-PART_BUILDERS: Mapping[str, tuple[Callable[[Sequence[int]], ExtraNodes], Sequence[MessageScope]]] = {
-    "GraphProto": (graph_parts, IN_GRAPHS[:2]),
-    "NodeProto": (node_parts, IN_GRAPHS),
-    "ValueInfoProto": (value_parts, IN_GRAPHS),
-    "TensorProto": (tensor_parts, IN_GRAPHS),
-    "AttributeProto": (attribute_parts, IN_GRAPHS),
-}
-"""By message type: a function that builds graph parts with every field set, and the scopes that can contain them."""
-
 
 def _fill_fields(message: str, place: MessageScope) -> Callable[[onnx.ModelProto], None]:
     """Return a function that adds protobuf messages of one type to a scope and sets all fields of this type there.
 
     Args:
-        message: the type of the messages, a key of `PART_BUILDERS`.
+        message: the type of the messages, a key of `PARTS_BY_MESSAGE`.
     """
 
     def touch(model: onnx.ModelProto) -> None:
         _raise_versions(model)
-        parts = PART_BUILDERS[message][0](DISTRACTOR_SHAPE[1:] if place is MessageScope.SUBGRAPH else DISTRACTOR_SHAPE)
+        build, _ = PARTS_BY_MESSAGE[message]
+        parts = build(DISTRACTOR_SHAPE[1:] if place is MessageScope.SUBGRAPH else DISTRACTOR_SHAPE)
         made = {
             MessageScope.MAIN: _main_graph_model,
             MessageScope.SUBGRAPH: _scan_model,
             MessageScope.FUNCTION: _function_model,
         }[place](parts)
         join(model, made, f"fields_{snake_case(message)}")
-        if message == "NodeProto":
-            model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2)
-        for at, entry in list(iter_messages(model)):
-            if at is place and CASE_MESSAGES.get(name := type(entry).__name__, name) == message:
-                fill_annotations(entry)
+        fill_messages(model, message, place)
 
     return touch
 
@@ -111,85 +95,51 @@ def _model_of(graph: onnx.GraphProto, functions: Sequence[onnx.FunctionProto]) -
     return helper.make_model(graph, functions=list(functions), opset_imports=opsets)
 
 
+def _float_info(name: str, shape: Sequence[int] = DISTRACTOR_SHAPE) -> onnx.ValueInfoProto:
+    """Return the declaration of a tensor of float."""
+    return make_value_info(name, "float", shape)
+
+
 def _main_graph_model(parts: ExtraNodes) -> onnx.ModelProto:
-    graph = helper.make_graph(list(parts.nodes), "g", [make_value_info("X", "float", DISTRACTOR_SHAPE)], [parts.output])
-    _add_parts(graph, parts)
+    graph = helper.make_graph(list(parts.nodes), "g", [_float_info("X")], [parts.output])
+    parts.add_tensors_to(graph)
     return _model_of(graph, parts.functions)
 
 
 def _scan_model(parts: ExtraNodes) -> onnx.ModelProto:
     """Return a model with a Scan over the rows of X; the body of the Scan contains the nodes in `parts`."""
-    body = helper.make_graph(
-        list(parts.nodes), "body", [make_value_info("X", "float", DISTRACTOR_SHAPE[1:])], [parts.output]
-    )
-    _add_parts(body, parts)
-    every = onnx.ValueInfoProto()
-    every.CopyFrom(parts.output)
-    every.name = "all"
-    every.type.tensor_type.shape.dim.insert(0, onnx.TensorShapeProto.Dimension(dim_value=DISTRACTOR_SHAPE[0]))
+    body = helper.make_graph(list(parts.nodes), "body", [_float_info("X", DISTRACTOR_SHAPE[1:])], [parts.output])
+    parts.add_tensors_to(body)
     scan = helper.make_node("Scan", ["X_rows"], ["all"], num_scan_inputs=1, body=body)
-    return _model_of(
-        helper.make_graph([scan], "g", [make_value_info("X_rows", "float", DISTRACTOR_SHAPE)], [every]), parts.functions
-    )
+    every = parts.stacked_output(DISTRACTOR_SHAPE[0])
+    return _model_of(helper.make_graph([scan], "g", [_float_info("X_rows")], [every]), parts.functions)
 
 
 def _function_model(parts: ExtraNodes) -> onnx.ModelProto:
-    """Return a model that calls a model-local function; the body of the function contains the nodes in `parts`.
-
-    The function has an attribute that a node in its body refers to.
-    """
-    constants = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in parts.initializers]
-    handed_on = helper.make_node("Softmax", ["X"], ["handed_on"])
-    handed_on.attribute.add(name="axis", ref_attr_name="along", type=onnx.AttributeProto.INT)
-    nodes, results = [*constants, handed_on, *parts.nodes], [parts.output.name, "handed_on"]
-    body = make_function("Body", nodes, ["X"], results, attributes=["along"], opset=FULL_VERSIONS[""])
-    body.opset_import.append(helper.make_opsetid("acme", 1))
-    body.value_info.extend(parts.value_info)
-    call = helper.make_node("Body", ["X"], [parts.output.name, "shares"], domain="acme", along=1)
-    outputs = [parts.output, make_value_info("shares", "float", DISTRACTOR_SHAPE)]
-    graph = helper.make_graph([call], "g", [make_value_info("X", "float", DISTRACTOR_SHAPE)], outputs)
+    """Return a model that calls a model-local function; the body of the function contains the nodes in `parts`."""
+    call, body = parts.as_function()
+    graph = helper.make_graph([call], "g", [_float_info("X")], [parts.output, _float_info("shares")])
     return _model_of(graph, [*parts.functions, body])
-
-
-def _add_parts(graph: onnx.GraphProto, parts: ExtraNodes) -> None:
-    graph.initializer.extend(parts.initializers)
-    graph.sparse_initializer.extend(parts.sparse)
-    graph.value_info.extend(parts.value_info)
 
 
 def _set_model_fields(model: onnx.ModelProto) -> None:
     _raise_versions(model)
-    fill_annotations(model)
-    model.producer_name, model.producer_version = "a converter", "1.2.3+local"
-    model.domain, model.model_version = "org.example.models", 2**40 + 1
-    model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2, device=["a", "b"])
+    fill_model(model)
     add_training_info(model)
 
 
 def _set_function_fields(model: onnx.ModelProto) -> None:
     _raise_versions(model)
-    nodes = [
-        helper.make_node("LeakyRelu", ["A"], ["B0"]),
-        helper.make_node("Neg", ["B0"], ["B1"]),
-        helper.make_node("ReduceMax", ["B1"], ["B"]),
-    ]
-    nodes[0].attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
-    nodes[2].attribute.add(name="keepdims", ref_attr_name="kept", type=onnx.AttributeProto.INT)
-    body = make_function("Largest", nodes, attributes=["kept"], overload="sloping", opset=FULL_VERSIONS[""])
-    body.attribute_proto.append(helper.make_attribute("slope", 0.5))
-    body.value_info.append(make_value_info("B1", "float", DISTRACTOR_SHAPE))
-    fill_annotations(body)
+    body = filled_function([helper.make_node("Neg", ["B0"], ["B1"])], DISTRACTOR_SHAPE)
     call = helper.make_node("Largest", ["X"], ["Z"], domain="acme", overload="sloping", kept=0)
-    graph = helper.make_graph(
-        [call], "g", [make_value_info("X", "float", DISTRACTOR_SHAPE)], [make_value_info("Z", "float", [])]
-    )
+    graph = helper.make_graph([call], "g", [_float_info("X")], [_float_info("Z", ())])
     join(model, _model_of(graph, [*OVERLOADED_FUNCTIONS, body]), "function")
 
 
 FIELD_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
     **{
         f"fields_{snake_case(message)}_{place}": _fill_fields(message, place)
-        for message, (_, places) in PART_BUILDERS.items()
+        for message, (_, places) in PARTS_BY_MESSAGE.items()
         for place in places
     },
     "fields_model": _set_model_fields,
@@ -246,20 +196,22 @@ def _name_nodes(model: onnx.ModelProto) -> None:
     argmax.doc_string = "said of an ArgMax"
 
 
+def _add_output(model: onnx.ModelProto, op_type: str, taken: str, given: str) -> None:
+    """Append a node whose result is a graph output."""
+    model.graph.node.append(helper.make_node(op_type, [taken], [given]))
+    model.graph.output.append(_float_info(given))
+
+
 def _add_odd_names(model: onnx.ModelProto) -> None:
     for place, odd in enumerate(("a/b:0 größe", "long" * 100, "Exp")):
         exp, argmax = _add_pair(model, f"odd{place}")
         exp.output[0] = argmax.input[0] = odd
-        node = helper.make_node("Neg", [exp.input[0]], [f"{odd}_shown"])
-        model.graph.node.append(node)
-        model.graph.output.append(make_value_info(f"{odd}_shown", "float", DISTRACTOR_SHAPE))
-    neg = helper.make_node("Neg", [model.graph.input[-1].name], ["Softmax"])
-    model.graph.node.append(neg)
-    model.graph.output.append(make_value_info("Softmax", "float", DISTRACTOR_SHAPE))
+        _add_output(model, "Neg", exp.input[0], f"{odd}_shown")
+    _add_output(model, "Neg", model.graph.input[-1].name, "Softmax")
 
 
 def _declare_without_node(model: onnx.ModelProto) -> None:
-    model.graph.value_info.append(make_value_info("nobody's", "float", DISTRACTOR_SHAPE))
+    model.graph.value_info.append(_float_info("nobody's"))
 
 
 def _add_annotation(model: onnx.ModelProto) -> None:
@@ -273,9 +225,8 @@ def _declare_values(model: onnx.ModelProto) -> None:
     exp, _ = _add_pair(model, "declared")
     for name in ("on_the_way", "further_on"):
         model.graph.node.append(helper.make_node("Neg", [exp.input[0]], [name]))
-        model.graph.value_info.append(make_value_info(name, "float", DISTRACTOR_SHAPE))
-        model.graph.node.append(helper.make_node("Abs", [name], [f"{name}_shown"]))
-        model.graph.output.append(make_value_info(f"{name}_shown", "float", DISTRACTOR_SHAPE))
+        model.graph.value_info.append(_float_info(name))
+        _add_output(model, "Abs", name, f"{name}_shown")
 
 
 def _add_denotations(model: onnx.ModelProto) -> None:
@@ -288,7 +239,7 @@ def _add_denotations(model: onnx.ModelProto) -> None:
 def _add_training(model: onnx.ModelProto) -> None:
     """Append an Exp and an ArgMax, and add a TrainingInfoProto whose algorithm reads the output of the Exp."""
     exp, _ = _add_pair(model, "read")
-    shown = [make_value_info("trained_on", "float", DISTRACTOR_SHAPE)]
+    shown = [_float_info("trained_on")]
     step = helper.make_node("Neg", [exp.output[0]], ["trained_on"])
     info = model.training_info.add()
     info.algorithm.CopyFrom(helper.make_graph([step], "algorithm", [], shown))
@@ -298,7 +249,7 @@ def _add_long_tensor(model: onnx.ModelProto) -> None:
     values = np.arange(LONG_TENSOR_SIZE, dtype=np.float32)
     model.graph.initializer.append(numpy_helper.from_array(values, "long"))
     model.graph.node.append(helper.make_node("ReduceMax", ["long"], ["longest"], keepdims=0))
-    model.graph.output.append(make_value_info("longest", "float", []))
+    model.graph.output.append(_float_info("longest", ()))
 
 
 def _set_opset(version: int) -> Callable[[onnx.ModelProto], None]:
@@ -327,8 +278,7 @@ def _set_ir_version(version: int) -> Callable[[onnx.ModelProto], None]:
         known = {value.name for value in model.graph.input}
         for tensor in model.graph.initializer if version < 4 else ():
             if tensor.name not in known:
-                kind = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
-                model.graph.input.append(make_value_info(tensor.name, kind, tensor.dims))
+                model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
 
     return touch
 
