@@ -27,6 +27,7 @@ from conformance.declarations.values import (
     mode_count,
     text_bits,
 )
+from conformance.generation.models import array_value_info, make_ordered_node
 from conformance.models.arrays import dtype_of, tensor_of, type_name, type_number
 from conformance.models.validity import check_model
 
@@ -134,8 +135,7 @@ def draw_node(
         UsageError: the operator has no declaration.
         InvalidNodeError: onnx's full check rejects the node.
     """
-    draft = _Draft(operator, seed, chosen or {}, edits or {})
-    return draft.complete()
+    return _Draft(operator, seed, chosen or {}, edits or {}).complete()
 
 
 @dataclass
@@ -199,14 +199,13 @@ class _Draft:
         while self.names and not self.names[-1]:
             self.names.pop()
         outputs = [f"Y{number}" for number in range(1, count + 1)]
-        node = helper.make_node(self.op_type, self.names, outputs, domain=self.declaration.domain)
-        node.attribute.extend(helper.make_attribute(*each) for each in self.attributes.items())
+        node = make_ordered_node(self.op_type, self.names, outputs, self.attributes, self.declaration.domain)
         constant = self.parameters if held == "parameters" else set(list(self.operands)[1:])
         fed = [name for name in self.operands if held == "inputs" or name not in constant]
         graph = helper.make_graph(
             [node],
             "drawn",
-            [_declared(name, self.operands[name]) for name in fed],
+            [array_value_info(name, self.operands[name]) for name in fed],
             [onnx.ValueInfoProto(name=name) for name in outputs],
             [tensor_of(array, name) for name, array in self.operands.items() if name not in fed],
         )
@@ -380,11 +379,7 @@ class _Draft:
         kind = kinds[self.choose(f"kind of {name}", shown) if len(kinds) > 1 else 0]
         for each in repeated:
             shape = self.shape(operand.shape, each)
-            array = (
-                self.by_kind(each, kind, dtype, shape)
-                if isinstance(kind, str)
-                else self.by_rule(each, kind, dtype, shape)
-            )
+            array = self.elements(each, kind, dtype, shape)
             array = np.ascontiguousarray(array.astype(dtype)).reshape(shape)
             for place, value in self.edits.get(each, {}).items():
                 if place < array.size:
@@ -394,8 +389,10 @@ class _Draft:
             if not isinstance(kind, str):
                 self.parameters.add(each)
 
-    def by_kind(self, name: str, kind: str, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
-        """Return elements of one of `VALUE_KINDS`."""
+    def elements(self, name: str, kind: str | Rule, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
+        """Return elements of one of `VALUE_KINDS`, or of a rule."""
+        if isinstance(kind, Rule):
+            return self.by_rule(name, kind, dtype, shape)
         count = mode_count(dtype, kind)
         modes = (INTEGER_MODES if dtype.kind in "iu" else MODES)[:count]
         mode = self.choose(f"values of {name}", modes, MODE_WEIGHTS[:count] if modes[0] == MODES[0] else ())
@@ -450,10 +447,6 @@ def _weighted(drawn: int, weights: Sequence[int]) -> int:
         if left < 0:
             return index
     raise AssertionError(weights)
-
-
-def _declared(name: str, array: Array) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, type_number(type_name(array.dtype)), array.shape)
 
 
 def element_count(node: DrawnNode) -> int:

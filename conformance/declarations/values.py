@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from conformance.generation.models import SPLITMIX64_INCREMENT, splitmix64
 from conformance.models.arrays import is_floating
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ INTEGER_MODES = ("near 0", "up to 100", "with limits", "of all sizes")
 SCALES = (0.5, 0.25, 1.0, 0.1, 0.03)
 """Steps of quantization."""
 
-_GOLDEN, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
 
 def text_bits(text: str) -> int:
     """Return 64 bits of a text."""
@@ -46,15 +45,10 @@ def element_bits(text: str, shape: Sequence[int]) -> Array:
     bits = np.array(text_bits(text), np.uint64)
     with np.errstate(over="ignore"):
         for size in shape:
-            bits = _mix(bits[..., None] ^ _mix(np.arange(1, size + 1, dtype=np.uint64) * _GOLDEN))
+            bits = splitmix64(
+                bits[..., None] ^ splitmix64(np.arange(1, size + 1, dtype=np.uint64) * SPLITMIX64_INCREMENT)
+            )
     return bits
-
-
-def _mix(bits: Array) -> Array:
-    """Return bits of which each depends on all given bits (the finalizer of SplitMix64)."""
-    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
-    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
-    return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
 def elements(
@@ -121,11 +115,11 @@ def _numbers(text: str, bits: Array, dtype: np.dtype[Any], mode: str, hard: Sequ
     if mode in {"integers", "halves"}:
         steps = (bits % np.uint64(13)).astype(np.float64) - 6
         return np.asarray(steps / 2)
-    ordinary = (unit + (_mix(bits) >> np.uint64(11)).astype(np.float64) * 2.0**-53 - 1) * 2.5
+    ordinary = (unit + (splitmix64(bits) >> np.uint64(11)).astype(np.float64) * 2.0**-53 - 1) * 2.5
     if mode == "wide":
         limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         low, high = int(limits.minexp - limits.nmant), int(limits.maxexp)
-        exponents = (_mix(bits) % np.uint64(high - low)).astype(np.int64) + low
+        exponents = (splitmix64(bits) % np.uint64(high - low)).astype(np.int64) + low
         return np.ldexp(np.where(bits & np.uint64(1), 1 + unit, -1 - unit), exponents)
     if "hard" not in mode:
         factor, summand = {"near 1": (1, 0), "around 5": (1, 5), "large": (300, 0), "near 0": (1e-3, 0)}[mode]

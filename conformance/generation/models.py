@@ -52,6 +52,19 @@ def make_value_info(name: str, type: str, shape: Sequence[DimensionSize]) -> onn
     return helper.make_tensor_value_info(name, type_number(type), shape)
 
 
+def make_ordered_node(
+    op_type: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    attributes: Mapping[str, Any],
+    domain: str | None = None,
+) -> onnx.NodeProto:
+    """Return a node whose attributes have the given order; `onnx.helper.make_node` sorts them."""
+    node = helper.make_node(op_type, inputs, outputs, domain=domain)
+    node.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
+    return node
+
+
 def argmax_shape(shape: Sequence[Size], axis: int, keepdims: int) -> list[Size]:
     """Return the shape of ArgMax's output for an input of this shape."""
     axis %= len(shape)
@@ -97,7 +110,8 @@ def build_model(
     return bytes(proto.SerializeToString(deterministic=True))
 
 
-_SPLITMIX64_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+SPLITMIX64_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+"""The difference of two states of the generator SplitMix64 (Steele, Lea and Flood, 2014)."""
 
 
 def pseudo_random_array(name: str, shape: Sequence[int], dtype: Any, low: float = -2.0, high: float = 2.0) -> Array:
@@ -107,13 +121,13 @@ def pseudo_random_array(name: str, shape: Sequence[int], dtype: Any, low: float 
     """
     seed = np.uint64(int.from_bytes(sha256(name.encode()).digest()[:8], "big"))
     with np.errstate(over="ignore"):
-        counters = np.arange(1, prod(shape) + 1, dtype=np.uint64) * _SPLITMIX64_INCREMENT + seed
-    fractions = (_splitmix64(counters) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        counters = np.arange(1, prod(shape) + 1, dtype=np.uint64) * SPLITMIX64_INCREMENT + seed
+    fractions = (splitmix64(counters) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return (low + fractions * (high - low)).astype(dtype).reshape(tuple(shape))
 
 
-def _splitmix64(x: Array) -> Array:
-    """Return the output function of the generator SplitMix64 (Steele, Lea and Flood, 2014) for each element."""
+def splitmix64(x: Array) -> Array:
+    """Return the output function of SplitMix64 for each element: bits of which each depends on all given bits."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
