@@ -11,6 +11,7 @@ without the conditions of a known fault has another fault.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,11 +120,8 @@ def _operator_features(example: Example) -> Iterator[Feature]:
         singles = tuple(replace(example, runs=(run,)) for run in example.runs)
         yield Feature("runs", f"{len(example.runs)} runs", singles)
     if example.is_resized:
-        fixed = tuple(
-            {name: run[name] if name in {"R", "T"} else array for name, array in example.operands.items()}
-            for run in example.runs
-        )
-        yield Feature("shapes of runs", "runs of different shapes", (replace(example, runs=fixed),))
+        fixed = example.map_operands(lambda name, array: array if name in {"R", "T"} else example.operands[name])
+        yield Feature("shapes of runs", "runs of different shapes", (fixed,))
     if example.repeated:
         text = " and ".join(f"one value for {other} and {name}" for name, other in example.repeated.items())
         yield Feature("repeated", text, (replace(example, repeated={}),))
@@ -185,26 +183,21 @@ def _with_operand(
         only_special: whether to replace only infinities and NaN.
     """
 
-    def changed(array: Array, value: float) -> Array:
+    def changed(value: float, other: str, array: Array) -> Array:
+        if other != name:
+            return array
         replaced = np.full_like(array, value)
         if only_special:
             replaced = np.where(np.isfinite(array.astype(np.float64)), array, replaced).astype(array.dtype)
         return replaced.reshape(array.shape)
 
-    return tuple(
-        replace(example, runs=tuple({**run, name: changed(run[name], value)} for run in example.runs))
-        for value in values
-    )
+    return tuple(example.map_operands(partial(changed, value)) for value in values)
 
 
 def _with_types(example: Example, names: Iterable[str], dtype: np.dtype[Any]) -> Example:
     wanted = set(names)
     with np.errstate(all="ignore"):
-        runs = tuple(
-            {name: array.astype(dtype) if name in wanted else array for name, array in run.items()}
-            for run in example.runs
-        )
-    return replace(example, runs=runs)
+        return example.map_operands(lambda name, array: array.astype(dtype) if name in wanted else array)
 
 
 def _size_features(example: Example) -> Iterator[Feature]:
@@ -236,7 +229,7 @@ def _argmax_size_features(example: Example) -> Iterator[Feature]:
 
     def taken(indices: dict[int, slice]) -> Example:
         parts = tuple(indices.get(place, slice(None)) for place in range(X.ndim))
-        return replace(example, runs=tuple({"X": np.ascontiguousarray(run["X"][parts])} for run in example.runs))
+        return example.map_operands(lambda _, array: np.ascontiguousarray(array[parts]))
 
     if X.shape[axis] > 1:
         lengths = [length for length in PLAIN_SIZES if length < X.shape[axis]]
@@ -247,8 +240,8 @@ def _argmax_size_features(example: Example) -> Iterator[Feature]:
         yield Feature("slices", f"{slices} slices", (first,))
     if X.ndim > 1 and X.size == X.shape[axis]:
         attributes = {**example.attributes, **({"axis": 0} if "axis" in example.attributes else {})}
-        runs = tuple({"X": run["X"].reshape(-1)} for run in example.runs)
-        yield Feature("rank", f"rank {X.ndim}", (replace(example, attributes=attributes, runs=runs),))
+        flat = example.map_operands(lambda _, array: array.reshape(-1))
+        yield Feature("rank", f"rank {X.ndim}", (replace(flat, attributes=attributes),))
 
 
 def _context_features(example: Example) -> Iterator[Feature]:

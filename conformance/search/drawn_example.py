@@ -17,14 +17,13 @@ from conformance.declarations.tables import declarations
 from conformance.factors.wrapping import BuiltModel, Context
 from conformance.models.arrays import type_name
 from conformance.search.distributions import SIZE_CLASSES, class_of
-from conformance.search.example import read_example
+from conformance.search.example import Example, count_digits
 from conformance.search.program_example import ProgramExample, SampledExample
 from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
     from conformance.search.example import ExampleDocument
     from conformance.search.program_example import ProgramDocument
 
@@ -101,7 +100,7 @@ class DrawnExample:
             elements,
             len(choices),
             sum(choice.index for choice in choices.values()),
-            sum(map(_digits, self.node.operands.values())) if elements <= MAX_ELEMENTS_EDITED else 0,
+            sum(map(count_digits, self.node.operands.values())) if elements <= MAX_ELEMENTS_EDITED else 0,
         )
 
     def to_document(self) -> DrawnDocument:
@@ -162,7 +161,7 @@ def read_any_example(
         MalformedError: no model can be built from the document.
     """
     if example is not None and drawn is None and program is None:
-        return read_example(example)
+        return Example.from_document(example)
     if drawn is not None and example is None and program is None:
         return DrawnExample.from_document(drawn)
     if program is not None and example is None and drawn is None:
@@ -207,10 +206,6 @@ def _valid(example: DrawnExample) -> Iterator[DrawnExample]:
     except InvalidNodeError:
         return
     yield example
-
-
-def _digits(array: Array) -> int:
-    return sum(len(f"{float(element):.17g}") for element in array.flat)
 
 
 DRAWN_STAGES: Sequence[Callable[[DrawnExample], Iterator[DrawnExample]]] = (plainer_choices, plainer_elements)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from msgspec.structs import asdict
-from onnx import helper
 
 from conformance.factors.argmax import argmax_fragment
 from conformance.factors.connections import Fragment
 from conformance.factors.names import PLAIN_NAMES, rename_values_of
 from conformance.factors.training import tensor_names
 from conformance.factors.wrapping import BuiltModel, Context, build_in_context
-from conformance.models.arrays import type_name
+from conformance.generation.models import make_ordered_node
+from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -29,7 +29,7 @@ from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attrib
 from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from conformance.models.arrays import Array
 
@@ -180,7 +180,9 @@ class Example:
         unusual = [word != "input" for word in context.sources.values()]
         unusual += [word != "output" for word in context.consumers.values()]
         elements = sum(array.size for run in self.runs for array in run.values())
-        digits = MAX_DIGITS * elements if elements > MAX_NUMBERS_COUNTED else _count_digits(self.runs)
+        digits = MAX_DIGITS * elements
+        if elements <= MAX_NUMBERS_COUNTED:
+            digits = sum(count_digits(array) for run in self.runs for array in run.values())
         return (
             sum(words)
             + sum(unusual)
@@ -219,35 +221,36 @@ class Example:
             runs=[{name: tensor_document(array) for name, array in run.items()} for run in self.runs],
         )
 
-    @classmethod
-    def from_document(cls, document: ExampleDocument) -> Example:
-        """Return the example of a record. `read_example` checks the record."""
-        return cls(
-            document.operator,
-            Context(**asdict(document.context)),
-            document.attributes,
-            tuple({name: tensor_array(tensor) for name, tensor in run.items()} for run in document.runs),
-            tuple(document.chain),
-            document.opset,
-            document.axis_relation,
-            document.distractor,
-            document.repeated,
-            document.names,
+    def map_operands(self, change: Callable[[str, Array], Array]) -> Example:
+        """Return the example with other operand values in all runs; `change` takes the name and the value of each."""
+        return replace(
+            self, runs=tuple({name: change(name, array) for name, array in run.items()} for run in self.runs)
         )
 
+    @classmethod
+    def from_document(cls, document: ExampleDocument) -> Example:
+        """Read an example from an untrusted document.
 
-def read_example(document: ExampleDocument) -> Example:
-    """Read an example from an untrusted document.
-
-    Raises:
-        MalformedError: no model can be built from the document.
-    """
-    try:
-        example = Example.from_document(document)
-        example.built  # noqa: B018 - a wrong document has no model
-    except Exception as error:  # noqa: BLE001 - the builders assume correct examples and can raise anything
-        raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
-    return example
+        Raises:
+            MalformedError: no model can be built from the document.
+        """
+        try:
+            example = cls(
+                document.operator,
+                Context(**asdict(document.context)),
+                document.attributes,
+                tuple({name: tensor_array(tensor) for name, tensor in run.items()} for run in document.runs),
+                tuple(document.chain),
+                document.opset,
+                document.axis_relation,
+                document.distractor,
+                document.repeated,
+                document.names,
+            )
+            example.built  # noqa: B018 - a wrong document has no model
+        except Exception as error:  # noqa: BLE001 - the builders assume correct examples and can raise anything
+            raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
+        return example
 
 
 def keep_tensors(example: Example, kept: list[int]) -> Example:
@@ -288,13 +291,12 @@ def slice_tensor(example: Example, tensor: int, part: slice) -> Example:
     linked = {every.index(name) % count for pair in example.repeated.items() for name in pair}
     sliced = linked if tensor in linked else {tensor}
     names = [name for place, name in enumerate(every) if place % count in sliced]
-    return replace(
-        example, runs=tuple({**run, **{name: run[name].reshape(-1)[part] for name in names}} for run in example.runs)
-    )
+    return example.map_operands(lambda name, array: array.reshape(-1)[part] if name in names else array)
 
 
-def _count_digits(runs: Iterable[Mapping[str, Array]]) -> int:
-    return sum(len(f"{float(value):.{MAX_DIGITS}g}") for run in runs for array in run.values() for value in array.flat)
+def count_digits(array: Array) -> int:
+    """Return the number of characters of the elements in decimal."""
+    return sum(len(f"{float(value):.{MAX_DIGITS}g}") for value in array.flat)
 
 
 def build_model(example: Example) -> BuiltModel:
@@ -313,17 +315,10 @@ def _optimizer_fragment(example: Example) -> Fragment:
     names = tensor_names(optimizer.results, example.tensor_count)
     results = {name: np.zeros_like(tensors[place % len(tensors)]) for place, name in enumerate(names)}
     taken = [example.repeated.get(name, name) for name in example.operands]
-    node = _tested_node(example, taken, names, optimizer.domain)
+    node = make_ordered_node(example.operator, taken, names, example.attributes, optimizer.domain)
     carried = {name: operand for name in names if (operand := name.removesuffix("_new")) in operands}
     opsets = {optimizer.domain: optimizer.version}
     return Fragment((node,), operands, results, opsets, carried, (node,))
-
-
-def _tested_node(example: Example, taken: Sequence[str], given: Sequence[str], domain: str) -> onnx.NodeProto:
-    """Return the node under test; its attributes have the order of the example (`make_node` would sort them)."""
-    node = helper.make_node(example.operator, taken, given, domain=domain or None)
-    node.attribute.extend(helper.make_attribute(name, value) for name, value in example.attributes.items())
-    return node
 
 
 def _argmax_fragment(example: Example) -> Fragment:
@@ -353,8 +348,6 @@ def tensor_document(array: Array) -> TensorDocument:
 
 def tensor_array(tensor: TensorDocument) -> Array:
     """Return the tensor of a record."""
-    from conformance.models.arrays import dtype_of, type_number
-
     data = np.frombuffer(bytes.fromhex(tensor.data), dtype=dtype_of(type_number(tensor.dtype)))
     return data.reshape(tensor.shape).copy()
 

@@ -54,29 +54,17 @@ def to_case(
             a case of a search.
     """
     built = example.built
-    if isinstance(example, DrawnExample):
-        return Case(
-            id=case_id(example),
-            title=describe(example, conditions),
-            level=level,
-            clauses=(),
-            tags=(SEARCH_TAG, example.operator.lower()),
-            model=built.model,
-            data_sets=built.data_sets,
-            answers=(tuple(drawn_answers(example, level)),),
-            full_check_exception="the example is drawn at random",
-        )
-    model = onnx.load_model_from_string(built.model)
     return Case(
         id=case_id(example),
         title=describe(example, conditions),
         level=level,
-        clauses=relevant_clauses(example, kind),
+        clauses=() if isinstance(example, DrawnExample) else relevant_clauses(example, kind),
         tags=(SEARCH_TAG, example.operator.lower(), *(mutant.id for mutant in mutants)),
         model=built.model,
         data_sets=built.data_sets,
         kind=kind,
-        rewrite=expected_rewrite(model) if kind == CaseKind.PASS else None,
+        rewrite=expected_rewrite(onnx.load_model_from_string(built.model)) if kind == CaseKind.PASS else None,
+        answers=(tuple(drawn_answers(example, level)),) if isinstance(example, DrawnExample) else (),
         full_check_exception="the example is drawn at random",
     )
 

@@ -29,6 +29,7 @@ from conformance.models.validity import check_model
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distributions import spread_indices
+from conformance.search.example import CHAIN_OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -43,9 +44,6 @@ DOMAIN = "acme"
 """The domain of the functions; most have the name of an operator."""
 
 FUNCTION_NAMES = (*TRAINING_OPTIMIZERS, "ArgMax", "Exp", "Sqrt", "Neg", "Identity", "If", "Step", "Cell")
-
-CHAIN = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax")
-"""The operators of the pass."""
 
 MAX_DEPTH = 3
 """The most subgraphs around a statement."""
@@ -418,7 +416,7 @@ class DrawnProgram:
         axis = self.chance.randrange(len(value.shape))
         is_float = self.type in {"float", "double", "float16"}
         for _ in range(self.chance.choice((0, 1, 1, 1, 2, 3)) if is_float else 0):
-            op_type = self.chance.choice(CHAIN if value.is_state else ("Exp", "Softmax", "LogSoftmax"))
+            op_type = self.chance.choice(CHAIN_OPERATORS if value.is_state else ("Exp", "Softmax", "LogSoftmax"))
             is_positive = op_type in {"Exp", "Sqrt", "Softmax"}
             along: dict[str, Any] = {}
             if op_type in ALONG_AXIS and self.is_likely(0.85):

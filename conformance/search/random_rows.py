@@ -87,6 +87,25 @@ OPSETS_BEFORE_16 = ("11", "12", "13", "14")
 """Opsets in which an If has no outputs of type bfloat16."""
 
 
+_FORBIDDEN_AFTER_OPERATORS: Sequence[tuple[Sequence[str], Mapping[str, Sequence[str]], str]] = (
+    (PRODUCERS, {"type": INTEGERS}, "The operators take no integers."),
+    (PRODUCERS, {"values": ("odd", "infinite")}, "Rounding would decide the result."),
+    (PRODUCERS, {"length": LARGE_SIZES}, "The oracle would take too long."),
+    (PRODUCERS, {"outer": MANY_OUTER}, "The oracle would take too long."),
+    (
+        tuple(ALONG_AXIS),
+        {"length": ("34-72", *LONG_LENGTHS)},
+        "The rounding of long sums makes many indices acceptable.",
+    ),
+    (
+        tuple(ALONG_AXIS),
+        {"along": ("default",), "opset": ("11", "12"), "rank": ("1",)},
+        "The default axis is 1 before opset 13, and a vector has only axis 0.",
+    ),
+)
+"""Levels that are forbidden if an operator before ArgMax is one of some operators, and the reason."""
+
+
 def argmax_declaration() -> Declaration:
     """Return the factors of examples about ArgMax: context, chain of operators before it, and operand.
 
@@ -122,32 +141,9 @@ def argmax_declaration() -> Declaration:
         },
         forbidden=(
             *(
-                LevelCombination({place: PRODUCERS, "type": INTEGERS}, "The operators take no integers.")
+                LevelCombination({place: operators, **levels}, reason)
                 for place in places
-            ),
-            *(
-                LevelCombination({place: PRODUCERS, "values": ("odd", "infinite")}, "Rounding would decide the result.")
-                for place in places
-            ),
-            *(
-                LevelCombination(
-                    {place: tuple(ALONG_AXIS), factor: large},
-                    "The rounding of long sums makes many indices acceptable.",
-                )
-                for place in places
-                for factor, large in (("length", ("34-72", *LONG_LENGTHS)), ("outer", MANY_OUTER))
-            ),
-            *(
-                LevelCombination({place: PRODUCERS, factor: large}, "The oracle would take too long.")
-                for place in places
-                for factor, large in (("length", LARGE_SIZES), ("outer", MANY_OUTER))
-            ),
-            *(
-                LevelCombination(
-                    {place: tuple(ALONG_AXIS), "along": ("default",), "opset": ("11", "12"), "rank": ("1",)},
-                    "The default axis is 1 before opset 13, and a vector has only axis 0.",
-                )
-                for place in places
+                for operators, levels, reason in _FORBIDDEN_AFTER_OPERATORS
             ),
             LevelCombination({"rank": ("1",), "outer": tuple(SIZE_CLASSES)[2:]}, "A vector has one row."),
             LevelCombination({"rank": ("1",), "outer": ("0",)}, "ArgMax along an axis without elements is undefined."),

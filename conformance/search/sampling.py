@@ -341,7 +341,8 @@ def _shapes(turn: int, row: Row, chance: random.Random) -> list[Sequence[int]]:
     first = sample_shape(chance, size, max(rank, 1) if size != 1 else rank)
     if row["tensors"] == AFTER_EMPTY:
         return _with_rows(row, [*_shapes_after_empty(chance), first])
-    low, high = map(int, ((row["tensors"] + "-" + row["tensors"]).split("-")[0], row["tensors"].split("-")[-1]))
+    counts = [int(count) for count in row["tensors"].split("-")]
+    low, high = counts[0], counts[-1]
     shapes = [first]
     limit = LARGEST_SIZE if row["size"] in LARGE_SIZES else MAX_ELEMENTS_OF_GRAPH
     high = high if chance.random() < HUNDREDS_SHARE else min(high, 40)
@@ -408,14 +409,6 @@ def _run(
     return {name: operands[repeated.get(name, name)] for name in operands}
 
 
-def _attribute_limit(operator: str, name: str) -> float:
-    """Return the largest value of an attribute in random examples.
-
-    It is 1 for alpha and beta of Adam: above 1, the square root of 1 - beta**T is not real.
-    """
-    return 1.0 if operator == "Adam" and name in {"alpha", "beta"} else float("inf")
-
-
 def _special_operand(names: Sequence[str], operands: Mapping[str, Array], numbers: RandomNumbers) -> str | None:
     """Return the name of the operand that gets the special value, or None.
 
@@ -446,7 +439,9 @@ def _attributes(operator: str, row: Row, chance: random.Random) -> dict[str, Any
             value = sample_attribute(chance, own)
             if name == "epsilon" and chance.random() < 0.75:
                 value = abs(value) or 1e-6
-            found[name] = float(np.float32(min(value, _attribute_limit(operator, name))))
+            if operator == "Adam" and name in {"alpha", "beta"}:
+                value = min(value, 1.0)  # above 1, the square root of 1 - beta**T is not real
+            found[name] = float(np.float32(value))
     listed = list(found.items())
     if row["order"] == "shuffled":
         chance.shuffle(listed)
@@ -477,11 +472,9 @@ def sample_examples(operators: Sequence[str], seed: int, chunk: int, count: int)
         count: the number of examples in a chunk.
     """
     chance = random.Random(f"{seed}/{chunk}")  # noqa: S311 - nothing is to be kept secret
-    examples = []
-    for operator, turn, row in sample_rows(operators, seed, chunk, count, chance):
-        given = sample_numbers(chance)
-        if operator in {ARGMAX, PASS_NAME}:
-            examples.append(argmax_example(turn, row, given))
-        else:
-            examples.append(optimizer_example(operator, turn, row, given))
-    return examples
+    return [
+        argmax_example(turn, row, sample_numbers(chance))
+        if operator in {ARGMAX, PASS_NAME}
+        else optimizer_example(operator, turn, row, sample_numbers(chance))
+        for operator, turn, row in sample_rows(operators, seed, chunk, count, chance)
+    ]

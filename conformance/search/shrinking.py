@@ -140,11 +140,11 @@ def _smaller_rows(example: Example) -> Iterator[Example]:
             else []
         )
         for part in parts if size > 1 else ():
-            yield replace(example, runs=tuple({"X": np.take(run["X"], part, axis=place)} for run in example.runs))
+            yield example.map_operands(lambda _, array: np.take(array, part, axis=place))  # noqa: B023 - called here
         if size == 1 and X.ndim > 1 and place != axis % X.ndim:
             attributes = {**example.attributes, "axis": axis % X.ndim - (place < axis % X.ndim)}
-            runs = tuple({"X": run["X"].reshape(np.delete(X.shape, place))} for run in example.runs)
-            yield replace(example, attributes=attributes, runs=runs)
+            flatter = example.map_operands(lambda _, array: array.reshape(np.delete(X.shape, place)))  # noqa: B023
+            yield replace(flatter, attributes=attributes)
 
 
 def _fewer_attributes(example: Example) -> Iterator[Example]:
