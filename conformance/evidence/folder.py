@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from conformance.errors import EvidenceError, UsageError
 from conformance.evidence.accuracy import accuracy_table, bounds_table, census_table
-from conformance.evidence.inputs import read_inputs
+from conformance.evidence.inputs import MeasuredCorpus, read_inputs
 from conformance.evidence.requirements import BUNDLED_MAP, bundled_map, read_map
 from conformance.evidence.restrictions import cases_outside, cell_name, cells_outside
 from conformance.evidence.suite_facts import (
@@ -21,12 +22,14 @@ from conformance.evidence.suite_facts import (
     source_tables,
     statement_tables,
 )
+from conformance.evidence.tables import TableRecord  # noqa: TC001 - msgspec reads the annotations
 from conformance.evidence.traceability import REQUIREMENT_STATUS, traceability_tables
 from conformance.files.atomic_write import TEMPORARY_PREFIX, real_path
 from conformance.files.temp_dir import supervised_temp_dir, write_folder
 from conformance.pages import environment
 from conformance.plugins import suite_version
 from conformance.results.records import case_record
+from conformance.serialization.codec import encode_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +41,25 @@ if TYPE_CHECKING:
     from conformance.results.file import Results
     from conformance.results.records import CaseRecord
 
-EVIDENCE_FORMAT = 1
+
+class MappedRequirements(Struct):
+    """The map of requirements of the evidence: its name and title, and the SHA-256 of its file."""
+
+    name: str
+    title: str
+    sha256: str
+
+
+class EvidenceDocument(Struct):
+    """The file `tables.json`: what the evidence was made of, the profile of `--restrict`, and the tables."""
+
+    format: Literal[1]
+    suite: str
+    corpus: MeasuredCorpus
+    requirements: MappedRequirements
+    restrict: str | None
+    tables: list[TableRecord]
+
 
 SUMS = "SHA256SUMS"
 
@@ -111,31 +132,26 @@ def write_evidence(
 def _evidence_files(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of each file; the last file has the hashes of the others."""
     tables = {table.name: table for table in _evidence_tables(inputs, map, restrict)}
-    facts = _facts(inputs, map, restrict)
+    document = EvidenceDocument(
+        1,
+        suite_version(),
+        MeasuredCorpus(inputs.corpus.version, inputs.corpus.digest, len(inputs.corpus.cases)),
+        MappedRequirements(map.parsed.name, map.parsed.title, map.digest),
+        restrict,
+        [table.to_record() for table in tables.values()],
+    )
     files: dict[str, bytes] = {}
     for table in tables.values():
         files[f"tables/{table.name}.csv"] = table.to_csv()
         files[f"tables/{table.name}.json"] = table.to_json()
         files[f"tables/{table.name}.schema.json"] = table.to_schema()
-    document = {**facts, "tables": [table.to_document() for table in tables.values()]}
-    files["tables.json"] = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+    files["tables.json"] = encode_document(document, is_ascii=False)
     files["requirements.toml"] = map.content
     files["verify.py"] = resources.files("conformance.evidence").joinpath("verify.py").read_bytes()
-    files["index.html"] = _render_page(facts, tables, inputs.runs).encode("utf-8", "backslashreplace")
+    files["index.html"] = _render_page(document, tables, inputs.runs).encode("utf-8", "backslashreplace")
     yield from files.items()
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items()))
     yield SUMS, sums.encode()
-
-
-def _facts(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> dict[str, Any]:
-    corpus = inputs.corpus
-    return {
-        "format": EVIDENCE_FORMAT,
-        "suite": suite_version(),
-        "corpus": {"version": corpus.version, "digest": corpus.digest, "cases": len(corpus.cases)},
-        "requirements": {"name": map.parsed.name, "title": map.parsed.title, "sha256": map.digest},
-        "restrict": restrict,
-    }
 
 
 def _evidence_tables(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> Iterator[Table]:
@@ -176,11 +192,11 @@ def _case_records(inputs: EvidenceInputs) -> dict[str, CaseRecord]:
     return records
 
 
-def _render_page(facts: Mapping[str, Any], tables: Mapping[str, Table], runs: Sequence[Results]) -> str:
+def _render_page(facts: EvidenceDocument, tables: Mapping[str, Table], runs: Sequence[Results]) -> str:
     """Return the page.
 
     Args:
-        facts: suite, corpus, map and restriction, as `tables.json` has them.
+        facts: suite, corpus, map and restriction.
         tables: the tables of the evidence by name.
         runs: the results, which have the outcome.
     """

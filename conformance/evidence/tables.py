@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from conformance.evidence.verify import csv_text
+from conformance.serialization.codec import encode_document
 from conformance.serialization.decoding import read_own_toml
 from conformance.serialization.text import one_line
 
@@ -36,7 +37,7 @@ _JSON_TYPES: dict[str, Any] = {
 }
 
 
-class TableColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TableColumn(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A column of a table.
 
     Attributes:
@@ -50,30 +51,39 @@ class TableColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     references: str = ""
 
-    def to_document(self) -> dict[str, str]:
-        """Return the declaration of the column in `tables.json`."""
-        described = {"name": self.name, "type": self.type, "text": self.text}
-        return described | ({"references": self.references} if self.references else {})
 
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of the evidence.
+class DeclaredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The declaration of a table.
 
     Attributes:
         name: name of its files, without suffix.
         title: title for readers.
         text: what a row is.
-        columns: its columns, in order.
         key: names of the columns that identify a row; empty if rows can be equal.
-        query: the SQL query that returns the rows, if they follow from other rows.
-        rows: its rows; each row has a cell for each column.
+        columns: its columns, in order.
     """
 
     name: str
     title: str
     text: str
-    columns: tuple[TableColumn, ...]
     key: tuple[str, ...]
+    columns: tuple[TableColumn, ...]
+
+
+class TableRecord(DeclaredTable, frozen=True):
+    """A table in `tables.json`, with the number of its rows."""
+
+    rows: int
+
+
+class Table(DeclaredTable, frozen=True):
+    """A table of the evidence.
+
+    Attributes:
+        query: the SQL query that returns the rows, if they follow from other rows.
+        rows: its rows; each row has a cell for each column.
+    """
+
     query: str = ""
     rows: Sequence[tuple[Any, ...]] = ()
 
@@ -113,18 +123,11 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "required": ["table", "columns", "rows"],
             "additionalProperties": False,
         }
-        return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+        return encode_document(document, is_ascii=False)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the declaration of the table in `tables.json`."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "text": self.text,
-            "key": list(self.key),
-            "columns": [column.to_document() for column in self.columns],
-            "rows": len(self.rows),
-        }
+    def to_record(self) -> TableRecord:
+        """Return the table as it is in `tables.json`."""
+        return TableRecord(self.name, self.title, self.text, self.key, self.columns, len(self.rows))
 
 
 class _Declarations(msgspec.Struct, frozen=True):

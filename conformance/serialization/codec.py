@@ -33,9 +33,9 @@ def encode_json(value: Any) -> bytes:
     return text.encode(errors="replace")
 
 
-def encode_document(value: Any) -> bytes:
-    """Return a value as ASCII JSON with an entry per line, for a file of a user; `encode_json` has the values."""
-    return json.dumps(json.loads(encode_json(value)), indent=1).encode() + b"\n"
+def encode_document(value: Any, *, is_ascii: bool = True) -> bytes:
+    """Return a value as JSON with an entry per line, for a file of a user; the values are those of `encode_json`."""
+    return json.dumps(json.loads(encode_json(value)), indent=1, ensure_ascii=is_ascii).encode() + b"\n"
 
 
 def _dump(value: Any) -> str:
