@@ -7,17 +7,16 @@ with nodes before it becomes a case with all of these nodes.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from conformance.corpus.case import IDENTIFIER, Case
-from conformance.generation.models import array_value_info
 from conformance.generation.write_corpus import generate
-from conformance.graphs.cutting import part_of
-from conformance.models.arrays import tensor_of
+from conformance.graphs.cutting import complete_part, part_of
 from conformance.models.graphs import names_taken_by
-from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from conformance.audit.judgement import JudgedNode
     from conformance.models.arrays import Array
-    from conformance.reference.numbers.enclosure import Tensor
 
 CORPUS_VERSION = "1.0.0"
 """The version of the corpora that an audit writes."""
@@ -64,20 +62,18 @@ def case_of_wrong_node(
     if sum(values[operand].nbytes for operand in operands) > MAX_CASE_BYTES:
         return None
     try:
-        expected = _enclose_all(model, protos, {operand: values[operand] for operand in operands})
+        with np.errstate(all="ignore"):
+            given = {operand: values[operand] for operand in operands}
+            expected = evaluate_nodes(protos, given, partial(enclose, NodeScope.of(model)))
         answers = tuple(answer_of(expected[output]) for output in own)
     except (Unsupported, ValueError, KeyError):
         return None
     if all(answer.accepts_every_value for answer in answers):
         return None
-    fed = [operand for operand in operands if operand not in constants]
+    fed = {name: values[name] for name in operands if name not in constants}
+    held = {name: constants[name] for name in operands if name in constants}
     single = part_of(model, node.name or node.op_type, numbers)
-    single.producer_name = "onnx-conformance"
-    single.graph.input.extend(array_value_info(operand, values[operand]) for operand in fed)
-    single.graph.initializer.extend(tensor_of(constants[name], name) for name in operands if name in constants)
-    single.graph.output.extend(
-        array_value_info(output, answer.expected) for output, answer in zip(own, answers, strict=True)
-    )
+    complete_part(single, fed, held, {name: each.expected for name, each in zip(own, answers, strict=True)})
     number = numbers_in_whole[node.number]
     return Case(
         id=case_id(name, number, node.op_type),
@@ -86,7 +82,7 @@ def case_of_wrong_node(
         clauses=(),
         tags=("audit", re.sub(r"[^a-z0-9]+", "_", node.op_type.lower())),
         model=single.SerializeToString(deterministic=True),
-        data_sets=(tuple(values[operand] for operand in fed),),
+        data_sets=(tuple(fed.values()),),
         answers=(answers,),
         full_check_exception="the node is from a model of a user",
     )
@@ -118,15 +114,3 @@ def _operands(protos: list[onnx.NodeProto]) -> list[str]:
     made = {name for node in protos for name in node.output}
     names = dict.fromkeys(name for node in protos for name in names_taken_by(node))
     return [name for name in names if name not in made]
-
-
-def _enclose_all(
-    model: onnx.ModelProto, protos: Iterable[onnx.NodeProto], values: dict[str, Array]
-) -> dict[str, Tensor]:
-    scope, known = NodeScope.of(model), dict[str, "Tensor"](values)
-    with np.errstate(all="ignore"):
-        for node in protos:
-            known |= {
-                name: tensor for name, tensor in zip(node.output, enclose(scope, node, known), strict=False) if name
-            }
-    return known

@@ -11,6 +11,7 @@ from onnx import helper
 from conformance.generation.models import array_value_info
 from conformance.graphs.fed_model import FedModel
 from conformance.graphs.renaming import FreshNames, Renamer
+from conformance.models.arrays import tensor_of
 from conformance.models.graphs import all_graphs, constant_names, copy_of, is_operator, names_taken_by, subgraphs_of
 
 if TYPE_CHECKING:
@@ -59,6 +60,26 @@ def part_of(model: onnx.ModelProto, name: str, numbers: Iterable[int]) -> onnx.M
     part.graph.metadata_props.extend(model.graph.metadata_props)
     part.graph.node.extend(model.graph.node[number] for number in numbers)
     return part
+
+
+def complete_part(
+    part: onnx.ModelProto,
+    inputs: Mapping[str, Array],
+    constants: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+) -> None:
+    """Add inputs, initializers and outputs to a model of nodes that becomes a case.
+
+    Args:
+        part: the model.
+        inputs: arrays of the types and shapes of the inputs, by name.
+        constants: the initializers by name.
+        outputs: arrays of the types and shapes of the outputs, by name.
+    """
+    part.producer_name = "onnx-conformance"
+    part.graph.input.extend(array_value_info(*each) for each in inputs.items())
+    part.graph.initializer.extend(tensor_of(array, name) for name, array in constants.items())
+    part.graph.output.extend(array_value_info(*each) for each in outputs.items())
 
 
 def single_node_model(

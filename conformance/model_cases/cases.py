@@ -15,18 +15,18 @@ import onnx
 
 from conformance.corpus.case import MODELS_CORPUS, REGION_TAG, Case
 from conformance.errors import ModelError, UsageError
-from conformance.generation.models import array_value_info
+from conformance.graphs.cutting import complete_part
 from conformance.graphs.inputs import check_shape_names, parse_shapes, read_inputs, shape_of_input
 from conformance.model_cases.operands import Operands
 from conformance.model_cases.parts import part_of_nodes
 from conformance.model_cases.reduction import STEPS, reduced_part
 from conformance.model_cases.regions import PRODUCTS, Regions
 from conformance.model_cases.typed_values import TypedValue, typed_graphs
-from conformance.models.arrays import tensor_of, type_name
+from conformance.models.arrays import type_name
 from conformance.models.graphs import all_nodes, called_name, copy_of, is_operator, subgraphs_of
 from conformance.models.inputs import DeclaredInput, required_inputs
 from conformance.models.types import MAIN_DOMAINS
-from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.oracle import Answer, quiet_evaluation
 from conformance.reference.tolerances import NARROW
@@ -349,15 +349,10 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
         raise failure or Unsupported("the specification leaves all elements open")
     fed, answers = kept[0]
     model = copy_of(part.model)
-    model.producer_name = "onnx-conformance"
-    graph = model.graph
-    graph.name = "part"
-    graph.node.extend(part.nodes)
-    graph.initializer.extend(tensor_of(array, name) for name, array in constants.items())
-    graph.input.extend(array_value_info(name, array) for name, array in fed.items())
-    graph.output.extend(
-        array_value_info(name, answer.expected) for name, answer in zip(part.results, answers, strict=True)
-    )
+    model.graph.name = "part"
+    model.graph.node.extend(part.nodes)
+    results = {name: answer.expected for name, answer in zip(part.results, answers, strict=True)}
+    complete_part(model, fed, constants, results)
     types = sorted({type_name(answer.expected.dtype) for answer in answers})
     tags = [*dict.fromkeys(node.op_type for node in part.nodes), GENERATOR, *types]
     place = f", as in {uses.place}" if has_values else ""
@@ -387,16 +382,15 @@ def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:
         foldable = {name for node in part.nodes if node.op_type in FOLDING_OPERATORS for name in node.input}
         constants = [name for name, value in part.operands.items() if value.is_constant and name in foldable]
         known |= {name: _folded(known[name]) for name in constants}
+
+    def compute(node: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> Iterator[TensorOrSequence]:
+        """Yield the results of a node; a fused kernel may have a value within a region before it is rounded."""
+        for name, each in zip(node.output, enclose(scope, node, values), strict=False):
+            yield each.unrounded() if isinstance(each, Enclosure) and name not in part.results else each
+
     with quiet_evaluation():
-        for node in part.nodes:
-            pairs = zip(node.output, enclose(scope, node, known), strict=False)
-            known.update((name, _hidden(each, name, part)) for name, each in pairs if name)
-        return [answer_of(known[name]) for name in part.results]
-
-
-def _hidden(result: TensorOrSequence, name: str, part: Part) -> TensorOrSequence:
-    """Return a value within a region as a fused kernel may have it: before it is rounded to its type."""
-    return result.unrounded() if isinstance(result, Enclosure) and name not in part.results else result
+        found = evaluate_nodes(part.nodes, known, compute)
+        return [answer_of(found[name]) for name in part.results]
 
 
 def _folded(array: Array) -> Tensor:

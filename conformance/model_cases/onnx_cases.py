@@ -15,6 +15,7 @@ import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import distribution, version
 from itertools import chain, repeat
 from math import prod
@@ -32,7 +33,7 @@ from conformance.models.arrays import array_of, is_floating, type_name
 from conformance.models.graphs import all_nodes, subgraphs_of
 from conformance.models.inputs import DeclaredInput, fed_input_names, initializer_arrays
 from conformance.models.validity import model_violation
-from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, round_each_node
+from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes, round_each_node
 from conformance.reference.numbers.enclosure import Enclosure, admissible_mask, hull
 from conformance.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
 from conformance.verdicts import Level, Unsupported
@@ -97,12 +98,10 @@ def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
 
 def _outputs_by(compute: Callable[..., Sequence[Any]], model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
     """Return the outputs of a model; `compute` returns those of a node in its scope, from the values by name."""
-    scope, given = NodeScope.of(model), (value.name for value in model.graph.input)
-    values: dict[str, Any] = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
-    for node in model.graph.node:
-        results = compute(scope, node, values)
-        values.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
-    return [values[value.name] for value in model.graph.output]
+    given = (value.name for value in model.graph.input)
+    values = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
+    found = evaluate_nodes(model.graph.node, values, partial(compute, NodeScope.of(model)))
+    return [found[value.name] for value in model.graph.output]
 
 
 @dataclass
@@ -313,12 +312,9 @@ def _check_not_random(model: onnx.ModelProto) -> None:
         raise Unsupported("an output is random")
     if "ImageDecoder" in operators:
         raise Unsupported("ImageDecoder depends on a library for images")
-    if any(node.op_type == "Dropout" and len(node.input) > _TRAINING_MODE for node in model.graph.node):
+    # the third input of Dropout selects the training mode
+    if any(node.op_type == "Dropout" and len(node.input) > 2 for node in model.graph.node):
         raise Unsupported("Dropout in training mode is random")
-
-
-_TRAINING_MODE = 2
-"""Number of the input of Dropout that selects the training mode."""
 
 
 def _answers(

@@ -31,7 +31,7 @@ from conformance.reference.tolerances import FUNCTION_OPERATORS
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.reference.enclosures.sequences import TensorOrSequence
@@ -96,6 +96,24 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     if proto.domain == "ai.onnx.ml" and proto.op_type in MAP_OPERATORS:
         return MAP_OPERATORS[proto.op_type](scope.node(proto), given)
     return [*_enclose_tensors(scope, proto, [as_tensor(each) for each in given])]
+
+
+def evaluate_nodes(
+    nodes: Iterable[onnx.NodeProto],
+    values: Mapping[str, Any],
+    compute: Callable[[onnx.NodeProto, Mapping[str, Any]], Iterable[Any]],
+) -> dict[str, Any]:
+    """Return values by name with the results of nodes, which are evaluated in turn.
+
+    Args:
+        nodes: the nodes in topological order.
+        values: the values that the nodes take from elsewhere, by name.
+        compute: returns the results of a node from the values by name.
+    """
+    known = dict(values)
+    for node in nodes:
+        known.update((name, each) for name, each in zip(node.output, compute(node, known), strict=False) if name)
+    return known
 
 
 WITH_STATES = frozenset({"GRU", "RNN"})
@@ -179,16 +197,17 @@ def _enclose_function(
 ) -> list[Tensor]:
     """Evaluate the function body of an operator's schema node by node, with composed bounds."""
     inner, nodes = _body(scope, proto, function)
-    values: dict[str, TensorOrSequence] = dict.fromkeys(function.input)
-    values.update(zip(function.input, inputs, strict=False))
-    for node in nodes:
+
+    def compute(node: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> list[TensorOrSequence]:
         try:
             results = enclose(inner, node, values)
         except (ValueError, IndexError) as error:  # bodies of some versions do not fit every shape
             raise Unsupported(f"the function body of {proto.op_type} fails at {node.op_type}") from error
         operands = [values.get(name) for name in node.input]
-        hidden = [_without_overflow(result, operands) for result in results]
-        values.update((name, result) for name, result in zip(node.output, hidden, strict=False) if name)
+        return [_without_overflow(result, operands) for result in results]
+
+    given = {**dict.fromkeys(function.input), **dict(zip(function.input, inputs, strict=False))}
+    values = evaluate_nodes(nodes, given, compute)
     return [as_tensor(values.get(name)) for name, _ in zip(function.output, proto.output, strict=False)]
 
 
@@ -245,10 +264,11 @@ def round_each_node(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Ar
             for each in enclose(scope, proto, {n: v for n, v in values.items() if v is not None})
         ]
     inner, nodes = _body(scope, proto, function)
-    computed: dict[str, Array | None] = dict(zip(function.input, inputs, strict=False))
-    for node in nodes:
-        results = round_each_node(inner, node, [computed.get(name) for name in node.input])
-        computed.update((name, each) for name, each in zip(node.output, results, strict=False) if name)
+    computed = evaluate_nodes(
+        nodes,
+        dict(zip(function.input, inputs, strict=False)),
+        lambda node, values: round_each_node(inner, node, [values.get(name) for name in node.input]),
+    )
     return [array for name in function.output if (array := computed.get(name)) is not None]
 
 
@@ -315,10 +335,11 @@ def _run_graph(
     scope: NodeScope, graph: onnx.GraphProto, values: Mapping[str, TensorOrSequence]
 ) -> list[TensorOrSequence]:
     """Evaluate a subgraph with the values of its inputs and of the enclosing scopes."""
-    inner: dict[str, TensorOrSequence] = {**values, **initializer_arrays(graph)}
-    for node in graph.node:
-        named = zip(node.output, enclose(scope, node, inner), strict=False)
-        inner.update((n, each.unrounded() if isinstance(each, Enclosure) else each) for n, each in named if n)
+
+    def compute(node: onnx.NodeProto, known: Mapping[str, TensorOrSequence]) -> list[TensorOrSequence]:
+        return [each.unrounded() if isinstance(each, Enclosure) else each for each in enclose(scope, node, known)]
+
+    inner = evaluate_nodes(graph.node, {**values, **initializer_arrays(graph)}, compute)
     if missing := [value.name for value in graph.output if value.name not in inner]:
         raise Unsupported(f"the value of {missing[0]} is not known")
     return [inner[value.name] for value in graph.output]
