@@ -15,11 +15,13 @@ with different answers, between which all releases are unknown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence  # noqa: TC003 - msgspec reads the annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
 from packaging.version import Version
 
 from conformance.blame.comparison import Failure, run_model
@@ -39,7 +41,7 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     from conformance.blame.comparison import OpenSubjects
@@ -58,9 +60,14 @@ MAX_TEXT_LENGTH = 120
 class FaultPresence(StrEnum):
     """Whether a release has the fault."""
 
-    HAS = "has the fault"
-    LACKS = "does not have the fault"
+    HAS = "has"
+    LACKS = "lacks"
     UNKNOWN = "unknown"
+
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        return {"has": "has the fault", "lacks": "does not have the fault"}.get(self, str(self))
 
 
 @dataclass(frozen=True)
@@ -80,21 +87,39 @@ class ReleaseAnswer:
     runs: bool = False
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True, rename={"after": "release"}):
     """Two releases with different answers; all releases between them are unknown.
 
     Attributes:
-        before: the older release.
+        kind: `introduced` if the newer release has the fault, and otherwise `fixed`.
         after: the newer release.
+        before: the older release.
         unknown: the releases between them.
-        is_introduction: whether the newer release has the fault.
     """
 
-    before: str
+    kind: Literal["introduced", "fixed"]
     after: str
+    before: str
     unknown: tuple[str, ...]
-    is_introduction: bool
+
+
+class TestedRelease(Struct):
+    """The answer of a release in the document of a search; for the attributes see `ReleaseAnswer`."""
+
+    release: str
+    answer: FaultPresence
+    text: str
+    packages: tuple[str, ...]
+
+
+class SearchDocument(Struct):
+    """The file of `--json` of a search: the subject, the tested releases, and the changes that were found."""
+
+    format: Literal[1]
+    subject: str
+    kind: SubjectKind
+    releases: list[TestedRelease]
+    changes: Sequence[Change]
 
 
 @dataclass
@@ -140,13 +165,15 @@ class ReleaseSearch:
         return []
 
     @property
+    def tested(self) -> list[tuple[str, ReleaseAnswer]]:
+        """The tested releases with their answers, the oldest first."""
+        return [(release, self.observations[release]) for release in self.releases if release in self.observations]
+
+    @property
     def oldest_fault(self) -> str | None:
         """The release with the fault before which all tested releases are unknown; None if an older one lacks it."""
-        for release in self.releases:
-            found = self.observations.get(release)
-            if found is not None and found.answer is not FaultPresence.UNKNOWN:
-                return release if found.answer is FaultPresence.HAS else None
-        return None
+        known = [(release, found.answer) for release, found in self.tested if found.answer is not FaultPresence.UNKNOWN]
+        return known[0][0] if known and known[0][1] is FaultPresence.HAS else None
 
     def _find_known(self, numbers: Sequence[int]) -> int | None:
         """Return a release that is known, near the beginning of `numbers`; None if all are unknown.
@@ -186,7 +213,8 @@ class ReleaseSearch:
             else:
                 high = middle
         between = tuple(self.releases[number] for number in range(low + 1, high))
-        return Change(self.releases[low], self.releases[high], between, self._answer(high) is FaultPresence.HAS)
+        kind: Literal["introduced", "fixed"] = "introduced" if self._answer(high) is FaultPresence.HAS else "fixed"
+        return Change(kind, self.releases[high], self.releases[low], between)
 
     def _samples(self, last: int) -> Iterator[int]:
         """Yield the numbers of releases: the hints, then the middles of ever smaller ranges."""
@@ -502,13 +530,13 @@ _ADMITTED = (BlameOutcome.NO_DIFFERENCE, BlameOutcome.BOTH_ADMISSIBLE, BlameOutc
 
 def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Change]) -> list[str]:
     """Return the answers of the tested releases, and the changes, as lines of text."""
-    tested = [(release, search.observations[release]) for release in search.releases if release in search.observations]
+    tested = search.tested
     width = max((len(release) for release, _ in tested), default=0)
     known = sum(found.answer is not FaultPresence.UNKNOWN for _, found in tested)
     lines = [f"{named.name}: {known} of {len(search.releases)} releases answer"]
     for release, found in tested:
         about = f" ({shorten_middle(one_line(found.text), MAX_TEXT_LENGTH)})" if found.text else ""
-        lines.append(f"  {release:{width}}  {found.answer}{about}")
+        lines.append(f"  {release:{width}}  {found.answer.text}{about}")
     if (oldest := search.oldest_fault) is not None:
         lines.append(f"The oldest release that is known to have the fault is {named.name} {oldest}.")
         before = search.releases[: search.releases.index(oldest)]
@@ -520,12 +548,12 @@ def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Ch
         is_known = any(found.answer is FaultPresence.LACKS for _, found in tested)
         lines.append("No tested release has the fault." if is_known else "No release in the range could be tested.")
     for change in changes:
-        verb = "introduced" if change.is_introduction else "fixed"
+        verb = f"The fault was {change.kind}"
         if change.unknown:
-            lines.append(f"The fault was {verb} after {named.name} {change.before}, in {change.after} at the latest.")
+            lines.append(f"{verb} after {named.name} {change.before}, in {change.after} at the latest.")
             lines.append(f"  Unknown between them: {', '.join(change.unknown)}")
         else:
-            lines.append(f"The fault was {verb} in {named.name} {change.after}; {change.before} is the release before.")
+            lines.append(f"{verb} in {named.name} {change.after}; {change.before} is the release before.")
         lines += _environment_lines(search, change.before, change.after)
     return lines
 
@@ -537,24 +565,7 @@ def _environment_lines(search: ReleaseSearch, before: str, after: str) -> Iterat
         yield from (f"  In the environment: {each}" for each in package_changes(old, new))
 
 
-def search_document(named: SubjectName, search: ReleaseSearch, changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the search for a JSON file."""
-    return {
-        "format": 1,
-        "subject": named.text,
-        "kind": str(named.kind),
-        "releases": [
-            {"release": release, "answer": found.answer.name.lower(), "text": found.text, "packages": [*found.packages]}
-            for release in search.releases
-            if (found := search.observations.get(release)) is not None
-        ],
-        "changes": [
-            {
-                "kind": "introduced" if change.is_introduction else "fixed",
-                "release": change.after,
-                "before": change.before,
-                "unknown": [*change.unknown],
-            }
-            for change in changes
-        ],
-    }
+def search_document(named: SubjectName, search: ReleaseSearch, changes: Sequence[Change]) -> SearchDocument:
+    """Return the document of a search."""
+    tested = [TestedRelease(release, each.answer, each.text, each.packages) for release, each in search.tested]
+    return SearchDocument(1, named.text, named.kind, tested, changes)

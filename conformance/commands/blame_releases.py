@@ -182,8 +182,8 @@ def _search(
     if not options.install and any(change.unknown for change in changes):
         options.print_line("  --install also tests releases without an environment.")
     write_json_atomically(json, search_document(named, search, changes))
-    answers = {each: search.observations[each].answer for each in search.releases if each in search.observations}
-    introduced = [change.after for change in changes if change.is_introduction]
+    answers = {release: found.answer for release, found in search.tested}
+    introduced = [change.after for change in changes if change.kind == "introduced"]
     return dict(answers), introduced[-1] if introduced else search.oldest_fault
 
 

@@ -72,7 +72,7 @@ def search_in(history, hints=()):
     ],
 )
 def test_search_finds_neighbours_with_different_answers(history, changes):
-    assert search_in(history)[1] == [Change(*change) for change in changes]
+    assert [(one.before, one.after, one.unknown, one.kind == "introduced") for one in search_in(history)[1]] == changes
 
 
 def test_search_finds_a_true_change_in_every_short_history():
@@ -82,7 +82,7 @@ def test_search_finds_a_true_change_in_every_short_history():
         assert bool(changes) is (len(known) == 2), history
         for change in changes:
             low, high = search.releases.index(change.before), search.releases.index(change.after)
-            assert history[low] + history[high] == (".F" if change.is_introduction else "F."), history
+            assert history[low] + history[high] == (".F" if change.kind == "introduced" else "F."), history
             assert set(history[low + 1 : high]) <= {"?"}, history
 
 
@@ -113,8 +113,8 @@ def test_report_names_first_bad_release_and_environment():
 
 def test_search_document_has_answers_and_changes():
     document = search_document(NAMED, *search_in(".?F"))
-    assert [each["answer"] for each in document["releases"]] == ["lacks", "unknown", "has"]
-    assert document["changes"] == [{"kind": "introduced", "release": "1.2", "before": "1.0", "unknown": ["1.1"]}]
+    assert [each.answer for each in document.releases] == ["lacks", "unknown", "has"]
+    assert document.changes == [Change("introduced", "1.2", "1.0", ("1.1",))]
 
 
 class ScriptedQuestion(Question):
@@ -205,8 +205,8 @@ class Crashes(correct):
 @pytest.mark.parametrize(
     ("backends", "changes"),
     [
-        ([Crashes, Crashes, correct, correct], [Change("1.1", "1.2", (), is_introduction=False)]),
-        ([correct, correct, correct, Crashes], [Change("1.2", "1.3", (), is_introduction=True)]),
+        ([Crashes, Crashes, correct, correct], [Change("fixed", "1.2", "1.1", ())]),
+        ([correct, correct, correct, Crashes], [Change("introduced", "1.3", "1.2", ())]),
         ([correct, correct, wrong_transform, wrong_transform], []),
     ],
 )
@@ -244,7 +244,7 @@ def test_model_question_finds_output_outside_of_its_bound(tmp_path, is_alone):
     request = Request(LoadedModel.read(tmp_path / "m.onnx"), [data_set], NAMED, NAMED)
     question = ModelQuestion(NAMED, FakeReleases(), request=request, is_alone=is_alone)
     search = ReleaseSearch(["1.0", "1.1", "1.2", "1.3"], question.observe)
-    assert search.run() == [Change("1.0", "1.2", ("1.1",), is_introduction=True)]
+    assert search.run() == [Change("introduced", "1.2", "1.0", ("1.1",))]
     assert question.fault.outputs == {"Y"}
 
 
