@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 PROBED_ELEMENTS, MAX_REPETITIONS = 64, 8
 """Elements that an operand should have in all probes of one mode, and how often probes are repeated at most."""
 
-DEFAULT_PROBES = 5
-"""Number of probes of a node, unless the user chooses another one."""
-
 MAX_PROBED_ELEMENTS = 2**14
 """Maximum number of elements of the operands and results of a node that is probed."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, print_written_reports
+from conformance.commands.options import FailLevel, add_options, default_of, print_written_reports
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_notice, print_progress
 
@@ -63,7 +63,6 @@ def audit(
     from functools import partial
 
     from conformance.audit.cases import write_cases
-    from conformance.audit.probes import DEFAULT_PROBES
     from conformance.audit.session import AuditOptions
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.temp_dir import check_empty
@@ -102,7 +101,7 @@ def audit(
     ):
         if save_inputs is not None:
             save_inputs_to(save_inputs, data_sets, names)
-        count = DEFAULT_PROBES if probes is None else probes
+        count = default_of("audit", "probes") if probes is None else probes
         options = AuditOptions(all_elements, output is not None, pool, count)
         for subject, data_set in product(started, data_sets):
             given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))

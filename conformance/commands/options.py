@@ -105,11 +105,16 @@ def _verb_option(verb: str, name: str) -> OptionEntry:
     return next(table[name] for table in tables if name in table)
 
 
+def default_of(verb: str, name: str) -> Any:
+    """Return the default of an option that the verb must tell from a given value, so that its parameter is None."""
+    return _VERB_OPTIONS[verb][name].default
+
+
 def declare_option(name: str, entry: OptionEntry) -> Any:
     """Return the typer declaration of an option or argument, by the name of its parameter."""
     given: dict[str, Any] = {
         "metavar": entry.metavar or None,
-        "help": entry.help.replace("[", "\\["),
+        "help": entry.help.replace("[", "\\[").replace("{default}", str(entry.default)),
         "min": entry.minimum,
         "max": entry.maximum,
         "autocompletion": getattr(completion, entry.completion) if entry.completion else None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options
+from conformance.commands.options import FailLevel, add_options, default_of
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_notice, print_progress
 from conformance.verdicts import Level
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from conformance.search.failing_examples import FailingExamples
     from conformance.search.job import FailingExample, SearchJob
     from conformance.subjects.naming import SubjectKind
-
-DEFAULT_SECONDS = 60.0
 
 COMBINATION_PARTS = ("operator", "size", "type", "place", "T", "attributes")
 """Names of the parts of a combination; see `Example.combination`."""
@@ -81,7 +79,7 @@ def search(
     if coverage is not None:
         check_target(coverage)
     check_distinct_targets([target for target in (*outputs.paths.values(), results, coverage, resume) if target])
-    deadline = float("inf") if examples else time.time() + (seconds or DEFAULT_SECONDS)
+    deadline = float("inf") if examples else time.time() + (seconds or default_of("search", "seconds"))
     job = SearchJob(
         tuple(subjects),
         _operators(operator, subjects),

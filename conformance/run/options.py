@@ -20,11 +20,11 @@ class OptionEntry:
     """One option or argument of the command line.
 
     Attributes:
-        help: one sentence for `--help`.
+        help: one sentence for `--help`; `{default}` stands for the default.
         panel: the heading under which `--help` shows the option; None for that of all options.
         metavar: placeholder of the value in `--help`; empty for a flag.
         type: type of one value of a run option: `str`, `Path`, `int`, `float` or `bool`.
-        default: value of a run option that is not given; unused if `is_repeatable`.
+        default: value of an option that is not given; unused if `is_repeatable`.
         is_repeatable: whether a run option may be given several times.
         is_argument: whether the value stands on the command line without a name.
         flags: the spellings of the option; empty for that of the parameter's name.
