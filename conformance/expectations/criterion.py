@@ -117,51 +117,36 @@ def reason_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> list[st
     return [*sentences[:MAX_REASONS], f"and {more} more reasons"] if more > 0 else sentences
 
 
-def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
-    verb = group.verdict.verb(len(cases))
-    which, first = _named(group.family, cases)
-    on = f"on {group.subject}"
-    match group.kind:
-        case UnexpectedKind.VARIES:
-            return f"{which} {'vary' if len(cases) > 1 else 'varies'} from run to run {on}{first}"
-        case UnexpectedKind.REQUIRED:
-            return f"{which} {verb} {on} although the operator is required{first}"
-        case UnexpectedKind.REGRESSED:
-            return f"{which} {verb} {on}, but in the baseline: {group.expected}{first}"
-        case UnexpectedKind.UNEXPECTED:
-            return f"{which} {verb} {on}{first}"
-        case UnexpectedKind.PASSES:
-            them = "them" if len(cases) > 1 else "it"
-            return (
-                f"{group.location}: {which} {verb} {on}, {group.expected} expected: remove {them} from the file{first}"
-            )
-        case UnexpectedKind.DIFFERS:
-            return f"{group.location}: {which} {verb} {on}, {group.expected} expected: change the verdict{first}"
-        case UnexpectedKind.VIOLATES:
-            return (
-                f"{group.location}: {which} {verb} {on} by {group.expected} too: write an entry with the reason{first}"
-            )
-        case UnexpectedKind.OTHER_CAUSE:
-            return (
-                f"{group.location}: {which} {verb} {on}, but not as {group.expected}: write an entry with the"
-                f" reason{first}"
-            )
-
-
-def _named(family: str, cases: Sequence[str]) -> tuple[str, str]:
-    """Return a phrase that names the cases, for the start of a sentence, and a suffix for its end.
-
-    The phrase is the id of a single case, or the number of cases. The suffix then contains the first id.
-    """
-    return (cases[0], "") if len(cases) == 1 else (f"{len(cases)} cases of {family}", f" (first {cases[0]})")
-
-
-_KINDS_WITH_ENTRY = {
-    UnexpectedKind.PASSES,
-    UnexpectedKind.DIFFERS,
-    UnexpectedKind.VIOLATES,
-    UnexpectedKind.OTHER_CAUSE,
+_ENTRY_PREDICATES = {
+    UnexpectedKind.PASSES: "{verb} {on}, {expected} expected: remove {them} from the file",
+    UnexpectedKind.DIFFERS: "{verb} {on}, {expected} expected: change the verdict",
+    UnexpectedKind.VIOLATES: "{verb} {on} by {expected} too: write an entry with the reason",
+    UnexpectedKind.OTHER_CAUSE: "{verb} {on}, but not as {expected}: write an entry with the reason",
 }
+"""What a reason states about results that contradict an entry of an expectations file."""
+
+_PREDICATES = _ENTRY_PREDICATES | {
+    UnexpectedKind.VARIES: "{vary} from run to run {on}",
+    UnexpectedKind.REQUIRED: "{verb} {on} although the operator is required",
+    UnexpectedKind.REGRESSED: "{verb} {on}, but in the baseline: {expected}",
+    UnexpectedKind.UNEXPECTED: "{verb} {on}",
+}
+
+
+def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
+    """Return the reason: the location of the entry, the id of a single case or the number of cases, the predicate."""
+    is_one = len(cases) == 1
+    predicate = _PREDICATES[group.kind].format(
+        verb=group.verdict.verb(len(cases)),
+        vary="varies" if is_one else "vary",
+        them="it" if is_one else "them",
+        on=f"on {group.subject}",
+        expected=group.expected,
+    )
+    location = f"{group.location}: " if group.kind in _ENTRY_PREDICATES else ""
+    which = cases[0] if is_one else f"{len(cases)} cases of {group.family}"
+    return f"{location}{which} {predicate}{'' if is_one else f' (first {cases[0]})'}"
+
 
 _MIN_SIMILARITY = 0.9
 """Minimum similarity to an id above which a pattern without matches counts as a misspelt id."""
@@ -239,7 +224,7 @@ class PassCriterion:
         if kind is None:
             self.known_failures[subject] += is_known_failure(replace(result, unexpected=False))
             return True
-        expected = result.expected if kind in _KINDS_WITH_ENTRY else None
+        expected = result.expected if kind in _ENTRY_PREDICATES else None
         location, meant = (expected.location, str(expected.verdict)) if expected else ("", "")
         match kind:
             case UnexpectedKind.PASSES:

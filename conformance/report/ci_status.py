@@ -59,7 +59,8 @@ class CiResult:
         """The reason for the status in one line; empty for a passed result."""
         match self.status:
             case Status.FAILED:
-                return _failure_reason(self.result, self.case)
+                level = level_if_different(self.result, self.case.level)
+                return _unexpected_reason(self.result) + (f" (at level {level})" if level else "")
             case Status.SKIPPED:
                 return _skip_reason(self.result, fail_level(self.run.header))
             case Status.PASSED:
@@ -95,27 +96,25 @@ def ci_results_by_subject(run: Results) -> dict[str, list[CiResult]]:
     return found
 
 
-def verdict_and_message(result: ResultRow) -> str:
+def _verdict_and_message(result: ResultRow) -> str:
     """Return the verdict, followed by the message if there is one."""
     return f"{result.verdict}: {result.message}" if result.message else result.verdict
 
 
-def _failure_reason(result: ResultRow, case: CaseRow) -> str:
-    """Return the reason why a result is unexpected, with its level if that differs from the level of the case."""
-    level = level_if_different(result, Level(case.level))
-    return f"{_unexpected_reason(result)} (at level {level})" if level else _unexpected_reason(result)
+def _beside_baseline(result: ResultRow) -> str:
+    """Return the verdict and the message, followed by the verdict in the baseline if there is one."""
+    baseline = f" (in the baseline: {result.baseline})" if result.baseline is not None else ""
+    return f"{_verdict_and_message(result)}{baseline}"
 
 
 def _unexpected_reason(result: ResultRow) -> str:
     repeats, expected = result.repeats, result.expected
     if len(repeats) > 1:
         return f"the verdict varies ({', '.join(f'{n} times {verdict}' for verdict, n in repeats.items())})"
-    if result.baseline is not None:
-        return f"{verdict_and_message(result)} (in the baseline: {result.baseline})"
-    if expected and expected.verdict != result.verdict:
+    if result.baseline is None and expected and expected.verdict != result.verdict:
         expectation = f"expected {expected.verdict}: {expected.reason}; {expected.location}"
-        return f"{verdict_and_message(result)} ({expectation})"
-    return verdict_and_message(result)
+        return f"{_verdict_and_message(result)} ({expectation})"
+    return _beside_baseline(result)
 
 
 def _skip_reason(result: ResultRow, fail_level: Level) -> str:
@@ -124,11 +123,7 @@ def _skip_reason(result: ResultRow, fail_level: Level) -> str:
         issue = f" ({expected.issue})" if expected.issue else ""
         return f"known {result.verdict}: {expected.reason}{issue}"
     if level is Level.SILENT:
-        return f"recorded only, the specification leaves the behaviour open: {verdict_and_message(result)}"
+        return f"recorded only, the specification leaves the behaviour open: {_verdict_and_message(result)}"
     if not level.is_within(fail_level):
-        return f"not judged, its level is {level}: {verdict_and_message(result)}"
-    return (
-        f"{verdict_and_message(result)} (in the baseline: {result.baseline})"
-        if result.baseline is not None
-        else verdict_and_message(result)
-    )
+        return f"not judged, its level is {level}: {_verdict_and_message(result)}"
+    return _beside_baseline(result)

@@ -109,8 +109,8 @@ def compare_runs(before: Results, after: Results) -> Differences:
     both = sorted(before.rows.keys() & after.rows.keys())
     kinds: dict[str, list[VerdictChange]] = {"regressions": [], "fixes": [], "changes": []}
     for key in both:
-        if _has_changed(before, after, key):
-            kinds[_change_kind(before, after, key)].append(_verdict_change(before.rows[key], after.rows[key]))
+        if kind := _change_kind(before, after, key):
+            kinds[kind].append(_verdict_change(before.rows[key], after.rows[key]))
     subjects = sorted(matches.values())
     return Differences(
         1,
@@ -122,7 +122,7 @@ def compare_runs(before: Results, after: Results) -> Differences:
         growth=[
             growth
             for key in both
-            if _passes_in_both(before, after, key)
+            if before.rows[key].verdict == after.rows[key].verdict == Verdict.PASS
             for growth in _error_growths(before, after, key)
         ],
         cases_added=_cases_only_in(after, before, subjects),
@@ -144,19 +144,7 @@ def _run_names(run: Results) -> RunNames:
 def _weaker_level(run: Results, key: Key) -> Level | None:
     """Return the level of a result if it is weaker than the level of its case, else None."""
     row = run.rows[key]
-    return level_if_weaker(row, Level(run.case_rows[row.case].level))
-
-
-def _has_changed(before: Results, after: Results, key: Key) -> bool:
-    """Return whether the verdict of a result changed or, if it fails in both runs, its message or level."""
-    old, new = before.rows[key], after.rows[key]
-    if old.verdict != new.verdict:
-        return True
-    if not new.verdict.is_defect:
-        return False
-    return normalize_message(old.message) != normalize_message(new.message) or (
-        _weaker_level(before, key) != _weaker_level(after, key)
-    )
+    return level_if_weaker(row, run.case_rows[row.case].level)
 
 
 def _verdict_change(old: ResultRow, new: ResultRow) -> VerdictChange:
@@ -165,17 +153,16 @@ def _verdict_change(old: ResultRow, new: ResultRow) -> VerdictChange:
 
 
 def _change_kind(before: Results, after: Results, key: Key) -> str:
+    """Return the kind of the change of a result; empty if its verdict is equal and it passes or fails as before."""
     old, new = before.rows[key], after.rows[key]
-    was, verdict, level = old.verdict, new.verdict, Level(new.level)
-    stood = _weaker_level(before, key)
+    was, verdict, level, stood = old.verdict, new.verdict, new.level, _weaker_level(before, key)
+    has_other_message = normalize_message(old.message) != normalize_message(new.message)
+    if was is verdict and not (verdict.is_defect and (has_other_message or stood != _weaker_level(after, key))):
+        return ""
     is_stronger = verdict.is_defect and stood is not None and level.is_stronger_than(stood)
     if level is not Level.SILENT and (verdict.is_worse_than(was) or is_stronger):
         return "regressions"
     return "fixes" if verdict is Verdict.PASS and was is not Verdict.PASS else "changes"
-
-
-def _passes_in_both(before: Results, after: Results, key: Key) -> bool:
-    return before.rows[key].verdict == after.rows[key].verdict == Verdict.PASS
 
 
 def _error_growths(before: Results, after: Results, key: Key) -> Iterator[ErrorGrowth]:

@@ -35,12 +35,6 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
     yield "</testsuites>\n" if suites else ""
 
 
-def _profile_property(run: Results) -> dict[str, str]:
-    """Return the profile of a run as a JUnit property, by name; empty if the run has no profile."""
-    profile = run.header.criterion.profile
-    return {} if profile is None else {"profile": profile.name}
-
-
 @dataclass(frozen=True)
 class _Suite:
     """A JUnit test suite; its tests are created one by one while the suite is written.
@@ -54,7 +48,7 @@ class _Suite:
 
     attributes: Mapping[str, str]
     properties: Mapping[str, str]
-    counts: Mapping[str, int]
+    counts: Counter[str]
     tests: Iterable[ET.Element]
 
     def text(self) -> Iterator[str]:
@@ -75,35 +69,25 @@ class _Suite:
 
 def _suites(run: Results) -> Iterator[_Suite]:
     if reasons := run.footer.reasons:
-        counts = {**dict.fromkeys(_COUNT_NAMES, 0), "tests": 1, "failures": 1}
+        counts = Counter(tests=1, failures=1)
         yield _Suite({"name": "run", "time": "0.000000"}, {}, counts, [_failed_run_test(reasons)])
-    about = {"corpus": run.header.corpus.label, **_profile_property(run), **run.header.environment}
-    versions = {subject.id: subject.version for subject in run.header.subjects}
-    identities = {one.id: {"identity": one.identity.digest} for one in run.header.subjects if one.identity}
-    for subject, own in ci_results_by_subject(run).items():
+    profile, found = run.header.criterion.profile, ci_results_by_subject(run)
+    about = {"corpus": run.header.corpus.label, **({"profile": profile.name} if profile else {})}
+    for subject in run.header.subjects:
+        own = found[subject.id]
         seconds = sum(one.result.seconds for one in own)
-        attributes = {"name": escape_unprintable(subject), "time": f"{seconds:.6f}"}
-        counts = Counter(_count_name(one) for one in own)
+        identity = {"identity": subject.identity.digest} if subject.identity else {}
         yield _Suite(
-            attributes,
-            {"version": versions[subject], **identities.get(subject, {}), **about},
-            {name: len(own) if name == "tests" else counts[name] for name in _COUNT_NAMES},
+            {"name": escape_unprintable(subject.id), "time": f"{seconds:.6f}"},
+            {"version": subject.version, **identity, **about, **run.header.environment},
+            Counter({"tests": len(own), **Counter(map(_count_name, own))}),
             map(_test, own),
         )
 
 
 def _count_name(one: CiResult) -> str:
-    """Return the name of the attribute that counts results of this status: "failures", "errors" or "skipped".
-
-    The result is "" for a passed result.
-    """
-    match one.status:
-        case Status.PASSED:
-            return ""
-        case Status.SKIPPED:
-            return "skipped"
-        case Status.FAILED:
-            return f"{_failure_element(one)}s"
+    """Return the name by which results of this status are counted: failures, errors, skipped or passed."""
+    return f"{_failure_element(one)}s" if one.status is Status.FAILED else one.status
 
 
 def _failure_element(one: CiResult) -> str:
@@ -112,31 +96,39 @@ def _failure_element(one: CiResult) -> str:
 
 def _test(one: CiResult) -> ET.Element:
     result, status = one.result, one.status
-    names = {
-        "classname": f"{escape_unprintable(result.subject)}.{one.case.level}",
-        "name": escape_unprintable(result.case),
-    }
-    test = ET.Element("testcase", {**names, "time": f"{result.seconds:.6f}"})
+    test = _testcase(f"{result.subject}.{one.case.level}", result.case, result.seconds)
     if status is Status.SKIPPED:
         ET.SubElement(test, "skipped", {"message": escape_unprintable(one.reason)})
     elif status is Status.FAILED:
-        element = ET.SubElement(test, _failure_element(one))
-        element.set("type", result.verdict)
-        element.set("message", escape_unprintable(one.reason.partition("\n")[0]))
-        element.text = escape_unprintable("\n".join([*one.details, one.case.title, one.reason]))
+        _add_failure(
+            test,
+            _failure_element(one),
+            result.verdict,
+            one.reason.partition("\n")[0],
+            [*one.details, one.case.title, one.reason],
+        )
     if stderr := one.stderr:
         ET.SubElement(test, "system-err").text = escape_unprintable(stderr)
     return test
 
 
+def _testcase(suite: str, name: str, seconds: float) -> ET.Element:
+    names = {"classname": escape_unprintable(suite), "name": escape_unprintable(name)}
+    return ET.Element("testcase", {**names, "time": f"{seconds:.6f}"})
+
+
+def _add_failure(test: ET.Element, tag: str, type: str, message: str, lines: Sequence[str]) -> None:
+    element = ET.SubElement(test, tag, {"type": type, "message": escape_unprintable(message)})
+    element.text = escape_unprintable("\n".join(lines))
+
+
 def _failed_run_test(reasons: Sequence[str]) -> ET.Element:
-    test = ET.Element("testcase", {"classname": "run", "name": "run passes", "time": "0.000000"})
-    element = ET.SubElement(test, "failure", {"type": "run", "message": escape_unprintable(reasons[0])})
-    element.text = escape_unprintable("\n".join(reasons))
+    test = _testcase("run", "run passes", 0)
+    _add_failure(test, "failure", "run", reasons[0], reasons)
     return test
 
 
-def _count_attributes(counts: Mapping[str, int]) -> dict[str, str]:
+def _count_attributes(counts: Counter[str]) -> dict[str, str]:
     return {name: str(counts[name]) for name in _COUNT_NAMES}
 
 
