@@ -26,13 +26,12 @@ from conformance.results.records import DiagnosisRecord, SharedRecord, Unexplain
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.corpus.loading import CaseInMemory
     from conformance.diagnosis.collected_results import CollectedResult
     from conformance.diagnosis.explanations import Explanation
     from conformance.diagnosis.mutant_runner import MutantCombination
-    from conformance.diagnosis.properties import Properties
     from conformance.diagnosis.recorded_outputs import Observation
 
 
@@ -41,36 +40,20 @@ SEARCH_TAG = "search"
 
 
 @dataclass(frozen=True)
-class UnexplainedGroup:
-    """Failing cases that no mutant explains and that have the same failure mode.
-
-    Attributes:
-        failure_mode: "wrong values", another kind of wrong output, the error, or the verdict.
-        cases: the ids of the cases.
-        passing: the number of cases of the family that pass.
-        common_properties: the properties that distinguish these cases from the passing ones.
-    """
-
-    failure_mode: str
-    cases: frozenset[str]
-    passing: int
-    common_properties: tuple[CommonProperty, ...]
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """The explanation of a subject's failures on the cases of one operator family.
 
+    A model with several operators belongs to the family of its main operator.
+
     Attributes:
-        family: the operator family. A model with several operators belongs to its main operator's family.
         failing: the number of failing cases.
+        unexplained: the cases that no mutant explains, by failure mode.
     """
 
     subject: str
-    family: str
     failing: int
     explanations: tuple[Explanation, ...]
-    unexplained: tuple[UnexplainedGroup, ...]
+    unexplained: tuple[UnexplainedRecord, ...]
 
     @property
     def diagnosis_records(self) -> list[DiagnosisRecord]:
@@ -97,22 +80,6 @@ class Diagnosis:
             condition=explanation.condition,
             clause=mutant.clause,
         )
-
-    @property
-    def unexplained_records(self) -> list[UnexplainedRecord]:
-        """The unexplained groups, in the format of the results file."""
-        return [
-            UnexplainedRecord(
-                subject=self.subject,
-                operator=self.family,
-                failure_mode=group.failure_mode,
-                cases=sorted(group.cases),
-                failing=self.failing,
-                passing=group.passing,
-                shared=[SharedRecord(one.text, len(one.cases), len(one.others)) for one in group.common_properties],
-            )
-            for group in self.unexplained
-        ]
 
 
 @dataclass(frozen=True)
@@ -151,21 +118,20 @@ def diagnose(
         [id for id in passed if findings[id].level.is_within(level)],
         [id for id in passed if not findings[id].level.is_within(level)],
         {id: topics(id).clauses for id in observations},
+        cache(lambda case: case_properties(cases[case], topics(case).tags)),
     )
-    properties = cache(lambda case: case_properties(cases[case], topics(case).tags))
     explanations = tuple(select_explanations(evidence)) if observations else ()
-    explanations = tuple(with_explanations_under_conditions(evidence, explanations, properties))
+    explanations = tuple(with_explanations_under_conditions(evidence, explanations))
     explanations = tuple(one for one in explanations if _is_checked(one, topics))
     left = failing.difference(*(explanation.cases for explanation in explanations))
     manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in left}
-    described = {id: properties(id) for id in (*left, *passed)} if left else {}
-    groups = tuple(_group_by_failure_mode(family, manners, {id: described[id] for id in passed if left}, described))
     observed = dict(_reproduced_failures(further or {}, cases))
     reasons = explaining_combinations(
         Evidence((), {id: cases[id] for id in observed}, observed, ()), tuple(one.mutant for one in explanations)
     )
-    explanations = tuple(_with_reasons(one, reasons) for one in explanations)
-    return Diagnosis(subject, family, len(failing) + len(reasons), explanations, groups)
+    count = len(failing) + len(reasons)
+    unexplained = _unexplained_records(subject, family, count, manners, passed, evidence)
+    return Diagnosis(subject, count, tuple(_with_reasons(one, reasons) for one in explanations), tuple(unexplained))
 
 
 def _with_reasons(explanation: Explanation, reasons: Mapping[str, MutantCombination]) -> Explanation:
@@ -200,15 +166,23 @@ def _reproduced_failures(
             yield id, observation
 
 
-def _group_by_failure_mode(
-    family: str, manners: Mapping[str, str], passing: Mapping[str, Properties], described: Mapping[str, Properties]
-) -> Iterator[UnexplainedGroup]:
-    """Yield the unexplained cases grouped by failure mode, the largest group first."""
-    groups: dict[str, set[str]] = defaultdict(set)
-    for id, how in manners.items():
-        groups[how].add(id)
+def _unexplained_records(
+    subject: str, family: str, failing: int, manners: Mapping[str, str], passed: Sequence[str], evidence: Evidence
+) -> Iterator[UnexplainedRecord]:
+    """Yield the unexplained cases by failure mode, the largest group first.
+
+    Args:
+        failing: the number of failing cases.
+        manners: the failure mode of each unexplained case.
+        passed: the ids of the passed cases.
+    """
+    groups: dict[str, list[str]] = defaultdict(list)
+    for id in sorted(manners):
+        groups[manners[id]].append(id)
     for how, ids in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        own = {id: described[id] for id in sorted(ids)}
-        whole = CommonProperty(f"have the operator {family}", frozenset(ids), frozenset())
-        common = common_properties(own, passing) if passing else [whole]
-        yield UnexplainedGroup(how, frozenset(ids), len(passing), tuple(common))
+        common = [CommonProperty(f"have the operator {family}", frozenset(ids), frozenset())]
+        if passed:
+            own, others = ({id: evidence.properties(id) for id in some} for some in (ids, passed))
+            common = common_properties(own, others)
+        shared = [SharedRecord(one.text, len(one.cases), len(one.others)) for one in common]
+        yield UnexplainedRecord(subject, family, how, ids, failing, len(passed), shared)

@@ -23,11 +23,10 @@ from conformance.diagnosis.recorded_outputs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.loading import CaseInMemory
     from conformance.diagnosis.mutant_runner import MutantCombination, MutantRunner
-    from conformance.diagnosis.properties import Properties
     from conformance.mutants import Mutant
     from conformance.results.records import RecordedOutputs
 
@@ -107,8 +106,8 @@ def _explain_with_pair(evidence: Evidence) -> list[Explanation]:
     if not whole:
         return []
     whole.sort(key=lambda pair: -len(evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])))
-    (one, other), *others = evidence.without_failures_below([*whole, *_alternative_pairs(evidence, whole[0], whole)])
-    return [_pair_explanation(evidence, *halves, others, evidence.failing) for halves in ((one, other), (other, one))]
+    equal = evidence.without_failures_below([*whole, *_alternative_pairs(evidence, whole[0], whole)])
+    return _pair_explanations(evidence, equal, evidence.failing)
 
 
 def _complete_pairs(evidence: Evidence, pairs: Iterable[MutantCombination]) -> list[MutantCombination]:
@@ -125,13 +124,14 @@ def _complete_pairs(evidence: Evidence, pairs: Iterable[MutantCombination]) -> l
 
 
 def _is_complete_pair(evidence: Evidence, pair: MutantCombination) -> bool:
-    """Return whether a pair of mutants explains all failing cases and is not refuted.
+    """Return whether a pair of mutants explains all failing cases and is not refuted."""
+    return evidence.explains_all(pair, _telling_order(evidence, pair)) and not evidence.is_refuted(pair)
 
-    Cases that neither mutant explains alone are tried first, because they often decide the question.
-    """
+
+def _telling_order(evidence: Evidence, pair: MutantCombination) -> list[str]:
+    """Return the failing cases; those that neither mutant explains alone come first, because they often decide."""
     explained_alone = evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])
-    order = [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
-    return evidence.explains_all(pair, order) and not evidence.is_refuted(pair)
+    return [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
 
 
 def _alternative_pairs(
@@ -144,34 +144,32 @@ def _alternative_pairs(
     Args:
         known: the pairs that were found before, which are not returned.
     """
-    explained_alone = evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])
-    telling = [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
+    telling = _telling_order(evidence, pair)
     others = ((kept, one) for kept in pair for one in evidence.catalogue if one not in pair)
     orders = (order for two in others for order in permutations(two) if order not in known)
     return [order for order in orders if evidence.explains_all(order, telling) and not evidence.is_refuted(order)]
 
 
-def _pair_explanation(
-    evidence: Evidence,
-    mutant: Mutant,
-    beside: Mutant,
-    others: Sequence[MutantCombination],
-    explained: frozenset[str],
-) -> Explanation:
-    """Return the part of a pair's explanation that belongs to `mutant`.
+def _pair_explanations(
+    evidence: Evidence, pairs: Sequence[MutantCombination], explained: frozenset[str]
+) -> list[Explanation]:
+    """Return the explanation of each mutant of the first pair.
 
     Args:
-        beside: the other mutant of the pair.
-        others: other pairs that explain the same cases. A mutant that can replace `mutant` in the pair is
-            indistinguishable from it.
-        explained: the ids of the cases that the pair explains.
+        pairs: pairs that explain the same cases. A mutant that can replace one of the first pair is indistinguishable
+            from it.
+        explained: the ids of the cases that the pairs explain.
     """
-    indistinguishable = dict.fromkeys(
-        one for pair in others if beside in pair for one in pair if one not in (mutant, beside)
-    )
-    explained_alone, without = evidence.explained_alone(mutant), evidence.explained_alone(beside)
-    cases = explained - (without - explained_alone)
-    return Explanation(mutant, tuple(indistinguishable), cases, explained - without - explained_alone)
+    found = []
+    for mutant, beside in (pairs[0], pairs[0][::-1]):
+        indistinguishable = dict.fromkeys(
+            one for pair in pairs[1:] if beside in pair for one in pair if one not in (mutant, beside)
+        )
+        explained_alone, without = evidence.explained_alone(mutant), evidence.explained_alone(beside)
+        cases = explained - (without - explained_alone)
+        jointly_explained = explained - without - explained_alone
+        found.append(Explanation(mutant, tuple(indistinguishable), cases, jointly_explained))
+    return found
 
 
 def _explain_with_several(evidence: Evidence) -> list[Explanation]:
@@ -189,6 +187,10 @@ def _explain_with_several(evidence: Evidence) -> list[Explanation]:
         beside = [one for one in possible_partners if not evidence.is_refuted((one,))]
         more = _extend_selection(evidence, beside, selection)
         selection = selection if _least_supported(evidence, more) else more
+    return _explanations_of(evidence, selection)
+
+
+def _explanations_of(evidence: Evidence, selection: SelectedMutants) -> list[Explanation]:
     reasons = explaining_combinations(evidence, _representatives(selection))
     return [build_explanation(alternatives, reasons) for alternatives in selection]
 
@@ -213,8 +215,7 @@ def _explain_with_overlapping(evidence: Evidence) -> list[Explanation]:
             pool = [one for one in partners if not evidence.is_refuted((one,))]
             more = _extend_selection(evidence, pool, selection)
         if _least_supported(evidence, selection) is None:
-            reasons = explaining_combinations(evidence, _representatives(selection))
-            return [build_explanation(alternatives, reasons) for alternatives in selection]
+            return _explanations_of(evidence, selection)
     return []
 
 
@@ -250,8 +251,8 @@ def _explain_with_hidden_pair(evidence: Evidence) -> list[Explanation]:
     differing = [id for id in left if evidence.runner.compare(best, id) is FailureComparison.FAILS_DIFFERENTLY]
     if len(most) < max(MIN_SUPPORT, MIN_SUPPORT_RATIO * len(differing)):
         return []
-    (one, other), *others = evidence.without_failures_below([order for order in found if found[order] == most])
-    return [_pair_explanation(evidence, *halves, others, most) for halves in ((one, other), (other, one))]
+    pairs = evidence.without_failures_below([order for order in found if found[order] == most])
+    return _pair_explanations(evidence, pairs, most)
 
 
 def _pairs_by_outputs(evidence: Evidence, id: str) -> Iterator[MutantCombination]:
@@ -388,9 +389,7 @@ MAX_CONDITIONAL_MUTANTS = 4
 """Number of mutants for which a condition is searched at a time: those that explain the most unexplained cases."""
 
 
-def explain_under_conditions(
-    evidence: Evidence, found: Sequence[Explanation], properties: Callable[[str], Properties]
-) -> list[Explanation]:
+def explain_under_conditions(evidence: Evidence, found: Sequence[Explanation]) -> list[Explanation]:
     """Explain unexplained cases by mutants that the subject has only under a condition, such as a type or T ≤ 0.
 
     A mutant is named if one property, or two, separate the failing cases that the mutant explains from the passing
@@ -398,10 +397,8 @@ def explain_under_conditions(
 
     Args:
         found: the explanations without a condition.
-        properties: returns the properties of a case by its id.
     """
     more: list[Explanation] = []
-    passed = (*evidence.passed, *evidence.passed_at_lower_level)
     left = evidence.failing.difference(*(one.cases for one in found))
     while len(left) >= MIN_CONDITIONAL_SUPPORT and len(found) + len(more) < MAX_EXPLANATIONS:
         known = {mutant for one in (*found, *more) for mutant in (one.mutant, *one.indistinguishable)}
@@ -412,13 +409,10 @@ def explain_under_conditions(
         gains = {one: frozenset(id for id in left if runner.explains_parts((one,), id)) for one in pool}
         ranked = [one for one in pool if len(gains[one]) >= MIN_CONDITIONAL_SUPPORT]
         ranked = sorted(ranked, key=lambda one: -len(gains[one]))[:MAX_CONDITIONAL_MUTANTS]
-        refuting = {one: frozenset(id for id in passed if runner.fails((one,), id)) for one in ranked}
+        refuting = {one: evidence.refuting_cases(one) for one in ranked}
         specific = [one for one in ranked if not any(_is_likelier(gains, refuting, other, one) for other in ranked)]
         options = {
-            one: _condition(
-                evidence, one, gains[one], refuting[one], left - _shared(runner, known, one, left), properties
-            )
-            for one in specific
+            one: _condition(evidence, one, gains[one], left - _shared(runner, known, one, left)) for one in specific
         }
         conditions = {one: condition for one, condition in options.items() if condition is not None}
         if not conditions:
@@ -431,17 +425,15 @@ def explain_under_conditions(
     return [_with_shared_cases(evidence, one, (*found, *more)) for one in more]
 
 
-def with_explanations_under_conditions(
-    evidence: Evidence, found: Sequence[Explanation], properties: Callable[[str], Properties]
-) -> list[Explanation]:
+def with_explanations_under_conditions(evidence: Evidence, found: Sequence[Explanation]) -> list[Explanation]:
     """Return the explanations without a condition and those under one.
 
     An explanation without a condition is left out if others, each of more cases, explain its cases under conditions.
     """
-    more = explain_under_conditions(evidence, found, properties)
+    more = explain_under_conditions(evidence, found)
     kept = []
     for one in found:
-        shares = _shares(evidence, one, more, properties)
+        shares = _shares(evidence, one, more)
         if shares is None:
             kept.append(one)
         else:
@@ -449,31 +441,21 @@ def with_explanations_under_conditions(
     return [*kept, *more]
 
 
-def _shares(
-    evidence: Evidence, one: Explanation, more: Sequence[Explanation], properties: Callable[[str], Properties]
-) -> list[frozenset[str]] | None:
+def _shares(evidence: Evidence, one: Explanation, more: Sequence[Explanation]) -> list[frozenset[str]] | None:
     """Return which cases of an explanation each explanation under a condition explains; None if they leave a case."""
     larger = [other for other in more if len(other.cases) > len(one.cases)]
     shares = [
-        frozenset(
-            id for id in one.cases if other in larger and _explains_under_condition(evidence, other, id, properties)
-        )
+        frozenset(id for id in one.cases if other in larger and _explains_under_condition(evidence, other, id))
         for other in more
     ]
     return shares if one.cases and one.cases == frozenset().union(*shares) else None
 
 
-def _explains_under_condition(
-    evidence: Evidence, one: Explanation, id: str, properties: Callable[[str], Properties]
-) -> bool:
+def _explains_under_condition(evidence: Evidence, one: Explanation, id: str) -> bool:
     """Return whether a mutant explains one more case, and keeps its condition with it."""
-    runner = evidence.runner
-    if not runner.explains_parts((one.mutant,), id):
-        return False
-    passed = (*evidence.passed, *evidence.passed_at_lower_level)
-    refuting = frozenset(other for other in passed if runner.fails((one.mutant,), other))
     gain = (one.cases - one.jointly_explained) | {id}
-    return _condition(evidence, one.mutant, gain, refuting, gain, properties) == one.condition
+    explains = evidence.runner.explains_parts((one.mutant,), id)
+    return explains and _condition(evidence, one.mutant, gain, gain) == one.condition
 
 
 def _with_shared_cases(evidence: Evidence, one: Explanation, every: Sequence[Explanation]) -> Explanation:
@@ -506,25 +488,17 @@ def _is_contradicted(evidence: Evidence, mutant: Mutant, support: int, left: Ite
     return CONDITIONAL_SUPPORT_RATIO * len(evidence.contradicting_cases(mutant, left)) > support
 
 
-def _condition(
-    evidence: Evidence,
-    mutant: Mutant,
-    gain: frozenset[str],
-    refuting: frozenset[str],
-    left: frozenset[str],
-    properties: Callable[[str], Properties],
-) -> str | None:
+def _condition(evidence: Evidence, mutant: Mutant, gain: frozenset[str], left: frozenset[str]) -> str | None:
     """Return the condition under which the subject has a mutant; empty if always, None if no condition is found.
 
     Args:
         gain: the ids of the unexplained cases that the mutant explains.
-        refuting: the ids of the passing cases that the mutant fails.
         left: the ids of all unexplained cases.
     """
-    contradicting = evidence.contradicting_cases(mutant, left - gain)
+    contradicting, refuting = evidence.contradicting_cases(mutant, left - gain), evidence.refuting_cases(mutant)
     if not refuting:
         return "" if MIN_SUPPORT_RATIO * len(contradicting) <= len(gain) else None
-    described = ({id: properties(id) for id in ids} for ids in (gain, refuting, contradicting))
+    described = ({id: evidence.properties(id) for id in ids} for ids in (gain, refuting, contradicting))
     condition = separating_condition(*described)
     if condition is None:
         return None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from conformance.diagnosis.mutant_runner import FailureComparison, MutantRunner, can_compose
+from conformance.diagnosis.properties import Properties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.corpus.loading import CaseInMemory
     from conformance.diagnosis.mutant_runner import MutantCombination
@@ -40,6 +42,7 @@ class Evidence:
         passed_at_lower_level: the ids of passed cases of a weaker level. A mutant that fails one of these cases is less
             likely.
         clauses: the ids of the clauses that a failing case tests, by case id.
+        properties: returns the properties of a case by its id.
     """
 
     catalogue: Sequence[Mutant]
@@ -48,6 +51,7 @@ class Evidence:
     passed: Sequence[str]
     passed_at_lower_level: Sequence[str] = ()
     clauses: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    properties: Callable[[str], Properties] = lambda _: Properties((), {})
 
     @cached_property
     def runner(self) -> MutantRunner:
@@ -71,6 +75,11 @@ class Evidence:
     def is_refuted(self, mutants: MutantCombination) -> bool:
         """Return whether the mutants cannot be combined, or fail a case that the subject passes."""
         return not can_compose(mutants) or any(self.runner.fails(mutants, id) for id in self.passed)
+
+    def refuting_cases(self, mutant: Mutant) -> frozenset[str]:
+        """Return the passed cases of any level that a mutant fails."""
+        passed = (*self.passed, *self.passed_at_lower_level)
+        return frozenset(id for id in passed if self.runner.fails((mutant,), id))
 
     def without_failures_below(self, alternatives: Sequence[MutantCombination]) -> list[MutantCombination]:
         """Return the combinations that fail none of the cases in `passed_at_lower_level`.
@@ -136,12 +145,11 @@ class Evidence:
         Cases that test few clauses come first. Of several cases with the same error, only two are tried.
         """
         ids = sorted(self.failing, key=lambda case: (len(self.clauses.get(case, ())), shuffle_key(case)))
-        seen: dict[str, int] = {}
+        seen: Counter[str | None] = Counter()
         kept = []
         for id in ids:
             ended = self.observations[id].error
-            if ended is not None:
-                seen[ended] = seen.get(ended, 0) + 1
+            seen[ended] += 1
             if ended is None or seen[ended] <= 2:
                 kept.append(id)
         return kept

@@ -85,7 +85,7 @@ class DiagnosisJob:
         ids = (*question.findings, *question.further)
         cases = {id: load_case_in_memory(self.corpus, self.corpus.cases[id]) for id in ids}
         found = diagnose(question.subject, question.family, question.findings, cases, topics, question.further)
-        return Diagnosed(found.diagnosis_records, found.unexplained_records)
+        return Diagnosed(found.diagnosis_records, list(found.unexplained))
 
 
 def diagnose_run(findings: ResultCollector, corpus: Corpus, processes: int = 1) -> Diagnosed:

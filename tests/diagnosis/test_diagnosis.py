@@ -158,7 +158,7 @@ def test_unexplained_group_has_its_common_properties(whole_corpus, cases_in_memo
     found = Bench.of(whole_corpus, cases_in_memory, each).diagnosis(mistake.backend, operator)
     assert found.explanations == ()
     (group,) = found.unexplained
-    assert [one.text for one in group.common_properties] == [shared]
+    assert [one.text for one in group.shared] == [shared]
 
 
 @pytest.mark.whole
