@@ -5,6 +5,7 @@ when = { version = ">=1.31,<1.33", platform = ["linux", "darwin arm64"], python 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ class Condition:
             ) from None
 
     def _is_on(self, platform: str) -> bool:
-        return not self.platforms or platform in self.platforms or platform.partition(" ")[0] in self.platforms
+        return not self.platforms or not {platform, platform.partition(" ")[0]}.isdisjoint(self.platforms)
 
 
 def parse_condition(location: str, given: Any) -> Condition:
@@ -119,13 +120,9 @@ def parse_condition(location: str, given: Any) -> Condition:
 def _parse_specifier(location: str, key: str, given: Any) -> str:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-    try:
-        return str(SpecifierSet(given)) if given and isinstance(given, str) else _reject_specifier(location, key, given)
-    except InvalidSpecifier:
-        return _reject_specifier(location, key, given)
-
-
-def _reject_specifier(location: str, key: str, given: Any) -> str:
+    with suppress(InvalidSpecifier):
+        if given and isinstance(given, str):
+            return str(SpecifierSet(given))
     raise ExpectationsError(
         "malformed-condition",
         f"{location}: {key} = {given!r} is not a version specifier.",
@@ -134,9 +131,9 @@ def _reject_specifier(location: str, key: str, given: Any) -> str:
 
 
 def _parse_platforms(location: str, given: Any) -> tuple[str, ...]:
-    names = [given] if isinstance(given, str) else given
-    if isinstance(names, list) and names and all(isinstance(name, str) and _is_platform(name) for name in names):
-        return tuple(names)
+    names = string_tuple(given)
+    if names and all(name.partition(" ")[0] in PLATFORMS and name == name.lower().strip() for name in names):
+        return names
     raise ExpectationsError(
         "malformed-condition",
         f"{location}: platform = {given!r} is unknown.",
@@ -145,12 +142,11 @@ def _parse_platforms(location: str, given: Any) -> tuple[str, ...]:
 
 
 def _parse_features(location: str, given: Any) -> tuple[str, ...]:
-    names = [given] if isinstance(given, str) else given
-    if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
-        unknown = [name for name in names if name.removeprefix("-") not in CPU_FEATURES]
-        if not unknown:
-            return tuple(names)
-        given = unknown[0]
+    names = string_tuple(given)
+    unknown = [name for name in names if name.removeprefix("-") not in CPU_FEATURES]
+    if names and not unknown:
+        return names
+    given = unknown[0] if unknown else given
     raise ExpectationsError(
         "malformed-condition",
         f"{location}: processor = {given!r} is not an instruction set.",
@@ -158,5 +154,8 @@ def _parse_features(location: str, given: Any) -> tuple[str, ...]:
     )
 
 
-def _is_platform(name: str) -> bool:
-    return name.partition(" ")[0] in PLATFORMS and name == name.lower().strip()
+def string_tuple(given: Any) -> tuple[str, ...]:
+    """Return the strings of a value of a file, which is a string or a list of strings; empty if it is neither."""
+    strings = [given] if isinstance(given, str) else given
+    is_right = isinstance(strings, list) and all(isinstance(string, str) for string in strings)
+    return tuple(strings) if is_right else ()

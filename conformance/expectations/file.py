@@ -22,7 +22,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ExpectationsError, did_you_mean
-from conformance.expectations.conditions import Condition, ConditionContext, parse_condition
+from conformance.expectations.conditions import Condition, ConditionContext, parse_condition, string_tuple
 from conformance.expectations.support import Support, parse_supports
 from conformance.files.atomic_write import read_input
 from conformance.serialization.decoding import MalformedError, decode_toml
@@ -335,21 +335,21 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
     if not isinstance(table.get("intermittent", False), bool):
         problem = f"{location}: intermittent = {table['intermittent']!r} is neither true nor false."
         raise ExpectationsError("malformed-entry", problem, "Write intermittent = true, or leave the key out.")
-    checks = _parse_patterns(location, "checks", table["checks"]) if "checks" in table else ()
+    checks = _parse_patterns(location, table, "checks")
     if checks and set(verdicts.values()) != {Verdict.FAIL}:
         raise ExpectationsError(
             "malformed-entry",
             f"{location}: checks are named, but the verdict is {', '.join(verdicts.values())}.",
             "Name checks only for the verdict fail.",
         )
-    mutants = _parse_patterns(location, "mutants", table["mutants"]) if "mutants" in table else ()
+    mutants = _parse_patterns(location, table, "mutants")
     return [
         Expectation(
-            cases=_parse_patterns(location, key, table[key]),
+            cases=_parse_patterns(location, table, key),
             verdict=verdict,
             reason=table["reason"].strip(),
             location=str(location),
-            exceptions=_parse_patterns(location, "except", table["except"]) if "except" in table else (),
+            exceptions=_parse_patterns(location, table, "except"),
             issue=table.get("issue", "").strip(),
             condition=parse_condition(str(location), table["when"]) if "when" in table else None,
             lines=location.patterns.get(key, ()),
@@ -392,13 +392,13 @@ def _parse_verdicts(location: _EntryLocation, table: Mapping[str, Any]) -> dict[
     return {"cases": Verdict(table["verdict"])} if is_older else found
 
 
-def _parse_patterns(location: _EntryLocation, key: str, given: Any) -> tuple[str, ...]:
-    """Return the patterns of a key as a tuple; the value of the key is a string or a list of strings."""
-    patterns = [given] if isinstance(given, str) else given
-    if not isinstance(patterns, list) or not patterns or not all(isinstance(one, str) and one for one in patterns):
-        problem = f"{location}: {key} = {given!r} is not a string or a list of strings."
+def _parse_patterns(location: _EntryLocation, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return the patterns of a key, whose value is a string or a list of strings; empty without the key."""
+    patterns = string_tuple(table.get(key))
+    if key in table and not (patterns and all(patterns)):
+        problem = f"{location}: {key} = {table[key]!r} is not a string or a list of strings."
         raise ExpectationsError("malformed-entry", problem, "Write one or more names or patterns.")
-    return tuple(patterns)
+    return patterns
 
 
 def _not_toml(name: str, error: Exception) -> ExpectationsError:

@@ -133,7 +133,6 @@ class _SubjectResults:
 
     Attributes:
         results: the result of each case.
-        verdicts: the verdict of each case.
         judged: cases whose level the pass criterion judges, without the cases in `varying`.
         varying: cases with different verdicts in repeated runs (`--repeat`).
         checks: for each case, the checks that a graph optimizer violates, at a level that the pass criterion judges.
@@ -144,7 +143,6 @@ class _SubjectResults:
     """
 
     results: Mapping[str, ResultRow]
-    verdicts: Mapping[str, Verdict]
     judged: frozenset[str]
     varying: tuple[str, ...]
     checks: Mapping[str, tuple[str, ...]]
@@ -264,9 +262,9 @@ def _supports(results: _SubjectResults) -> SupportCounter:
     """Return the counts of supported cases; for a backend, cases of the pass do not count."""
     counter, cases = SupportCounter(), results.run.cases
     is_backend = results.subject.kind == SubjectKind.BACKEND
-    for case, verdict in results.verdicts.items():
+    for case, result in results.results.items():
         if not (is_backend and cases[case].kind == CaseKind.PASS):
-            counter.add(support_name(cases[case]), case, verdict)
+            counter.add(support_name(cases[case]), case, result.verdict)
     return counter
 
 
@@ -279,8 +277,7 @@ def _set_supports(text: str, supports: Sequence[str]) -> str:
     if "supports" in document:
         document["supports"] = array
     else:
-        place = next(place for place, (key, _) in enumerate(document.body) if key is not None and key.key == "subject")
-        document.body.insert(place + 1, (tomlkit.key("supports"), array))
+        _insert_after(document.body, "subject", tomlkit.key("supports"), array)
     return tomlkit.dumps(document)
 
 
@@ -315,9 +312,8 @@ def _name_key_after_verdict(table: Table, verdict: str) -> None:
 
 
 def _rename_key(table: Table, before: str, after: str) -> None:
-    body = table.value.body
-    place = next(place for place, pair in enumerate(body) if _name_of(pair) == before)
-    renamed = tomlkit.key(after)
+    body, renamed = table.value.body, tomlkit.key(after)
+    place = _place_of(body, before)
     renamed.sep = " = "
     body[place] = (renamed, body[place][1])
 
@@ -325,6 +321,16 @@ def _rename_key(table: Table, before: str, after: str) -> None:
 def _name_of(pair: tuple[Any, Any]) -> str:
     """Return the key of an item of a table; empty for a comment or an empty line."""
     return pair[0].key if pair[0] is not None else ""
+
+
+def _place_of(body: Sequence[tuple[Any, Any]], name: str) -> int:
+    """Return the index of the first item with this key."""
+    return [_name_of(pair) for pair in body].index(name)
+
+
+def _insert_after(body: list[tuple[Any, Any]], name: str, key: Any, item: Any) -> None:
+    """Insert an item after the item with the key `name`."""
+    body.insert(_place_of(body, name) + 1, (key, item))
 
 
 def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
@@ -365,7 +371,7 @@ def _write_out_exceptions(table: Table, entry: Expectation, results: _SubjectRes
     """Replace each pattern that matches an excepted case by the ids of its other cases, and remove the key `except`."""
     replacements = {}
     for number in range(len(entry.cases)):
-        matched = {case for case in results.verdicts if number in entry.matching(case)}
+        matched = {case for case in results.results if number in entry.matching(case)}
         kept = {case for case in matched if entry.matches(case)}
         if kept != matched:
             replacements[number] = _literal(kept)
@@ -376,7 +382,7 @@ def _write_out_exceptions(table: Table, entry: Expectation, results: _SubjectRes
 
 def _applied_entries(expectations: Expectations, results: _SubjectResults) -> dict[str, tuple[object, ...]]:
     """Return the cause and the verdict that the file gives for each case of the run."""
-    found = ((case, expectations.entry_for(case)) for case in results.verdicts)
+    found = ((case, expectations.entry_for(case)) for case in results.results)
     return {case: (entry.verdict, *_cause_of(entry)) for case, entry in found if entry is not None}
 
 
@@ -390,22 +396,22 @@ def _join_tables(document: TOMLDocument, number: int, other: int) -> None:
     tables = _tables(document)
     table, body = tables[number], tables[number].value.body
     if "mutants" in table:
-        lists = (one["mutants"] for one in (table, tables[other]))
-        mutants = (id for own in lists for id in ([own] if isinstance(own, str) else own))
+        mutants = (id for one in (table, tables[other]) for id in _strings_of(one["mutants"]))
         table["mutants"] = _string_list(list(dict.fromkeys(mutants)), "mutants")
     for key, item in tables[other].value.body:
         if key is None or key.key not in VERDICT_KEYS:
             continue
-        strings = list(item) if isinstance(item, Array) else [item]
         if key.key in table:
-            present = table[key.key]
-            last = 0 if isinstance(present, str) else len(present) - 1
-            text = present if isinstance(present, str) else present[last]
-            _replace_strings(table, key.key, {last: [str(text), *map(str, strings)]})
+            present = _strings_of(table[key.key])
+            _replace_strings(table, key.key, {len(present) - 1: [str(present[-1]), *map(str, _strings_of(item))]})
         else:
-            last = max(place for place, pair in enumerate(body) if _name_of(pair) in VERDICT_KEYS)
-            body.insert(last + 1, (key, item))
+            _insert_after(body, [name for name in map(_name_of, body) if name in VERDICT_KEYS][-1], key, item)
     _replace_entry(document, other, [])
+
+
+def _strings_of(item: Any) -> list[Any]:
+    """Return the strings of the value of a key, which is a string or a list of strings."""
+    return [item] if isinstance(item, str) else list(item)
 
 
 def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
@@ -430,7 +436,6 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
     judged = (case for case, result in results.items() if result.level.is_within(level))
     return _SubjectResults(
         results,
-        {case: result.verdict for case, result in results.items()},
         frozenset(judged) - set(varying),
         varying,
         {case: violated_checks(result, level) for case, result in results.items()},
@@ -469,14 +474,14 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
         if entry.condition is None or entry.condition.holds(results.context)
     ]
     updates = {number: _EntryUpdate() for number in applying}
-    for case, verdict in results.verdicts.items():
+    for case, result in results.results.items():
         number = next((number for number in applying if entries[number].matches(case)), None)
         if number is None:
             continue
-        update, expected = updates[number], entries[number].verdict
-        may_pass = entries[number].intermittent and verdict is Verdict.PASS
-        unnamed = set(results.checks[case]) - set(named) if (named := entries[number].checks) else set()
-        is_other = unnamed or _has_other_cause(entries[number], results.results[case])
+        update, entry, verdict = updates[number], entries[number], result.verdict
+        expected, may_pass = entry.verdict, entry.intermittent and verdict is Verdict.PASS
+        unnamed = set(results.checks[case]) - set(entry.checks) if entry.checks else set()
+        is_other = unnamed or _has_other_cause(entry, result)
         if (verdict is expected and not is_other) or may_pass or case not in results.judged:
             update.kept.add(case)
         elif verdict is expected or verdict is Verdict.PASS:
@@ -578,7 +583,7 @@ def _replace_entry(document: TOMLDocument, number: int, by: list[Table]) -> None
     if before is not None:
         _innermost_body(before).extend(after)
         return
-    place = next(place for place, (key, _) in enumerate(document.body) if key is not None and key.key == "expect")
+    place = _place_of(document.body, "expect")
     document.body[place : place + (not tables)] = after  # tomlkit would write an empty list as `expect = []`
 
 
@@ -621,13 +626,11 @@ def _remove_cases(table: Table, entry: Expectation, kept: set[str], removed: set
         return False
     _replace_strings(table, entry.key, replacements)
     if excepted and "except" in table:
-        size = 1 if isinstance(table["except"], str) else len(table["except"])
         last = entry.exceptions[-1]
-        _replace_strings(table, "except", {size - 1: [last, *_literal(excepted)]})
+        _replace_strings(table, "except", {len(entry.exceptions) - 1: [last, *_literal(excepted)]})
     elif excepted:
-        body = table.value.body
-        place = next(place for place, (key, _) in enumerate(body) if key is not None and key.key == entry.key)
-        body.insert(place + 1, (tomlkit.key("except"), _string_list(_literal(excepted), "except")))
+        item = _string_list(_literal(excepted), "except")
+        _insert_after(table.value.body, entry.key, tomlkit.key("except"), item)
     return True
 
 
@@ -665,7 +668,8 @@ def _missing_entries(
     grouper = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
     accepted = 0
     for case in sorted(results.judged):
-        verdict, row = results.verdicts[case], results.results[case]
+        row = results.results[case]
+        verdict = row.verdict
         is_listed = verdict.is_defect or (new.pins_unsupported and verdict is Verdict.UNSUPPORTED)
         if not is_listed or expectations.entry_for(case) is not None:
             continue
@@ -745,11 +749,9 @@ def _new_entry(
     table["reason"] = reason
     if issue:
         table["issue"] = issue
-    if checks:
-        table["checks"] = _string_list(checks, "checks")
-    if mutants:
-        table["mutants"] = _string_list(mutants, "mutants")
-    table[str(verdict)] = _string_list(cases, str(verdict))
+    for key, strings in (("checks", checks), ("mutants", mutants), (str(verdict), cases)):
+        if strings:
+            table[key] = _string_list(strings, key)
     if when is not None:
         table["when"] = copy.deepcopy(when)
     return table
