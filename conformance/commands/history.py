@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import Verb, Verbs, add_options
+from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_notice
 
 if TYPE_CHECKING:
@@ -108,23 +109,15 @@ def _parse_name(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
     )
 
 
-_ANY_RELEASE = "0"
-"""Stands for a release; the package of a subject is the package that is installed in this release."""
-
-
 def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: str, *, only_new: bool) -> list[str]:
     """Return the releases of a subject in a range, the oldest first."""
-    from packaging.requirements import Requirement
     from packaging.version import Version
 
-    from conformance.environments.requirements import find_requirements
+    from conformance.environments.requirements import released_package
     from conformance.errors import HistoryError
     from conformance.history.releases import ReleaseRange, find_releases
 
-    range = ReleaseRange.parse(text)
-    requirements = find_requirements(target.at_release(_ANY_RELEASE))
-    pinned = map(Requirement, (*requirements.packages, *requirements.bare))
-    package = next(each.name for each in pinned if str(each.specifier) == f"=={_ANY_RELEASE}")
+    range, package = ReleaseRange.parse(text), released_package(target)
     stored = [each.version for each in store.releases(target)]
     if not only_new or not stored:
         found = find_releases(package, range, python)
@@ -153,18 +146,13 @@ def show(
     The cases of a row have the same verdict in each release, and the same cause. Regressions come first.
     """
     from conformance.errors import HistoryError
-    from conformance.files.atomic_write import (
-        check_distinct_targets,
-        is_standard_output,
-        write_json_atomically,
-        write_text_atomically,
-    )
+    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
     from conformance.history.index import open_index
     from conformance.history.store import HistoryStore
     from conformance.history.timeline import LEGEND, document, text_table, timelines
 
-    targets = [target for target in (json, html) if target is not None]
-    check_distinct_targets(targets)
+    reports = ReportFiles.of(json=json, html=html)
+    reports.check()
     found_store = HistoryStore(store)
     if not found_store.releases():
         raise HistoryError(
@@ -183,13 +171,13 @@ def show(
         from conformance.history.page import render_page
 
         write_text_atomically(html, render_page(found))
-    is_taken = any(map(is_standard_output, targets))
+    show_line = partial(print_line, err=reports.take_standard_output)
     is_subject = not thing or thing in {name for each in found for name in (each.target.text, each.target.name)}
     for timeline in found:
         for line in text_table(timeline, with_cases=not is_subject):
-            print_line(line, err=is_taken)
-        print_line("", err=is_taken)
-    print_line(LEGEND, err=is_taken)
+            show_line(line)
+        show_line("")
+    show_line(LEGEND)
 
 
 def _is_subject_of(fault: KnownFault, target: SubjectName) -> bool:

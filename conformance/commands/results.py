@@ -65,22 +65,17 @@ def diff(
 
     Exit status: 0 if no verdict is worse than before, 1 if a verdict is worse, 2 if a file is malformed.
     """
-    from conformance.files.atomic_write import (
-        check_distinct_targets,
-        is_standard_output,
-        write_json_atomically,
-        write_text_atomically,
-    )
+    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
     from conformance.report.diff import compare_runs, to_markdown, to_text
     from conformance.results.file import read_results
 
-    check_distinct_targets([path for path in (json, markdown) if path])
+    reports = ReportFiles.of(json=json, markdown=markdown)
+    reports.check()
     found = compare_runs(read_results(before), read_results(after))
     write_json_atomically(json, found)
     if markdown:
         write_text_atomically(markdown, to_markdown(found))
-    taken = any(is_standard_output(path) for path in (json, markdown) if path)
-    print_lines(to_text(found), err=taken)
+    print_lines(to_text(found), err=reports.take_standard_output)
     raise typer.Exit(1 if found.regressions else 0)
 
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from conformance.corpus.case import CaseKind
-from conformance.corpus.case_json import read_case_json
 from conformance.corpus.loading import load_case
 from conformance.history.index import results_of
 from conformance.history.store import case_hashes
-from conformance.judging.execute import judge_case
+from conformance.judging.execute import Applicability, judge_case
 from conformance.judging.returned import ReplayedBackend, ReplayedOptimizer, UnusableValues
 from conformance.results.levels import effective_level
 from conformance.results.records import EQUAL
@@ -84,16 +82,8 @@ def judge_again(store: HistoryStore, stored: StoredRelease, corpus: Corpus) -> J
 
 def applicable_cases(corpus: Corpus, kind: SubjectKind) -> list[str]:
     """Return the ids of the cases of a history that subjects of a kind run."""
-    return [
-        case.id
-        for case in corpus.cases.values()
-        if case.level is not Level.SILENT
-        and (not case.is_structural if kind is SubjectKind.BACKEND else _has_rewrite(corpus, case))
-    ]
-
-
-def _has_rewrite(corpus: Corpus, case: CorpusCase) -> bool:
-    return case.kind is not CaseKind.NODE and read_case_json(corpus, case).rewrite is not None
+    applies = Applicability(corpus)
+    return [case.id for case in corpus.cases.values() if case.level is not Level.SILENT and applies(kind, case)]
 
 
 def _judge(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from conformance.corpus.case import CaseKind
 from conformance.corpus.corpus import find_case
 from conformance.errors import UnknownName, UsageError, did_you_mean
 from conformance.run.options import SELECTION_OPTIONS
-from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -212,26 +209,3 @@ def _check_known(kind: str, names: Iterable[str], known: set[str]) -> None:
         if name not in known:
             hint = did_you_mean(name, known, f"Use one of {', '.join(sorted(known))}.")
             raise UnknownName("not-in-corpus", f"No case has the {kind} {name}.", hint)
-
-
-class Applicability:
-    """A function that returns whether a case applies to backends or to graph optimizers.
-
-    Cases with a runnable model apply to backends, and cases of the pass apply to graph optimizers. The files case.json
-    are read once, and only if a graph optimizer is tested.
-    """
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-
-    def __call__(self, kind: SubjectKind, case: CorpusCase) -> bool:
-        """Return whether a case is run on subjects of this kind."""
-        return not case.is_structural if kind is SubjectKind.BACKEND else case.id in self._optimizer_cases
-
-    @cached_property
-    def _optimizer_cases(self) -> frozenset[str]:
-        """Ids of the cases that are run on graph optimizers: their case.json defines the effect of the pass."""
-        from conformance.corpus.case_json import read_case_json
-
-        cases = (case for case in self._corpus.cases.values() if case.kind is not CaseKind.NODE)
-        return frozenset(case.id for case in cases if read_case_json(self._corpus, case).rewrite)

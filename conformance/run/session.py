@@ -15,10 +15,10 @@ from conformance.expectations.file import read_expectations_by_subject
 from conformance.expectations.rules import criterion_for_run
 from conformance.files.atomic_write import real_path
 from conformance.isolation.start_subjects import clients_of
+from conformance.judging.execute import Applicability
 from conformance.judging.profile_rules import load_profile
 from conformance.run.recorder import Recorder, RunEnd
 from conformance.run.resume import InterruptedRun, check_before_start, check_can_resume
-from conformance.run.selection import Applicability
 from conformance.run.settings import command_line
 
 if TYPE_CHECKING:
