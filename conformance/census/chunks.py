@@ -189,6 +189,11 @@ class Cell:
     sampled: bool = False
 
     @property
+    def name(self) -> str:
+        """Subject, operator and element type."""
+        return f"{self.subject} {self.operator} {self.type}"
+
+    @property
     def float_type(self) -> FloatType:
         """The element type."""
         return FLOAT_TYPES[self.type]

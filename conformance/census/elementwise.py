@@ -11,7 +11,6 @@ import numpy as np
 from conformance.census.correct_rounding import FUNCTIONS, correctly_rounded, ulp_size
 from conformance.census.counters import (
     MAX_ORDINALS,
-    BinadeCounters,
     add_counts,
     add_disorder,
     add_distances,

@@ -74,7 +74,7 @@ def render_page(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:
         wrong=wrong,
         not_measured=len(found) - len(cells),
         columns=TABLE_COLUMNS,
-        lines=[(table_row(each), _anchor(each)) for each in found],
+        lines=[(table_row(each), each.cell.name) for each in found],
         effects=PASS_IMPACT_COLUMNS,
         effect_lines=[pass_impact_row(each) for each in cells if each.has_order],
         cells=[_cell_view(each) for each in cells],
@@ -85,15 +85,11 @@ def render_page(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:
     )
 
 
-def _anchor(found: CellResult) -> str:
-    return f"{found.cell.subject} {found.cell.operator} {found.cell.type}"
-
-
 def _cell_view(found: CellResult) -> dict[str, Any]:
     name = f"{found.cell.operator} of {found.cell.type} on {found.cell.subject} {found.version}"
     return {
         "name": name,
-        "anchor": _anchor(found),
+        "anchor": found.cell.name,
         "notes": footnotes(found),
         "charts": cell_charts(found) if found.has_order else [],
     }

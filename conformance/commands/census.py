@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,9 @@ class Type(StrEnum):
     DOUBLE = "double"
 
 
+_SHORT_TYPES = (Type.FLOAT16, Type.BFLOAT16)
+
+
 @add_options
 def census(
     backend: list[str],
@@ -65,10 +69,7 @@ def census(
     from conformance.census.report import environment_facts, json_lines, terminal_lines
     from conformance.census.report import markdown as markdown_of
     from conformance.census.results import collect_cells
-    from conformance.files.atomic_write import (
-        write_chunks_atomically,
-        write_text_atomically,
-    )
+    from conformance.files.atomic_write import write_chunks_atomically, write_text_atomically
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
 
@@ -108,6 +109,8 @@ def _job(
 ) -> CensusJob:
     """Return the census job of some backends; each backend is started once to read its version and capabilities.
 
+    ArgMax and the wide types have many inputs. A subject that cannot exchange tensors in files is tested on a sample.
+
     Raises:
         ConformanceError: a backend cannot be started, or the operators and types exclude each other.
     """
@@ -122,13 +125,10 @@ def _job(
     for name in backends:
         with open_client(name, timeout, in_process=no_isolation) as asked:
             versions[name], is_whole = asked.subject.version, transfers_files(asked.subject) and not is_sampled
-        pairs = [
-            (o, t)
-            for o in operators or Operator
-            for t in types or (Type.FLOAT16, Type.BFLOAT16, Type.FLOAT)
-            if _can_be_tested(o, t)
-        ]
-        cells += [Cell(name, str(o), str(t), _has_many_inputs(o, t) and not is_whole) for o, t in pairs]
+        for operator, type in product(operators or Operator, types or (*_SHORT_TYPES, Type.FLOAT)):
+            is_wide, has_pairs = type not in _SHORT_TYPES, operator is Operator.ARGMAX
+            if not (is_wide and has_pairs):  # a type with more than 16 bits has too many pairs of values
+                cells.append(Cell(name, str(operator), str(type), (is_wide or has_pairs) and not is_whole))
     if not cells:
         raise UsageError(
             "type-unsupported",
@@ -136,23 +136,3 @@ def _job(
             "Leave --type out, or name float16 or bfloat16.",
         )
     return CensusJob(tuple(cells), versions, timeout, no_isolation)
-
-
-def _can_be_tested(operator: Operator, type: Type) -> bool:
-    """Return whether a census can test an operator with an element type.
-
-    ArgMax is tested on pairs of values, and types with more than 16 bits have too many pairs.
-    """
-    return operator is not Operator.ARGMAX or not _is_wide(type)
-
-
-def _has_many_inputs(operator: Operator, type: Type) -> bool:
-    """Return whether the operator has too many inputs for a subject that cannot exchange tensors in files.
-
-    Such a subject is tested on a sample of the inputs.
-    """
-    return operator is Operator.ARGMAX or _is_wide(type)
-
-
-def _is_wide(type: Type) -> bool:
-    return type in {Type.FLOAT, Type.DOUBLE}

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from conformance.commands.options import Verb, Verbs, add_options
 from conformance.serialization.terminal import print_line
-
-if TYPE_CHECKING:
-    from conformance.environments.requirements import Requirements
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
 
@@ -38,9 +33,11 @@ def create(
     import sys
 
     from conformance.environments.create import PackageSources, create_environment
+    from conformance.environments.requirements import find_requirements
+    from conformance.subjects.naming import SubjectKind, SubjectName
 
     sources = PackageSources(python or sys.executable, tuple(find_links or ()), no_index)
-    for requirements in [_requirements(release) for release in releases]:
+    for requirements in [find_requirements(SubjectName.parse(text, SubjectKind.BACKEND)) for text in releases]:
         environment, is_new = create_environment(requirements, sources)
         print_line(f"{requirements.subject}: {'created' if is_new else 'exists'}, {environment.folder}")
 
@@ -76,10 +73,3 @@ def remove(releases: list[str]) -> None:
         for environment in found:
             remove_environment(environment)
             print_line(f"{environment.subject}: removed")
-
-
-def _requirements(release: str) -> Requirements:
-    from conformance.environments.requirements import find_requirements
-    from conformance.subjects.naming import SubjectKind, SubjectName
-
-    return find_requirements(SubjectName.parse(release, SubjectKind.BACKEND))

@@ -7,8 +7,7 @@ error is a property of the function; `bounds.toml` has a bound of it.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -40,14 +39,21 @@ TRAINING_OPTIMIZERS = ("Adam", "Adagrad", "Momentum")
 _WHOLE_ROW_OPERATORS = frozenset({"Softmax", "LogSoftmax"})
 
 
-@dataclass(frozen=True)
-class _Worst:
-    """The largest error of one output of a case."""
+class _Measured(NamedTuple):
+    """The errors of one output of a case."""
 
-    ulp: float
     case: str
     evidence: OutputEvidence
     verdict: str
+
+    @property
+    def ulp(self) -> float:
+        return self.evidence.max_ulp or 0.0
+
+    @property
+    def ratio(self) -> float:
+        """The error divided by the bound."""
+        return self.evidence.error_over_bound or 0.0
 
 
 def bounds_table(with_training_optimizers: bool, types: Sequence[str]) -> Table:
@@ -139,37 +145,27 @@ def _cell_rows(file: str, each: CellResult) -> Iterator[tuple[Any, ...]]:
 def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the cases of a run, one for each subject, operator and element type."""
     versions = {subject.id: subject.version for subject in run.header.subjects}
-    produced = {id: found for id, case in cases.items() if (found := direct_outputs(case))}
-    worst: dict[tuple[str, str, str], _Worst] = {}
-    ratios: dict[tuple[str, str, str], tuple[float, str]] = {}
-    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+    produced = {id: outputs for id, case in cases.items() if (outputs := direct_outputs(case))}
+    measured: dict[tuple[str, str, str], list[_Measured]] = defaultdict(list)
     for subject, id in sorted(run.rows):
         if id not in produced or cases[id].level == Level.SILENT:
             continue
         result = run.results[subject, id]
         for evidence in result.outputs:
-            if evidence.max_ulp is None or evidence.name not in produced[id]:
-                continue
-            key = (subject, *produced[id][evidence.name])
-            counts[key] += 1
-            ratio = evidence.error_over_bound or 0.0
-            if key not in ratios or ratio > ratios[key][0]:
-                ratios[key] = (ratio, id)
-            each = _Worst(evidence.max_ulp, id, evidence, result.verdict)
-            if key not in worst or each.ulp > worst[key].ulp:
-                worst[key] = each
+            if evidence.max_ulp is not None and evidence.name in produced[id]:
+                measured[subject, *produced[id][evidence.name]].append(_Measured(id, evidence, result.verdict))
     file = run.path.rpartition("/")[2]
-    for key, largest in sorted(worst.items(), key=lambda item: item[0]):
-        subject, operator, type = key
+    for (subject, operator, type), found in sorted(measured.items()):
+        largest, closest = max(found, key=lambda each: each.ulp), max(found, key=lambda each: each.ratio)
         index = largest.evidence.worst_index
         case, number = cases[largest.case], largest.evidence.data_set
         name = largest.evidence.name + (str(index) if index is not None else "")
         yield (
             *(subject, versions[subject], operator, type, "cases", 0.0, largest.ulp),
             *(_inputs_at(corpus, case, number, operator, index) if index is not None else (None, None)),
-            *(counts[key], None, None, _limit(operator, type, Level.MUST)),
+            *(len(found), None, None, _limit(operator, type, Level.MUST)),
             *(largest.evidence.error_over_bound, largest.case, number, name, largest.verdict),
-            *(*ratios[key], file),
+            *(closest.ratio, closest.case, file),
         )
 
 

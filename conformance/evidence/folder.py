@@ -14,7 +14,7 @@ from conformance.errors import EvidenceError, UsageError
 from conformance.evidence.accuracy import accuracy_table, bounds_table, census_table
 from conformance.evidence.inputs import MeasuredCorpus, read_inputs
 from conformance.evidence.requirements import BUNDLED_MAP, bundled_map, read_map
-from conformance.evidence.restrictions import cases_outside, cell_name, cells_outside
+from conformance.evidence.restrictions import cases_outside, cells_outside
 from conformance.evidence.suite_facts import (
     left_out_table,
     quality_table,
@@ -67,6 +67,10 @@ CENSUS_TYPES = ("float16", "bfloat16", "float", "double")
 
 MAX_ACCURACY_ROWS = 400
 """Number of rows of the table of accuracy that the page shows."""
+
+
+_LONG_TABLES = frozenset({"requirement_cases", "requirement_verdicts", "cases", "files", "results", "verdicts"})
+"""Tables whose rows the page does not show."""
 
 
 def check_folder(folder: Path) -> None:
@@ -167,9 +171,7 @@ def _evidence_tables(inputs: EvidenceInputs, map: RequirementMap, restrict: str 
         left_out = {id for ids in outside.values() for id in ids}
         records = {id: case for id, case in records.items() if id not in left_out}
         unmeasured = {name for names in cells_out.values() for name in names}
-        cells = {
-            name: [each for each in found if cell_name(each.cell) not in unmeasured] for name, found in cells.items()
-        }
+        cells = {name: [each for each in found if each.cell.name not in unmeasured] for name, found in cells.items()}
     censused = frozenset(each.cell.operator for found in cells.values() for each in found if each.number("pairs"))
     yield from traceability_tables(inputs.corpus, records, inputs.runs, map, linked, censused)
     yield accuracy_table(inputs.corpus, records, inputs.runs, cells)
@@ -200,7 +202,9 @@ def _render_page(facts: EvidenceDocument, tables: Mapping[str, Table], runs: Seq
         tables: the tables of the evidence by name.
         runs: the results, which have the outcome.
     """
-    rows = {name: [_named(table, row) for row in table.rows] for name, table in tables.items() if _is_shown(table)}
+    rows = {
+        name: [_named(table, row) for row in table.rows] for name, table in tables.items() if name not in _LONG_TABLES
+    }
     requirements, counts = rows["requirements"], Counter(row["status"] for row in rows["requirements"])
     verdicts = _verdict_counts(tables)
     results = sum(count.total() for count in verdicts.values())
@@ -239,11 +243,6 @@ def _outcome_text(run: Results, verdicts: Mapping[str, Counter[str]]) -> str:
         for subject in run.header.subjects
     ]
     return f"{run.path.rpartition('/')[2]} {outcome}. {'; '.join(subjects)}"
-
-
-def _is_shown(table: Table) -> bool:
-    """Return whether the page shows rows of a table; the others are too long."""
-    return table.name not in {"requirement_cases", "requirement_verdicts", "cases", "files", "results", "verdicts"}
 
 
 def _named(table: Table, row: tuple[Cell, ...]) -> dict[str, Cell]:

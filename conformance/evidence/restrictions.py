@@ -52,14 +52,9 @@ def cells_outside(cells: Iterable[CellResult]) -> dict[str, list[str]]:
     """Return the names of the census cells that each restriction leaves out."""
     every = [each.cell for each in cells]
     return {
-        "operators": [cell_name(cell) for cell in every if cell.operator in UNDOCUMENTED_OPERATORS],
-        "bfloat16": [cell_name(cell) for cell in every if cell.type == "bfloat16"],
+        "operators": [cell.name for cell in every if cell.operator in UNDOCUMENTED_OPERATORS],
+        "bfloat16": [cell.name for cell in every if cell.type == "bfloat16"],
     }
-
-
-def cell_name(cell: object) -> str:
-    """Return the name of a census cell: subject, operator and element type."""
-    return " ".join((getattr(cell, "subject"), getattr(cell, "operator"), getattr(cell, "type")))  # noqa: B009
 
 
 def _has_undocumented_operator(case: CaseRecord, model: onnx.ModelProto) -> bool:
