@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
@@ -177,15 +178,6 @@ class EvidenceInputs:
     second_oracle: SecondOracleDocument | None = None
 
 
-@dataclass
-class _Paths:
-    """The paths of the input files by kind."""
-
-    results: list[Path] = field(default_factory=list)
-    census: list[Path] = field(default_factory=list)
-    measurements: list[Path] = field(default_factory=list)
-
-
 def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInputs:
     """Read the files at `paths`, each of any kind, and the corpus.
 
@@ -198,28 +190,28 @@ def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInpu
         EvidenceError: a measurement is malformed or of another corpus, or there is no results file.
         CorpusError: the corpus is missing or damaged.
     """
-    sorted_paths = _Paths()
+    by_kind: dict[str, list[Path]] = defaultdict(list)
     files = []
     require_distinct_files(paths)
     for path in paths:
         if path == STANDARD_INPUT:
             raise EvidenceError("standard-input", "The evidence cannot be made from standard input.", "Pass a file.")
         kind, digest = _identify(path)
-        getattr(sorted_paths, kind).append(path)
+        by_kind[kind].append(path)
         files.append((path.name, kind, digest))
-    if not sorted_paths.results:
+    if not by_kind["results"]:
         raise EvidenceError(
             "results-missing", "No results file is given.", "Add a results.jsonl file that `run --results` wrote."
         )
-    runs = read_results_of_one_corpus(sorted_paths.results)
+    runs = read_results_of_one_corpus(by_kind["results"])
     corpus = open_corpus(data or bundled_corpus_path())
     for run in runs:
         _check_corpus(run.path, run.header.corpus.digest, corpus)
     cells = {}
-    for path in sorted_paths.census:
+    for path in by_kind["census"]:
         name = path.name if path.name not in cells else str(path)
         cells[name] = read_census(path)
-    measured = list(_read_measurements(sorted_paths.measurements, corpus))
+    measured = list(_read_measurements(by_kind["measurements"], corpus))
     return EvidenceInputs(
         corpus,
         sorted(files),

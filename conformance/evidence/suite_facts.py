@@ -10,7 +10,7 @@ from conformance.serialization.decoding import read_own_toml
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.evidence.inputs import EvidenceInputs
+    from conformance.evidence.inputs import CorrectOptimizerDocument, EvidenceInputs, VariantDocument
     from conformance.evidence.requirements import RequirementMap
     from conformance.evidence.tables import Cell, Table
     from conformance.results.file import Results
@@ -109,21 +109,15 @@ def _mutation_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
     every = sum(len(family.mutants) for family in families)
     note = "mutants that fail a must case in which their behaviour is permitted"
     yield "false positives", "mutants of operators", wrong, every, command, note
-    yield (
-        *("false positives", "correct variants of operators"),
-        sum(len(one.false_positives) for one in found.variants),
-        sum(one.cases for one in found.variants),
-        command,
-        f"{len(found.variants)} variants; the number of all is that of executed cases",
-    )
-    correct = found.of_pass.correct
-    yield (
-        *("false positives", "correct graph optimizers"),
-        sum(len(one.false_positives) for one in correct),
-        sum(one.cases for one in correct),
-        command,
-        f"{len(correct)} optimizers; the number of all is that of executed cases",
-    )
+    correct: dict[str, Sequence[VariantDocument | CorrectOptimizerDocument]] = {
+        "variants of operators": found.variants,
+        "graph optimizers": found.of_pass.correct,
+    }
+    for what, own in correct.items():
+        wrong, cases = sum(len(one.false_positives) for one in own), sum(one.cases for one in own)
+        kind = "variants" if own is found.variants else "optimizers"
+        note = f"{len(own)} {kind}; the number of all is that of executed cases"
+        yield "false positives", f"correct {what}", wrong, cases, command, note
 
 
 def _second_oracle_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:

@@ -22,6 +22,7 @@ import lzma
 import os
 import re
 import zlib
+from collections import Counter, defaultdict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -310,14 +311,13 @@ class HistoryStore:
         target = SubjectName.parse(history.subject, header.subjects[0].kind).without_release
         stem = self.subject_folder(target) / f"{history.release}-{result_key(header)}"
         known, new, lines = set(self.values(target)), dict[str, Any](), list[bytes]()
-        counts: dict[Level, dict[Verdict, int]] = {}
+        counts: dict[Level, Counter[Verdict]] = defaultdict(Counter)
         for result in results:
             record, values = _replace_values(result)
             if values is not None and record.returned not in known:
                 new[str(record.returned)] = to_builtins(values)
             lines.append(encode_record(record))
-            level = counts.setdefault(record.level, {})
-            level[record.verdict] = level.get(record.verdict, 0) + 1
+            counts[record.level][record.verdict] += 1
         content = b"".join([encode_record(header), *lines, encode_record(_footer(header, counts, len(lines)))])
         if new:
             text = b"".join(encode_record(ValuesRecord(digest, new[digest])) for digest in sorted(new))
@@ -432,7 +432,7 @@ def _replace_values(result: Result) -> tuple[Result, ReturnedValues | None]:
 
 
 def _footer(header: Header, counts: Mapping[Level, Mapping[Verdict, int]], number: int) -> Footer:
-    defects = sum(n for level in counts.values() for verdict, n in level.items() if verdict not in _HARMLESS_VERDICTS)
+    defects = sum(n for level in counts.values() for verdict, n in level.items() if verdict.is_defect)
     return Footer(
         results=number,
         verdicts={header.subjects[0].id: counts},
@@ -442,9 +442,6 @@ def _footer(header: Header, counts: Mapping[Level, Mapping[Verdict, int]], numbe
         diagnoses=[],
         unexplained=[],
     )
-
-
-_HARMLESS_VERDICTS = {"pass", "unsupported", "skipped"}
 
 
 _UNPACKING_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
