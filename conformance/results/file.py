@@ -205,6 +205,11 @@ def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
         raise _truncated_error(lines.path, what) from None
 
 
+def record_reader(lines: IndexedLines) -> Callable[[int], Any]:
+    """Return a function that returns the record on a line by its number; the lines must have been iterated before."""
+    return lambda number: read_record(lines, number, lines[number])
+
+
 def history_cases_path(path: Path, digest: str) -> Path:
     """Return the file with the case records of a corpus, in the history that has the results file at `path`."""
     return path.absolute().parents[2] / "cases" / f"{digest[:16]}.jsonl.gz"
@@ -218,7 +223,7 @@ def read_results(path: Path) -> Results:
     Raises:
         ResultsError: the file is missing, too large, truncated, of another format, or contradicts itself.
     """
-    lines = IndexedLines(path)
+    lines = cases = IndexedLines(path)
     builder = _ResultsBuilder(path)
     for number, line in enumerate(lines):
         builder.add(number, read_record(lines, number, line))
@@ -226,11 +231,7 @@ def read_results(path: Path) -> Results:
         cases = IndexedLines(history_cases_path(path, builder.needs_cases_of))
         for number, line in enumerate(cases):
             builder.add_case(number, read_record(cases, number, line))
-        return builder.build(
-            lambda number: read_record(lines, number, lines[number]),
-            lambda number: read_record(cases, number, cases[number]),
-        )
-    return builder.build(lambda number: read_record(lines, number, lines[number]))
+    return builder.build(record_reader(lines), record_reader(cases))
 
 
 class _ResultsBuilder:
@@ -301,12 +302,12 @@ class _ResultsBuilder:
         self._rows[key] = row
         self._lines["result"][key] = number
 
-    def build(self, read: Callable[[int], Any], read_case: Callable[[int], Any] | None = None) -> Results:
+    def build(self, read: Callable[[int], Any], read_case: Callable[[int], Any]) -> Results:
         """Return the results; raise an error unless the file is complete and consistent.
 
         Args:
             read: function that returns the record on a line by its number.
-            read_case: function that returns a case record by the number of its line, if they are in another file.
+            read_case: function that returns a case record by the number of its line, which may be in another file.
         """
         if self._header is None or self._footer is None:
             raise _truncated_error(self._path, "it has no footer")
@@ -317,7 +318,7 @@ class _ResultsBuilder:
             self._rows,
             LazyRecords(read, self._lines["result"]),
             self._case_rows,
-            LazyRecords(read_case or read, self._lines["case"]),
+            LazyRecords(read_case, self._lines["case"]),
             self._footer,
             LazyRecords(lambda number: read(number).zip, self._lines["archive"]),
         )

@@ -15,7 +15,7 @@ from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
 from conformance.files.journal import Journal, UnsafeState, first_difference, open_state, state_errors
 from conformance.results.environment import without_data
-from conformance.results.file import IndexedLines, LazyRecords, read_record, record_kind
+from conformance.results.file import IndexedLines, LazyRecords, read_record, record_kind, record_reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -188,8 +188,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
     if header is None:
         raise _malformed(source, "has no header")
     results, cases, archives = (
-        LazyRecords(lambda number: read_record(lines, number, lines[number]), found[kind])
-        for kind in ("result", "case", "archive")
+        LazyRecords(record_reader(lines), found[kind]) for kind in ("result", "case", "archive")
     )
     return InterruptedRun(target, source, size, header, results, cases, archives)
 
