@@ -734,10 +734,16 @@ def not_examined_sentence(subject: str, cases: Sequence[str], failing: int) -> s
     )
 
 
+def not_examined_sentences(footer: Footer, failing: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield a sentence for each subject with failing cases that diagnosis did not examine; see `not_examined`."""
+    for subject, cases in not_examined(footer, failing).items():
+        yield not_examined_sentence(subject, cases, len(failing[subject]))
+
+
 def mutants_by_case(footer: Footer) -> dict[tuple[str, str], list[str]]:
     """Return the ids of the mutants that explain each result, by subject and case."""
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for record in footer.diagnoses:
         for case in record.cases:
-            found.setdefault((record.subject, case), []).append(record.mutant)
+            found[record.subject, case].append(record.mutant)
     return found

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from conformance.isolation.start_subjects import StartingSubjects
     from conformance.results.records import Result
     from conformance.run.settings import Settings
-    from conformance.subjects.loading import Subject
     from conformance.subjects.naming import SubjectKind
 
 Item = tuple[str, str]
@@ -81,16 +80,14 @@ class RunSession:
         try:
             self._open_corpus()
             if interrupted_run is not None:
-                keys = {(named.text, id) for named in settings.subjects for id in self._cases_of_kind(named.kind)}
+                keys = {(named.text, id) for named in settings.subjects for id in self.cases_of(named.kind)}
                 check_before_start(interrupted_run, self.corpus.digest, settings, self.selection(), keys)
                 starting = settings.start_subjects()
             assert starting is not None
             names = [named.text for named in settings.subjects]
             expectations = read_expectations_by_subject(settings.expect, names, self.corpus.name)
             self.subjects = starting.subjects()
-            self.items: Sequence[Item] = [
-                (subject.id, id) for subject in self.subjects for id in self.cases_of(subject)
-            ]
+            self.items: Sequence[Item] = [(one.id, id) for one in self.subjects for id in self.cases_of(one.kind)]
             self._all_items = self.items
             self._is_selected = bool(settings.selection.options or settings.shard)
             self.recorder = self._new_recorder(expectations)
@@ -129,11 +126,8 @@ class RunSession:
             diagnosis=settings.diagnosis,
         )
 
-    def cases_of(self, subject: Subject) -> dict[str, CorpusCase]:
-        """Return the cases to run that apply to a subject, by id."""
-        return self._cases_of_kind(subject.kind)
-
-    def _cases_of_kind(self, kind: SubjectKind) -> dict[str, CorpusCase]:
+    def cases_of(self, kind: SubjectKind) -> dict[str, CorpusCase]:
+        """Return the cases to run that apply to subjects of a kind, by id."""
         return {id: case for id, case in self.cases.items() if self._applies(kind, case)}
 
     def restrict(self, items: Collection[Item]) -> None:

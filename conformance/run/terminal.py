@@ -93,7 +93,7 @@ def _selection_line(session: RunSession) -> str:
     line = f"corpus {corpus.label} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
     if selected < len(corpus.cases) and (options := session.selected_by):
         return f"{line} (selected by {options})"
-    others = len(corpus.cases) - len({id for subject in session.subjects for id in session.cases_of(subject)})
+    others = len(corpus.cases) - len({id for subject in session.subjects for id in session.cases_of(subject.kind)})
     if not others:
         return line
     kinds = {subject.kind for subject in session.subjects}
@@ -175,10 +175,8 @@ def _unexplained(session: RunSession, footer: Footer, detail: Detail) -> Iterato
     """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
     shown = footer.unexplained if detail is Detail.CASES else []
     yield from map(failure_groups.unexplained_sentence, shown)
-    failing = session.recorder.judged.failing_cases()
-    left = failure_groups.not_examined(footer, failing)
-    for subject, cases in left.items():
-        yield failure_groups.not_examined_sentence(subject, cases, len(failing[subject]))
+    left = list(failure_groups.not_examined_sentences(footer, session.recorder.judged.failing_cases()))
+    yield from left
     for one in footer.undiagnosed:
         failures = f"failures of {one.operator}" if one.operator else "failures"
         yield f"{one.subject}: the {failures} were not diagnosed ({one.code}): {one.problem}"

@@ -120,13 +120,11 @@ class EvidencePool:
     """The distinct evidence of the results of one case; results refer to it by number."""
 
     def __init__(self, case: CaseRecord, pool: ValuePool) -> None:
-        self._case = case
-        self._pool = pool
-        self._numbers: dict[str, int] = {}
+        self._case, self._pool, self._own = case, pool, ValuePool()
 
     @property
     def distinct(self) -> list[dict[str, Any]]:
-        return [json.loads(text) for text in self._numbers]
+        return self._own.values
 
     def add(self, result: Result | None, mutants: Sequence[str] = ()) -> list[float] | None:
         """Add the evidence of a result; return the number of the evidence and the seconds of the result.
@@ -143,12 +141,12 @@ class EvidencePool:
             "message": result.message,
             "expected": result.expected,
             "outputs": [self._output(output) for output in result.outputs],
-            "signature": self._signature(result),
+            "signature": _failure_text(self._case, result, self._pool),
             "stderr": result.stderr,
             "mutants": list(mutants),
             "repeats": result.repeats,
             "baseline": result.baseline,
-            "level": level_if_different(result, Level(self._case.level)),
+            "level": level_if_different(result, self._case.level),
             "checks": self._checks(result),
             "accuracy": [[name, each.within, each.elements] for name, each in result.accuracy.items()],
             "hazards": [
@@ -156,13 +154,7 @@ class EvidencePool:
             ],
         }
         shown = {key: value for key, value in evidence.items() if value not in (None, "", [], {})}
-        text = json.dumps(to_builtins(shown))
-        return [self._numbers.setdefault(text, len(self._numbers)), round(result.seconds, 6)]
-
-    def _signature(self, result: Result) -> int | None:
-        """Add the failure text of a result, without the numbers in it, to the pool; return its index in the pool."""
-        found = failure_kind(self._case, result)
-        return None if found is None else self._pool.add(found.text)
+        return [self._own.add(to_builtins(shown)), round(result.seconds, 6)]
 
     def _checks(self, result: Result) -> int | None:
         checks = result.checks
@@ -178,21 +170,14 @@ class EvidencePool:
         wanted = self._case.expected_output(output.data_set, output.name)
         place = None if wanted is None else self._case.data_sets[output.data_set].outputs.index(wanted)
         more: dict[str, Any] = {
-            "violation": output.violation,
-            "first_bad": output.first_bad,
-            "wrong": output.wrong,
+            key: got for key in ("violation", "first_bad", "wrong") if (got := getattr(output, key))
         }
-        more = {key: value for key, value in more.items() if value}
         if wanted is None or wanted.check != output.check:
             more |= {"name": output.name, "check": output.check}
         if output.actual is not None and (more or self._case.level == Level.SILENT):
             more["actual"] = "expected" if _same_preview(output.actual, wanted) else pack_tensor(output.actual)
-        errors = [
-            _four_digits(output.max_ulp),
-            _four_digits(output.error_over_bound),
-            output.worst_index,
-        ]
-        row = [output.data_set, place, *errors, more or None]
+        errors = map(_four_digits, (output.max_ulp, output.error_over_bound))
+        row = [output.data_set, place, *errors, output.worst_index, more or None]
         while row[-1] is None:
             row.pop()
         return row
@@ -305,7 +290,7 @@ def case_details(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePo
 def failure_texts(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool) -> list[list[int | None]]:
     """Return, for each case and subject, the number of the failure text in the pool; None if the case does not fail."""
     return [
-        [_failure_text(runs[number].case_rows[name], column, pool) for column in shown]
+        [_column_failure_text(runs[number].case_rows[name], column, pool) for column in shown]
         for name, number in first_run_by_case(runs).items()
     ]
 
@@ -337,11 +322,15 @@ def case_records(runs: Sequence[Results]) -> Mapping[str, CaseRecord]:
     )
 
 
-def _failure_text(case: CaseRow, column: Column, pool: ValuePool) -> int | None:
+def _column_failure_text(case: CaseRow, column: Column, pool: ValuePool) -> int | None:
     row = column.rows.get(case.case)
-    if row is None or row.verdict == Verdict.PASS:
-        return None
-    found = failure_kind(case, column.results[case.case])
+    is_failure = row is not None and row.verdict != Verdict.PASS
+    return _failure_text(case, column.results[case.case], pool) if is_failure else None
+
+
+def _failure_text(case: CaseRow, result: Result, pool: ValuePool) -> int | None:
+    """Add the failure text of a result, without the numbers in it, to the pool; return its index in the pool."""
+    found = failure_kind(case, result)
     return None if found is None else pool.add(found.text)
 
 
@@ -359,7 +348,7 @@ def _level_digits(case: CaseRow, shown: Sequence[Column]) -> list[str]:
     The list is empty if all levels equal the level of the case.
     """
     results = [column.rows.get(case.case) for column in shown]
-    levels = [level_if_different(result, Level(case.level)) if result else None for result in results]
+    levels = [level_if_different(result, case.level) if result else None for result in results]
     return ["".join(_NO_RESULT if level is None else str(level.rank) for level in levels)] if any(levels) else []
 
 

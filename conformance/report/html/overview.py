@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from conformance.report.html.groups import Group, GroupKind, case_link, link_cases
 from conformance.report.html.subjects import Mark, expectation_mark, run_name
 from conformance.report.summary import format_date
-from conformance.results.failure_groups import failing_cases, format_group_counts, not_examined, not_examined_sentence
+from conformance.results.failure_groups import failing_cases, format_group_counts, not_examined_sentences
 from conformance.results.file import fail_level, is_partial
 from conformance.results.node_shares import node_shares
 from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
@@ -142,7 +142,7 @@ def overview(
         "few_minor": MAX_OPEN_MINOR,
         "weaker_option": WEAKER_OPTION,
         "dates": list(dict.fromkeys(filter(None, (format_date(run.header.started) for run in runs)))),
-        "not_examined": list(_not_examined_sentences(runs)),
+        "not_examined": [text for run in runs for text in not_examined_sentences(run.footer, failing_cases(run))],
         "causes": list(_causes_by_subject(shown, groups, faults)),
         "diagnosed": [
             (group, _known_faults_of(group, faults)) for group in groups if group.kind is not GroupKind.CAUSE
@@ -178,14 +178,6 @@ def _causes_by_subject(
         ]
         if causes:
             yield SubjectCauses(column, causes[:MAX_OPEN_CAUSES], causes[MAX_OPEN_CAUSES:])
-
-
-def _not_examined_sentences(runs: Sequence[Results]) -> Iterator[str]:
-    """Yield a sentence for each subject with failing cases that diagnosis did not examine."""
-    for run in runs:
-        failing = failing_cases(run)
-        for subject, cases in not_examined(run.footer, failing).items():
-            yield not_examined_sentence(subject, cases, len(failing[subject]))
 
 
 def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[ShownFault]:
