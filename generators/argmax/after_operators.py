@@ -13,7 +13,7 @@ import onnx
 from onnx import helper, parser
 
 from conformance.corpus.case import Case
-from conformance.generation.models import array_value_info, build_model, pseudo_random_array
+from conformance.generation.models import array_value_info, build_model, permuted_quarters, pseudo_random_array
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -139,6 +139,38 @@ MOVED = OperatorModel(
 )
 """Operators that change the place of elements, with ArgMax along each axis."""
 
+MOVED_BY_ATTRIBUTES = OperatorModel(
+    "operators with attributes that are operands from opset 13 on",
+    (
+        *(
+            f"{name}_{keep} = ReduceSum <axes = [{axes}], keepdims = {keep}> (squares)"
+            for name, axes in (("First", "0"), ("Last", "-1"), ("Outer", "0, 2"), ("Inner", "1, -1"))
+            for keep in (0, 1)
+        ),
+        "Every = ReduceSum <keepdims = 1> (squares)",
+        "kept_default = ReduceSum <axes = [1]> (squares)",
+        "Kept_default = Neg (kept_default)",
+        "Without_one = Squeeze <axes = [1]> (Thin)",
+        "Without_last = Squeeze <axes = [-1]> (Thin)",
+        "Without_both = Squeeze <axes = [1, 3]> (Thin)",
+        "Without_any = Squeeze (Thin)",
+        "More = Unsqueeze <axes = [1, 3]> (X)",
+        "More_at_ends = Unsqueeze <axes = [-1, 0]> (X)",
+        "Left, Right = Split <axis = 2, split = [3, 1]> (X)",
+        "Top, Bottom = Split <axis = -3> (X)",
+    ),
+    {
+        "X": _tied("moved_by_attributes", (2, 3, 4)),
+        "Thin": _tied("thin", (3, 1, 2, 1)),
+        "squares": [
+            permuted_quarters(f"after_operators/squares/{run}", (2, 3, 4), np.float32) ** 2 for run in range(2)
+        ],
+    },
+    opset=12,
+    axes={rank: range(-rank, rank) for rank in range(1, 6)},
+)
+"""Operators whose axes and sizes are attributes in opset 12, with ArgMax along each axis. No two sums are equal."""
+
 ORDERED = OperatorModel(
     "operators that turn the order of elements or make some of them equal",
     (
@@ -241,6 +273,8 @@ def _normalizations(opset: int) -> OperatorModel:
         "Log_of_default_3 = Log (Softmax_3_default)",
         "Twice = Softmax <axis = 0> (Softmax_2_1)",
         "Thrice = Softmax <axis = 1> (Twice)",
+        "Marked_default = Hardmax (x3)",
+        "Marked = Hardmax <axis = 2> (x4)",
     ]
     coerces = opset < 13
     return OperatorModel(
@@ -260,6 +294,7 @@ def _normalizations(opset: int) -> OperatorModel:
 
 MODELS: Mapping[str, OperatorModel] = {
     "moved": MOVED,
+    "moved_opset_12": MOVED_BY_ATTRIBUTES,
     "ordered": ORDERED,
     "normalized_opset_11": _normalizations(11),
     "normalized_opset_13": _normalizations(13),

@@ -264,7 +264,7 @@ LOOPS = """
 loops (float[2,3] x, float[3] first, float[3] second, int64[r] shape) => (
   float[3] first_end, float[3] second_end, int64[3] at_first, int64[3] at_second, float[3] first_kept,
   float[3] second_kept, int64[2,3] at_outer, int64[2,3] at_inner, int64[2,3] at_neither, int64 sum,
-  int64[n] at_last_axis, int64[m] at_next_axis
+  int64[n] at_last_axis, int64[m] at_next_axis, float[3] first_scanned, float[3] second_scanned, int64[2] at_scanned
 )
 <bool yes = {1}, bool no = {0}, int64 three = {3}, int64 two = {2}, int64 zero = {0}, int64[1] minus_one = {-1},
  float[3] steps = {-1.5, 2, 0}>
@@ -298,6 +298,14 @@ loops (float[2,3] x, float[3] first, float[3] second, int64[r] shape) => (
       d_next = Add (d, added)
     }>
   }>
+  first_scanned, second_scanned, at_scanned = Scan <num_scan_inputs = 1, body = scan_body (
+    float[3] s, float[3] t, float[3] row)
+    => (float[3] s_next, float[3] t_next, int64 at) {
+    added = Add (s, row)
+    at = ArgMax <axis = 0, keepdims = 0> (added)
+    s_next = Identity (t)
+    t_next = Neg (s)
+  }> (first, second, x)
   shaped = Reshape (x, shape)
   weighted = Softmax <axis = -1> (shaped)
   at_end = ArgMax <axis = -1, keepdims = 0> (weighted)
@@ -306,7 +314,7 @@ loops (float[2,3] x, float[3] first, float[3] second, int64[r] shape) => (
   at_next_axis = Reshape (at_next, minus_one)
 }
 """
-"""Loops whose states exchange places, ArgMax of values of each of two Loops, and axes from the end of any rank."""
+"""Loops and a Scan whose states exchange places, ArgMax of values of each of two Loops, and axes from the end."""
 
 CONSTANTS = """
 <ir_version: 8, opset_import: ["": 13]>

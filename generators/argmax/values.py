@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ml_dtypes import bfloat16, finfo
+from onnx import helper
 
+from conformance.corpus.case import Case
 from conformance.factors.covering_array import covering_array
+from conformance.generation.models import argmax_shape, array_value_info, build_model, make_value_info
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.argmax.case import argmax_case
@@ -17,7 +20,6 @@ from generators.declarations.argmax import SUBNORMAL_LEVELS, argmax_close_declar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.corpus.case import Case
     from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
 
@@ -36,6 +38,12 @@ VALUES_BY_TYPE: Mapping[Any, Sequence[Any]] = {
     bfloat16: [1.0, -2.0, 1.0078125, 0.5],
 }
 """Values by type. The largest element and another one are adjacent or nearly adjacent values of the type."""
+
+LIMITED_TYPES: Mapping[str, Sequence[Any]] = {
+    "common": (np.float32, np.float64, np.int8, np.uint8, np.int32, np.int64),
+    "other": (np.float16, bfloat16, np.int16, np.uint16, np.uint32, np.uint64),
+}
+"""Types of the cases `limits`: types that most runtimes have, and the others."""
 
 FLOATS = (np.float16, np.float32, np.float64, bfloat16)
 VECTOR: Mapping[str, int] = {"axis": 0, "keepdims": 0}
@@ -82,12 +90,44 @@ def cases() -> Iterator[Case]:
     for dtype in FLOATS:
         yield from _infinities(dtype)
         yield from _near_zero(dtype)
+    for name, dtypes in LIMITED_TYPES.items():
+        yield _limits_case(name, dtypes)
     for name, (numbers, text) in NAN_VALUES.items():
         yield from _nan_cases(name, text, np.array(numbers, dtype=np.float32))
     for dtype in (np.float16, np.float64, bfloat16):
         yield from _nan_cases(f"nan_{type_name(np.dtype(dtype))}", "one is NaN", np.array([1, np.nan, 3], dtype))
     for number, row in enumerate(covering_array(argmax_close_declaration()), 1):
         yield _close_case(number, row)
+
+
+def _limits_case(name: str, dtypes: Sequence[Any]) -> Case:
+    """Define a case with several largest elements of each type in a row and in a column, before other elements."""
+    id = f"test_argmax_limits_{name}"
+    inputs, nodes, outputs, data = [], [], [], []
+    for dtype in dtypes:
+        word = type_name(np.dtype(dtype))
+        is_integer = np.dtype(dtype).kind in "iu"
+        limit = np.iinfo(dtype).max if is_integer else np.inf
+        least = np.iinfo(dtype).min if is_integer else -np.inf
+        X = np.array([[1, limit, limit, 0, 3], [limit, 2, 5, 0, limit], [limit, limit, least, 1, 0]], dtype=dtype)
+        inputs.append(array_value_info(f"X_{word}", X))
+        data.append(X)
+        for axis in (0, 1):
+            for last in (0, 1):
+                index = f"index_{word}_{axis}_{last}"
+                nodes.append(
+                    helper.make_node("ArgMax", [f"X_{word}"], [index], axis=axis, keepdims=0, select_last_index=last)
+                )
+                outputs.append(make_value_info(index, "int64", argmax_shape(X.shape, axis, 0)))
+    return Case(
+        id=id,
+        title=f"ArgMax finds the first and the last of several largest values of {name.replace('_', ' ')} types",
+        level=Level.MUST,
+        clauses=("argmax.select_last_index", "argmax.first_index", "argmax.data_type"),
+        tags=("argmax", type_name(np.dtype(dtypes[0])), "opset_13", "limits"),
+        model=build_model(id, nodes, inputs, outputs, {"": 13}),
+        data_sets=(tuple(data),),
+    )
 
 
 def _close_case(number: int, row: Row) -> Case:

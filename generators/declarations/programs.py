@@ -106,6 +106,7 @@ class _Program:
         lines: texts of the nodes.
         functions: overload and text of each function.
         training: texts of the initialization and the algorithm of training information, which update the constant `c`.
+        opset: version of the main domain.
     """
 
     def __init__(self, op_type: str, name: str, own: Any) -> None:
@@ -119,6 +120,7 @@ class _Program:
         self.lines: list[str] = []
         self.functions: list[tuple[str, str]] = []
         self.training: tuple[str, str] | None = None
+        self.opset = 13
         for scalar, value in scalar_operands(RATE, usual_count(op_type, own), own).items():
             self.give(scalar, value)
         self.give(CONDITION_INPUT, np.array(True))
@@ -225,7 +227,7 @@ class _Program:
     def build(self, runs: Sequence[Mapping[str, Array]] = ({},), ir_version: int = 9) -> BuiltModel:
         """Return the model, with a data set for each mapping of changed inputs."""
         optimizer = TRAINING_OPTIMIZERS[self.op_type]
-        imports = f'"" : 13, "{optimizer.domain}" : {optimizer.version}'
+        imports = f'"" : {self.opset}, "{optimizer.domain}" : {optimizer.version}'
         every = f'{imports}, "{CUSTOM_DOMAIN}" : 1'
         inputs = listed([f"{type} {name}" for name, type in self.types.items()])
         constants = f" <{listed(self.constants)}>" if self.constants else ""
@@ -302,23 +304,7 @@ def _memory(program: _Program) -> None:
         for result in results:
             program.output(result, (2, *SHAPE) if label == "looped" else SHAPE)
     _add_captured_results(program)
-    own = program.give_tensor("own")
-    others = {
-        **other_attributes(program.op_type, program.own),
-        **({"mode": "standard"} if program.op_type == "Momentum" else {}),
-    }
-    usual, other = (attributes_text(USUAL_ATTRIBUTES[program.op_type]), attributes_text(others))
-    inside = [f"{letter}_new_inside" for letter in carried]
-    branches = [
-        program.graph("one", [], inside, [program.step("inside", own, attributes=each)]) for each in (usual, other)
-    ]
-    for label, condition in (("first", CONDITION_INPUT), ("second", "no")):
-        results = [f"{letter}_{label}" for letter in carried]
-        program.lines.append(
-            f"{listed(results)} = If ({condition}) <then_branch = {branches[0]}, else_branch = {branches[1]}>"
-        )
-        for result in results:
-            program.output(result)
+    _add_branches(program)
     _add_views(program, given)
     held = ["G_held"]
     program.lines.append(program.choose(["G_late"], CONDITION_INPUT, ["G_held = Identity (X_new_nested)"], held))
@@ -331,6 +317,32 @@ def _memory(program: _Program) -> None:
         parts = [f"{carried[place]}_new_late" for place in order]
         program.lines.append(f"{label} = Concat <axis = 0> ({listed(parts)})")
         program.output(label, (2 * len(parts), 2))
+
+
+def _add_branches(program: _Program) -> None:
+    """Add Ifs whose branches each have a node: with other attributes, or with one other operand."""
+    own, begun = program.give_tensor("own"), program.named("begun")
+    others = {
+        **other_attributes(program.op_type, program.own),
+        **({"mode": "standard"} if program.op_type == "Momentum" else {}),
+    }
+    program.constants += [f"{typed(program.own, ())} R_other = {{{OTHER_RATE}}}", "int64 T_none = {0}"]
+    first = program.step("inside", own)
+    second = {
+        "attributes": program.step("inside", own, attributes=attributes_text(others)),
+        "R": program.step("inside", own, R="R_other"),
+        "T": program.step("inside", own, T="T_none"),
+        **{letter: program.step("inside", own | {letter: begun[letter]}) for letter in program.letters},
+    }
+    inside = [f"{letter}_new_inside" for letter in program.carried]
+    one = program.graph("one", [], inside, [first])
+    for label, line in second.items():
+        other = program.graph("other", [], inside, [line])
+        for word, condition in (("first", CONDITION_INPUT), ("second", "no")):
+            results = [f"{letter}_{word}_{label}" for letter in program.carried]
+            program.lines.append(f"{listed(results)} = If ({condition}) <then_branch = {one}, else_branch = {other}>")
+            for result in results:
+                program.output(result)
 
 
 def _add_captured_results(program: _Program) -> None:
@@ -444,8 +456,11 @@ def _several(program: _Program) -> None:
 
 
 def _planned(program: _Program) -> None:
-    """Add nodes that share values, follow or precede operators that a runtime may fuse, or have constants to fold."""
-    letters = program.letters
+    """Add nodes that share values, follow or precede operators that a runtime may fuse, or have constants to fold.
+
+    ReduceSum and Split have attributes that are operands from opset 13 on.
+    """
+    letters, program.opset = program.letters, 12
     usual = USUAL_ATTRIBUTES[program.op_type]
     plain = attributes_text({**usual, "norm_coefficient": 0.0})
     one, other = program.give_tensor("one"), program.give_tensor("other")
@@ -458,7 +473,13 @@ def _planned(program: _Program) -> None:
     program.constants += [f"{typed(program.own, ())} c = {{0.5}}", f"{typed(program.own, (2,))} row = {{0.5, 0.75}}"]
     program.constants += [f"{typed(program.own, ())} least = {{-0.25}}", "int64 none = {0}", "int64 next = {1}"]
     program.lines += ["X_half = Mul (X_one, c)", "X_other_half = Mul (X_other, c)", "X_rows = Mul (X_one, row)"]
+    wide = pseudo_random_array(f"{program.name}/G_wide", (2, 5), program.own, *OPERAND_RANGES["G"])
+    program.give("G_wide", np.rint(wide * 4) / 4)
+    program.give("G_deep", np.rint(np.stack([wide[:, :2], wide[:, 1:3], wide[:, 3:]], axis=1) * 4) / 4)
+    program.lines.append("G_rest, G_parted = Split <axis = 1, split = [3, 2]> (G_wide)")
+    program.update("parted", one | {"G": "G_parted"})
     gradients = {
+        "summed": "ReduceSum <axes = [1], keepdims = 0> (G_deep)",
         "decayed": "Add (X_half, G_one)",
         "decayed_other": "Add (X_other_half, G_one)",
         "decayed_rows": "Add (G_one, X_rows)",
@@ -491,11 +512,25 @@ def _planned(program: _Program) -> None:
     program.output("X_new_after_2")
     program.lines.append("G_between = Neg (X_new_scaled_rate)")
     program.update("between", other | {"G": "G_between"})
+    _add_continued(program, one, other)
     _add_constants(program)
     program.training = (
         f"initialization () => ({typed(program.own, ())} c_first) {{ c_first = Constant <value = float {{4}}> () }}",
         f"algorithm () => ({typed(program.own, ())} c_updated) {{ c_updated = Add (c, c) }}",
     )
+
+
+def _add_continued(program: _Program, first: Mapping[str, str], other: Mapping[str, str]) -> None:
+    """Add nodes that continue another node, of which one attribute or scalar, or all attributes, are others."""
+    usual = USUAL_ATTRIBUTES[program.op_type]
+    others = {name: value / 2 if isinstance(value, float) else "standard" for name, value in usual.items()}
+    changes = {name: ("R", "T", {**usual, name: value}) for name, value in others.items()}
+    changes |= {"R": ("R_half", "T", {**usual}), "T": ("R", "none", {**usual}), "all": ("R", "T", others)}
+    for label, (R, T, attributes) in changes.items():
+        program.lines.append(program.step(f"begun_{label}", first))
+        continued = program.named(f"new_begun_{label}", G=other["G"])
+        program.update(f"continued_{label}", continued, R=R, T=T, attributes=attributes_text(attributes))
+    program.read(f"{letter}_new_begun_all" for letter in program.carried)
 
 
 def _add_constants(program: _Program) -> None:

@@ -50,6 +50,53 @@ def cases() -> Iterator[Case]:
     yield _indices_of_one_value()
     yield from _initializers_read_once()
     yield from _shared_node_names()
+    yield _second_outputs()
+
+
+def _second_outputs() -> Case:
+    """Define a case in which each operator reads the second output of a Split, an If, a Loop or a function."""
+    halves = ("A", "B")
+    infos = {
+        name: make_value_info(name, "float", SHAPE)
+        for name in ("A_kept", "B_kept", "A_now", "B_now", "A_next", "B_next")
+    }
+    kept = [helper.make_node("Identity", [name], [f"{name}_kept"]) for name in halves]
+    branches = {
+        f"{word}_branch": helper.make_graph(kept, word, [], [infos[f"{name}_kept"] for name in order])
+        for word, order in (("then", halves), ("else", halves[::-1]))
+    }
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["go_on"]),
+            *(helper.make_node("Identity", [f"{name}_now"], [f"{name}_next"]) for name in halves),
+        ],
+        "body",
+        [make_value_info("i", "int64", ()), make_value_info("go", "bool", ()), infos["A_now"], infos["B_now"]],
+        [make_value_info("go_on", "bool", ()), infos["A_next"], infos["B_next"]],
+    )
+    called = make_function("Both", kept, halves, ("A_kept", "B_kept"))
+    nodes = [
+        constant_node("yes", np.array(True)),
+        constant_node("trips", np.array(3)),
+        helper.make_node("Split", ["X"], list(halves), axis=1),
+        helper.make_node("If", ["yes"], ["A_if", "B_if"], **branches),
+        helper.make_node("Loop", ["trips", "", "A", "B"], ["A_loop", "B_loop"], body=body),
+        helper.make_node("Both", ["A", "B"], ["A_call", "B_call"], domain="acme"),
+    ]
+    removed = []
+    for source in ("B", "B_if", "B_loop", "B_call"):
+        for op_type, word in PASS_OPERATORS.items():
+            removed.append(f"{word}_of_{source}")
+            nodes += [producer(op_type, source, removed[-1]), argmax(removed[-1], f"index_{removed[-1]}")]
+    outputs = [index_info(SHAPE, name=f"index_{name}") for name in removed]
+    both = np.concatenate([X, X[:, ::-1]], axis=1)
+    return _case(
+        "second_outputs",
+        "Each of the five is removed, and ArgMax reads the second output of the node before",
+        applies_to(*removed),
+        ScenarioGraph(nodes, (both,), outputs=outputs, opsets={"": 13, "acme": 1}, functions=[called]),
+        ("fires", "branches"),
+    )
 
 
 def _initializers_read_once() -> Iterator[Case]:

@@ -1,1 +1,1 @@
-BH_new_cast_firstJ ï‰†½rõ­>Œ§„¶ªÀ£>o"ÜÕœ>:Ú‰°»˜>
+BH_new_unsqueezed_firstJ ï‰†½rõ­>Œ§„¶ªÀ£>o"ÜÕœ>:Ú‰°»˜>

@@ -1,1 +1,1 @@
-BH_new_late_readJ Z„À©œÁ>Ù‘C-Åô´>Dªø’ >ú]cPl‘>
+BX_new_flat_firstJ gÂ0)>”Ÿ>LÑØçtš>^æ6?>2ì‰%Öƒ>

@@ -1,2 +1,2 @@
-BH_secondJ t§Ô—ÊB˜>'¶)®Ú±>c
+BH_second_attributesJ t§Ô—ÊB˜>'¶)®Ú±>c
 d,™¢>Ê™îäQx—>

@@ -1,1 +1,2 @@
-BX_new_reshaped_firstJ gÂ0)>”Ÿ>LÑØçtš>^æ6?>2ì‰%Öƒ>
+B
+H_second_GJ ¡hì5E~š>…˜…˜Iž€>Û¡/Cš—>h’!·³w >

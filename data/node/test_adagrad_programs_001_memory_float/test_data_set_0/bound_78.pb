@@ -1,1 +1,1 @@
-BH_new_squeezed_firstJ ï‰†½rõ­>Œ§„¶ªÀ£>o"ÜÕœ>:Ú‰°»˜>
+BH_new_reshaped_firstJ ï‰†½rõ­>Œ§„¶ªÀ£>o"ÜÕœ>:Ú‰°»˜>

@@ -1,1 +1,1 @@
-BX_new_flat_firstJ gÂ0)>”Ÿ>LÑØçtš>^æ6?>2ì‰%Öƒ>
+BX_new_squeezed_firstJ gÂ0)>”Ÿ>LÑØçtš>^æ6?>2ì‰%Öƒ>

@@ -1,1 +1,1 @@
-BH_flat_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_squeezed_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,2 +1,1 @@
-B
-X_new_castJ—éå?ª ¦?Àµö¾l/â>
+BX_new_unsqueezedJ—éå?ª ¦?Àµö¾l/â>

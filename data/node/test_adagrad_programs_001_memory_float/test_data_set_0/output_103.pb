@@ -1,2 +1,1 @@
-B
-H_new_castJZ`@CJ‡@±‘0@„Ú?
+BH_new_unsqueezedJZ`@CJ‡@±‘0@„Ú?

@@ -1,1 +1,1 @@
-BX_cast_base_readJûè¿’ú©¿ù>õšÓ¾
+BX_unsqueezed_base_readJûè¿’ú©¿ù>õšÓ¾

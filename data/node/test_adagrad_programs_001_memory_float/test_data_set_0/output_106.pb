@@ -1,1 +1,1 @@
-BH_cast_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_unsqueezed_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,1 +1,1 @@
-BX_new_cast_firstJ—éå?ª ¦?Àµö¾l/â>
+BX_new_unsqueezed_firstJ—éå?ª ¦?Àµö¾l/â>

@@ -1,1 +1,1 @@
-BH_new_cast_firstJZ`@CJ‡@±‘0@„Ú?
+BH_new_unsqueezed_firstJZ`@CJ‡@±‘0@„Ú?

@@ -1,1 +1,1 @@
-BG_cast_second_readJßØ¾G¿Y=äb?
+BG_unsqueezed_second_readJßØ¾G¿Y=äb?

@@ -1,1 +1,1 @@
-BH_cast_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_unsqueezed_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,1 +1,1 @@
-BH_new_againJqfç@4»›@â{?@l´©?
+BG_flat_base_readJßØ¾G¿Y=äb?

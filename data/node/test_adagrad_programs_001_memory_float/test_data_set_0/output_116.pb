@@ -1,1 +1,1 @@
-BX_new_late_readJgì?Ø­?{Lş¾-Û>
+BH_flat_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

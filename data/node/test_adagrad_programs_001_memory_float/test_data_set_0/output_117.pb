@@ -1,1 +1,1 @@
-BH_new_late_readJÑ\®À|ÀºK7À-[›¿
+BX_new_flat_firstJ—éå?ª ¦?Àµö¾l/â>

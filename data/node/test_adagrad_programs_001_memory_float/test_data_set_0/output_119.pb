@@ -1,1 +1,1 @@
-Bjoined_againJ Ñ\®@|@ºK7@-[›?gì¿Ø­¿{Lþ>-Û¾
+BX_flat_second_readJûè¿’ú©¿ù>õšÓ¾

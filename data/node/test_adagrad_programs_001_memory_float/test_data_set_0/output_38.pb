@@ -1,1 +1,1 @@
-BX_firstJЄти>u?Вїj/Юѕы>
+BX_first_attributesJЄти>u?Вїj/Юѕы>

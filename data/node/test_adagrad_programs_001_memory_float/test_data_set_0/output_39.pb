@@ -1,2 +1,2 @@
-BH_firstJ¶ž
+BH_first_attributesJ¶ž
 @–—@ÝF@:°@

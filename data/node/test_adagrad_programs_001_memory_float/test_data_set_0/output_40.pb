@@ -1,1 +1,1 @@
-BX_secondJÉÂé>[]À¿jEâ¾”o>
+BX_second_attributesJÉÂé>[]À¿jEâ¾”o>

@@ -1,2 +1,2 @@
-BH_secondJP=
+BH_second_attributesJP=
 @_i~@YZK@žÚ@

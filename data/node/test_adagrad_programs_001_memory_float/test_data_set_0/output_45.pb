@@ -1,1 +1,3 @@
-BG_same_base_readJßØ¾G¿Y=äb?
+B
+H_second_RJ¶
+@–—@İF@:°@

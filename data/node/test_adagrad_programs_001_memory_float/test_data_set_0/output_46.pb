@@ -1,1 +1,1 @@
-BH_same_base_readJ]siÀÐ?Àbý.ÀÃ±Œ¿
+B	X_first_TJªòè>u?Â¿j/Þ¾û>

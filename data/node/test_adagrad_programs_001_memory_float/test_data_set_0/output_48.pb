@@ -1,1 +1,2 @@
-BH_new_same_firstJZ`@CJ‡@±‘0@„Ú?
+B
+X_second_TJ†šç>g‚¼¿¨Fç¾á>

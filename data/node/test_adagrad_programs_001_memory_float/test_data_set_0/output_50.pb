@@ -1,1 +1,1 @@
-BG_same_second_readJßØ¾G¿Y=äb?
+B	X_first_XJªòè>u?Â¿j/Þ¾û>

@@ -1,1 +1,2 @@
-BH_same_second_readJ]siÀÐ?Àbý.ÀÃ±Œ¿
+B	H_first_XJ¶ž
+@–—@ÝF@:°@

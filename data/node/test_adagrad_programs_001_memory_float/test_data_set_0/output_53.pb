@@ -1,1 +1,2 @@
-BH_new_reshapedJZ`@CJ‡@±‘0@„Ú?
+B
+H_second_XJ\‚@œ!@KmE@`í@

@@ -1,1 +1,1 @@
-BX_reshaped_base_readJûè¿’ú©¿ù>õšÓ¾
+B	X_first_GJªòè>u?Â¿j/Þ¾û>

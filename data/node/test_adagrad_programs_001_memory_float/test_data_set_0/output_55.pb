@@ -1,1 +1,2 @@
-BG_reshaped_base_readJßØ¾G¿Y=äb?
+B	H_first_GJ¶
+@–—@İF@:°@

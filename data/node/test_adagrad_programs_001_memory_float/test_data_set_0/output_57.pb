@@ -1,1 +1,2 @@
-BX_new_reshaped_firstJ—éå?ª ¦?Àµö¾l/â>
+B
+H_second_GJ8º@±xZ?ü8-@'e)@

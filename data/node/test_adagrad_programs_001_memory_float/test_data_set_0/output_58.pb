@@ -1,1 +1,1 @@
-BH_new_reshaped_firstJZ`@CJ‡@±‘0@„Ú?
+B	X_first_HJªòè>u?Â¿j/Þ¾û>

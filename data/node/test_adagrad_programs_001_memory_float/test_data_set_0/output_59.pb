@@ -1,1 +1,2 @@
-BX_reshaped_second_readJûè¿’ú©¿ù>õšÓ¾
+B	H_first_HJ¶ž
+@–—@ÝF@:°@

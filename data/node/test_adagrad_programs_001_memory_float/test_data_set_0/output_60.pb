@@ -1,1 +1,2 @@
-BG_reshaped_second_readJßØ¾G¿Y=äb?
+B
+X_second_HJX?é>DAÃ¿“Þ¾õ•>

@@ -1,1 +1,2 @@
-BH_reshaped_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+B
+H_second_HJ´İi@,kà@tàI@Ç·œ?

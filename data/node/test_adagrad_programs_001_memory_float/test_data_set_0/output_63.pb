@@ -1,1 +1,2 @@
-BH_new_droppedJZ`@CJ‡@±‘0@„Ú?
+B
+H_new_sameJZ`@CJ‡@±‘0@„Ú?

@@ -1,1 +1,1 @@
-BX_dropped_base_readJûè¿’ú©¿ù>õšÓ¾
+BX_same_base_readJûè¿’ú©¿ù>õšÓ¾

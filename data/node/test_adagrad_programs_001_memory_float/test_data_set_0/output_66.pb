@@ -1,1 +1,1 @@
-BH_dropped_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_same_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

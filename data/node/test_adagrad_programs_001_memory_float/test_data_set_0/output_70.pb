@@ -1,1 +1,1 @@
-BG_dropped_second_readJßØ¾G¿Y=äb?
+BG_same_second_readJßØ¾G¿Y=äb?

@@ -1,1 +1,1 @@
-BH_dropped_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_same_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

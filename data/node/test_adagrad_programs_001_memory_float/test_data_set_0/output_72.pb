@@ -1,1 +1,1 @@
-BX_new_squeezedJ—éå?ª ¦?Àµö¾l/â>
+BX_new_reshapedJ—éå?ª ¦?Àµö¾l/â>

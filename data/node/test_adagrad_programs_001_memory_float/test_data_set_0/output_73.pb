@@ -1,1 +1,1 @@
-BH_new_squeezedJZ`@CJ‡@±‘0@„Ú?
+BH_new_reshapedJZ`@CJ‡@±‘0@„Ú?

@@ -1,1 +1,1 @@
-BX_squeezed_base_readJûè¿’ú©¿ù>õšÓ¾
+BX_reshaped_base_readJûè¿’ú©¿ù>õšÓ¾

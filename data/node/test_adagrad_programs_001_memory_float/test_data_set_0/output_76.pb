@@ -1,1 +1,1 @@
-BH_squeezed_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_reshaped_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,1 +1,1 @@
-BH_new_squeezed_firstJZ`@CJ‡@±‘0@„Ú?
+BH_new_reshaped_firstJZ`@CJ‡@±‘0@„Ú?

@@ -1,1 +1,1 @@
-BX_squeezed_second_readJûè¿’ú©¿ù>õšÓ¾
+BX_reshaped_second_readJûè¿’ú©¿ù>õšÓ¾

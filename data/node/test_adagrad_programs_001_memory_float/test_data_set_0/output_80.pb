@@ -1,1 +1,1 @@
-BG_squeezed_second_readJßØ¾G¿Y=äb?
+BG_reshaped_second_readJßØ¾G¿Y=äb?

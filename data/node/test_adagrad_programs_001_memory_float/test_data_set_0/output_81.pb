@@ -1,1 +1,1 @@
-BH_squeezed_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_reshaped_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,1 +1,1 @@
-BX_new_unsqueezedJ—éå?ª ¦?Àµö¾l/â>
+BX_new_droppedJ—éå?ª ¦?Àµö¾l/â>

@@ -1,1 +1,1 @@
-BG_unsqueezed_base_readJßØ¾G¿Y=äb?
+BG_dropped_base_readJßØ¾G¿Y=äb?

@@ -1,1 +1,1 @@
-BH_new_unsqueezed_firstJZ`@CJ‡@±‘0@„Ú?
+BH_new_dropped_firstJZ`@CJ‡@±‘0@„Ú?

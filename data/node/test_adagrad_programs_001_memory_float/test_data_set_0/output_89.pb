@@ -1,1 +1,1 @@
-BX_unsqueezed_second_readJûè¿’ú©¿ù>õšÓ¾
+BX_dropped_second_readJûè¿’ú©¿ù>õšÓ¾

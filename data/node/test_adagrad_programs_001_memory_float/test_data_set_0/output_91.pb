@@ -1,1 +1,1 @@
-BH_unsqueezed_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_dropped_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,2 +1,1 @@
-B
-H_new_flatJZ`@CJ‡@±‘0@„Ú?
+BH_new_squeezedJZ`@CJ‡@±‘0@„Ú?

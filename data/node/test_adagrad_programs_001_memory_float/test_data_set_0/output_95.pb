@@ -1,1 +1,1 @@
-BG_flat_base_readJßØ¾G¿Y=äb?
+BG_squeezed_base_readJßØ¾G¿Y=äb?

@@ -1,1 +1,1 @@
-BH_flat_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿
+BH_squeezed_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

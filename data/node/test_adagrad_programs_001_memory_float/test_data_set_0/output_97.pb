@@ -1,1 +1,1 @@
-BX_new_flat_firstJ—éå?ª ¦?Àµö¾l/â>
+BX_new_squeezed_firstJ—éå?ª ¦?Àµö¾l/â>

@@ -1,1 +1,1 @@
-BH_new_decayed_aloneJ ¶¯ü ³¯>Ñú‘m©>3Î0hã¾ >)£7àÎ>
+BH_new_partedJ ¬WÎcŸ©>¿!êdDµ>lCeÎ-˜>Ÿf¶Ì^¥>

@@ -1,1 +1,2 @@
-BX_new_decayed_1J ºfw¡ð>íÊa|Û¨Š>wäÉvTƒ>JÜR»­]†>
+BX_new_summed_aloneJ ¡ÎíùØ¤˜>ª¹µ˜>ñêy¾É‘>p=¼
+-–>

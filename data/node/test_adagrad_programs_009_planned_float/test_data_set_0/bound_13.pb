@@ -1,1 +1,1 @@
-BX_new_decayed_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BH_new_summed_aloneJ þRÊ­ž¦>‰”¡u”­>’^Ø—Ò>ê/6$c¬>

@@ -1,1 +1,1 @@
-BH_new_decayed_1J ¨»ùR£> 9ú,¡>AÙ&á’n¡>*QEÂ>
+BX_new_summed_1J ‚ÐºvŒ>U—ÈÄ*HŽ>y5êEbÑ†>‰Aô -Š>

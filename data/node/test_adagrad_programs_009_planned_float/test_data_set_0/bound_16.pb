@@ -1,1 +1,1 @@
-BX_new_decayed_other_aloneJ »ÿíõl˜š>b¹ÀK_›>_+œÿ½‘>‚cÉö”>
+BH_new_summed_1J ŒâNØÄ=§>¬ÆT9²>OºÑltÇ>æº±”uc²>

@@ -1,1 +1,1 @@
-BX_new_decayed_other_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BH_new_decayed_aloneJ ¶¯ü ³¯>Ñú‘m©>3Î0hã¾ >)£7àÎ>

@@ -1,2 +1,1 @@
-BH_new_decayed_other_1J hM.¾m£>ŸÅ‡¹>ß†['º®>N
-³JÔ2·>
+BX_new_decayed_1J ºfw¡ð>íÊa|Û¨Š>wäÉvTƒ>JÜR»­]†>

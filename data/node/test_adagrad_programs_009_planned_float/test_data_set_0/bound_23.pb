@@ -1,1 +1,1 @@
-BH_new_decayed_rows_aloneJ ¶¯ü ³¯>Ø¢ÓXô=£>3Î0hã¾ >@Mž­^¿Ó>
+BH_new_decayed_2J fP¢0®÷ª>3Ü“¥>l”æL¢›>>‡GÀÕ”>

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_1J ºfw¡ð>ÜPê¼ý–Š>wäÉvTƒ>DáõÐ^¹‡>
+BX_new_decayed_other_aloneJ »ÿíõl˜š>b¹ÀK_›>_+œÿ½‘>‚cÉö”>

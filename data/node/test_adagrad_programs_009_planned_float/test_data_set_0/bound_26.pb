@@ -1,1 +1,1 @@
-BH_new_decayed_rows_1J ¨»ùR£>ðÝ]À¿£>AÙ&á’n¡>S“f6‰RÆ>
+BX_new_decayed_other_1J c~æXÂ]Š>°n¤#È¥><°l‰è†>¨À"©ý‡>

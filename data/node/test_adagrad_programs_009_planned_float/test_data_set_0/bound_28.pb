@@ -1,2 +1,2 @@
-BX_new_grown_aloneJ ÀÔpR‚˜>’÷ÔÂ6}˜>Y©
-4þÐ‘>,\Héê…“>
+BH_new_decayed_other_1J hM.¾m£>ŸÅ‡¹>ß†['º®>N
+³JÔ2·>

@@ -1,1 +1,1 @@
-BH_new_grown_aloneJ ×ƒ´éˆ>¤>£ÎÛZRÂ>M§¸Ò•e¹>‰‰•'6½>
+BH_new_decayed_other_2J fP¢0®÷ª>3Ü“¥>l”æL¢›>>‡GÀÕ”>

@@ -1,1 +1,1 @@
-BX_new_grown_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BH_new_decayed_rows_aloneJ ¶¯ü ³¯>Ø¢ÓXô=£>3Î0hã¾ >@Mž­^¿Ó>

@@ -1,1 +1,1 @@
-BH_new_grown_1J ýó—x²	¬>þ5û¯&·>¸ÑF°²>gÙ_@ãß¯>
+BX_new_decayed_rows_1J ºfw¡ð>ÜPê¼ý–Š>wäÉvTƒ>DáõÐ^¹‡>

@@ -1,1 +1,1 @@
-BH_new_grown_2J fP¢0®÷ª>3Ü“¥>l”æL¢›>>‡GÀÕ”>
+BX_new_decayed_rows_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>

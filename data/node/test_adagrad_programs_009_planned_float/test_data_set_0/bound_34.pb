@@ -1,1 +1,1 @@
-BX_new_scaled_aloneJ  R@Æ™>™»l;öÁ—>N†¤s†ÞŽ>kù¶Sˆë’>
+BH_new_decayed_rows_1J ¨»ùR£>ðÝ]À¿£>AÙ&á’n¡>S“f6‰RÆ>

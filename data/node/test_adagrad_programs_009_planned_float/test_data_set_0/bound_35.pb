@@ -1,1 +1,1 @@
-BH_new_scaled_aloneJ '4Ú#V>\#;®´Ò˜>¦BC‰,›>J­Û±úÛ°>
+BH_new_decayed_rows_2J fP¢0®÷ª>3Ü“¥>l”æL¢›>>‡GÀÕ”>

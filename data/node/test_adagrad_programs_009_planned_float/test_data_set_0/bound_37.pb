@@ -1,1 +1,1 @@
-BX_new_scaled_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BH_new_grown_aloneJ ×ƒ´éˆ>¤>£ÎÛZRÂ>M§¸Ò•e¹>‰‰•'6½>

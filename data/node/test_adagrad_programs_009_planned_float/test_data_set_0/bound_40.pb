@@ -1,1 +1,1 @@
-BX_new_opposite_aloneJ ¤KPÃ»–>AˆiìaÔ–>çûÅø…[>“*ü‘Š”>
+BH_new_grown_1J ýó—x²	¬>þ5û¯&·>¸ÑF°²>gÙ_@ãß¯>

@@ -1,1 +1,1 @@
-BH_new_opposite_aloneJ ßß­RÈ >'÷ºŽq•½>Gˆl”±>ÆMÆÛ7˜´>
+BH_new_grown_2J fP¢0®÷ª>3Ü“¥>l”æL¢›>>‡GÀÕ”>

@@ -1,1 +1,1 @@
-BX_new_opposite_1J E—€˜’ˆ>"Ñ“¢>Ý\×z…>´$Ù²£*Š>
+BX_new_scaled_aloneJ  R@Æ™>™»l;öÁ—>N†¤s†ÞŽ>kù¶Sˆë’>

@@ -1,1 +1,1 @@
-BX_new_opposite_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BH_new_scaled_aloneJ '4Ú#V>\#;®´Ò˜>¦BC‰,›>J­Û±úÛ°>

@@ -1,1 +1,1 @@
-BH_new_limited_aloneJ ò³Õ&~Lœ>ç–áÆà>lCeÎ-˜>Ô?ç¶8·¡>
+BH_new_scaled_2J fP¢0®÷ª>3Ü“¥>l”æL¢›>>‡GÀÕ”>

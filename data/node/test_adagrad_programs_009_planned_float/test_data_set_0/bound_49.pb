@@ -1,1 +1,1 @@
-BX_new_limited_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BH_new_opposite_aloneJ ßß­RÈ >'÷ºŽq•½>Gˆl”±>ÆMÆÛ7˜´>

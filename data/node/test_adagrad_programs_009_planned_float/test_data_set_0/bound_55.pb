@@ -1,1 +1,1 @@
-BX_new_whole_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BH_new_limited_aloneJ ò³Õ&~Lœ>ç–áÆà>lCeÎ-˜>Ô?ç¶8·¡>

@@ -1,1 +1,1 @@
-BX_new_turned_first_1J îømëµÉ•>¹^…Öý‡>8¸~~çz>¡)Ù&]Îv>
+BX_new_scaled_rateJ Œ–™-k–>þá©Æ…–>7R¿ÊD>óBtN”>

@@ -1,1 +1,1 @@
-BX_new_turned_first_2J I¸­"!–>aÈõþÄ|>¡^”æ >ä°¯¢C$r>
+BH_new_scaled_rateJ ò³Õ&~Lœ>èÝççæŒ°>!ö6°`f¤>“)€¹#º>

@@ -1,1 +1,1 @@
-BX_new_after_2J ­¥ˆ¬éÞ‡>ÓßƒBs>	M÷Y$ s>Î/Åƒg>
+BX_new_turned_first_1J îømëµÉ•>¹^…Öý‡>8¸~~çz>¡)Ù&]Îv>

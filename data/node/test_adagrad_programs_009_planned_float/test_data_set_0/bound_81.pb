@@ -1,1 +1,1 @@
-BX_new_betweenJ ³ƒ¯KlŠ—>7bl~>8îª3¤„>­ã‰q”sx>
+BX_new_turned_first_2J I¸­"!–>aÈõþÄ|>¡^”æ >ä°¯¢C$r>

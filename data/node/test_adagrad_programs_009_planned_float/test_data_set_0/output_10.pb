@@ -1,1 +1,1 @@
-BX_new_decayed_aloneJ-A¬¿‰Ä¿ñŠ^??|¿
+BX_new_partedJ³³«¿ó¿*©[?¶Á€¿

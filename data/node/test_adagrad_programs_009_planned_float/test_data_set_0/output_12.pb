@@ -1,1 +1,1 @@
-BX_new_decayed_1J­6­¿3c¿½é_?µ|¿
+BX_new_summed_aloneJüE°¿¤¿ÖnP?ØE…¿

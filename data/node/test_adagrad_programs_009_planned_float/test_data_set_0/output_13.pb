@@ -1,1 +1,1 @@
-BX_new_decayed_2J¼Ÿ“?B`>r$ù¾3¾
+BH_new_summed_aloneJ­ˆ\@µÚ&@şÍ8Aéî‡@

@@ -1,1 +1,1 @@
-BH_new_decayed_1Jƒçb@UˆY@wL@Û„A
+BX_new_summed_1JÚH±¿ÌKž¿…¦P?Àæ…¿

@@ -1,1 +1,1 @@
-BX_new_decayed_other_aloneJ%I°¿8üž¿QMb?`}¿
+BH_new_summed_1JKÜu@œ1Q@D7%AZ7–@

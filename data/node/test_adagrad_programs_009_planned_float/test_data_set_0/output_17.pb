@@ -1,1 +1,1 @@
-BH_new_decayed_other_aloneJî¼\@‹–@©€@Îªõ@
+BH_new_summed_2Jå\•@¦Ì`@>)@±}@

@@ -1,1 +1,1 @@
-BX_new_decayed_other_1JK±¿gDŸ¿£'c?F¬}¿
+BX_new_decayed_aloneJ-A¬¿‰Ä¿ñŠ^??|¿

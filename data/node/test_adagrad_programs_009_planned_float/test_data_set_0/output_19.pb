@@ -1,1 +1,1 @@
-BX_new_decayed_other_2J¼Ÿ“?B`>r$ù¾3¾
+BH_new_decayed_aloneJ?x€@û9-@ö$=@G:A

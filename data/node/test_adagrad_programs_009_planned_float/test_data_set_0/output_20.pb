@@ -1,1 +1,1 @@
-BH_new_decayed_other_1J<v@¥Æº@€Ò@f×@
+BX_new_decayed_1J­6­¿3cž¿½é_?µ|¿

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_aloneJ-A¬¿üêœ¿ñŠ^??Þ{¿
+BH_new_decayed_1Jƒçb@UˆY@wL@Û„A

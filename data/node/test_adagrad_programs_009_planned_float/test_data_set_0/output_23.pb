@@ -1,1 +1,1 @@
-BH_new_decayed_rows_aloneJ?x€@Ý€@ö$=@;-A
+BH_new_decayed_2Jå\•@¦Ì`@>)@±}@

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_1J­6­¿‰Ä¿½é_??|¿
+BX_new_decayed_other_aloneJ%I°¿8ü¿QMb?`}¿

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_2J¼Ÿ“?B`>r$ù¾3¾
+BH_new_decayed_other_aloneJî¼\@‹–@©€@Îªõ@

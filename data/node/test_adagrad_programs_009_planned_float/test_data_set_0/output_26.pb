@@ -1,1 +1,1 @@
-BH_new_decayed_rows_1Jƒçb@û9-@wL@G:A
+BX_new_decayed_other_1JK±¿gDŸ¿£'c?F¬}¿

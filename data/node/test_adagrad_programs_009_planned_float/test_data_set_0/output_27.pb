@@ -1,1 +1,1 @@
-BH_new_decayed_rows_2Jå\•@¦Ì`@>)@±}@
+BX_new_decayed_other_2J¼Ÿ“?B`>r$ù¾3¾

@@ -1,1 +1,1 @@
-BX_new_grown_aloneJ=–°¿°dŸ¿	c?¬Á~¿
+BH_new_decayed_other_1J<v@¥Æº@€Ò@f×@

@@ -1,1 +1,1 @@
-BH_new_grown_aloneJnb@cùÑ@Ž@„ï³@
+BH_new_decayed_other_2Jå\•@¦Ì`@>)@±}@

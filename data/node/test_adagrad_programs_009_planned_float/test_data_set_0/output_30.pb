@@ -1,1 +1,1 @@
-BX_new_grown_1JªŒ±¿’Ÿ¿JÄc?ü¼¿
+BX_new_decayed_rows_aloneJ-A¬¿üêœ¿ñŠ^??Þ{¿

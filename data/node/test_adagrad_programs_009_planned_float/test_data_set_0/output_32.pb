@@ -1,1 +1,1 @@
-BH_new_grown_1J€@Kÿ@?T¡@æHŸ@
+BX_new_decayed_rows_1J­6­¿‰Ä¿½é_??|¿

@@ -1,1 +1,1 @@
-BX_new_scaled_aloneJÌ	®¿HÁœ¿±Å]?|ø¿
+BH_new_decayed_rows_1Jƒçb@û9-@wL@G:A

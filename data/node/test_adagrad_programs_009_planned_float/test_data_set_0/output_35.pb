@@ -1,1 +1,1 @@
-BH_new_scaled_aloneJV@KG@ê«7@ðk›@
+BH_new_decayed_rows_2Jå\•@¦Ì`@>)@±}@

@@ -1,1 +1,1 @@
-BX_new_scaled_1JS2¯¿ˆ¥¿W7_?û•€¿
+BX_new_grown_aloneJ=–°¿°dŸ¿	c?¬Á~¿

@@ -1,1 +1,1 @@
-BX_new_scaled_2J¼Ÿ“?B`>r$ù¾3¾
+BH_new_grown_aloneJnb@cùÑ@Ž@„ï³@

@@ -1,1 +1,1 @@
-BH_new_scaled_1JËNR@d'@ÑC@OÛ‹@
+BX_new_grown_1JªŒ±¿’Ÿ¿JÄc?ü¼¿

@@ -1,1 +1,1 @@
-BX_new_opposite_aloneJU<­¿¥”¿zÁS?¬®†¿
+BH_new_grown_1J€@Kÿ@?T¡@æHŸ@

@@ -1,1 +1,1 @@
-BH_new_opposite_aloneJnb@cùÑ@Ž@„ï³@
+BH_new_grown_2Jå\•@¦Ì`@>)@±}@

@@ -1,1 +1,1 @@
-BX_new_opposite_1J¨W®¿½á”¿¹¡T?L‡¿
+BX_new_scaled_aloneJÌ	®¿HÁœ¿±Å]?|ø¿

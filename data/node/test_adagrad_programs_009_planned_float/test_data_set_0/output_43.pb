@@ -1,1 +1,1 @@
-BX_new_opposite_2J¼Ÿ“?B`>r$ù¾3¾
+BH_new_scaled_aloneJV@KG@ê«7@ðk›@

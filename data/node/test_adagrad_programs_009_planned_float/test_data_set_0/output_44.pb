@@ -1,1 +1,1 @@
-BH_new_opposite_1JK¦S@]rª@ {@0ÇÌ@
+BX_new_scaled_1JS2¯¿ˆ¥¿W7_?û•€¿

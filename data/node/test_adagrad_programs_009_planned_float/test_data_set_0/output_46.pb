@@ -1,1 +1,1 @@
-BX_new_limited_aloneJiQ®¿²ğš¿*©[?ks¿
+BH_new_scaled_1JËNR@d'@ÑC@OÛ‹@

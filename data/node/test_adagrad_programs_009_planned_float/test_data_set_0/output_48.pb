@@ -1,1 +1,1 @@
-BX_new_limited_1Jêz¯¿ˆ5œ¿;]?;‚¿
+BX_new_opposite_aloneJU<­¿¥”¿zÁS?¬®†¿

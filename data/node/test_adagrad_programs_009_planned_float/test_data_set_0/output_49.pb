@@ -1,1 +1,1 @@
-BX_new_limited_2J¼Ÿ“?B`>r$ù¾3¾
+BH_new_opposite_aloneJnb@cùÑ@Ž@„ï³@

@@ -1,1 +1,1 @@
-BH_new_limited_1JK¦S@9cú?Ý4@³np@
+BX_new_opposite_1J¨W®¿½á”¿¹¡T?L‡¿

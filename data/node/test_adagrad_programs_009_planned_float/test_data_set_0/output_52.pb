@@ -1,1 +1,1 @@
-BX_new_whole_aloneJƒÃ­¿Åêœ¿Ç‡d?Ä„|¿
+BH_new_opposite_1JK¦S@]rª@ {@0ÇÌ@

@@ -1,1 +1,1 @@
-BH_new_whole_aloneJjTY@{@ìy¾@éˆA
+BH_new_opposite_2Jå\•@¦Ì`@>)@±}@

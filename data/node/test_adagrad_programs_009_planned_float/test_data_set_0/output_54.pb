@@ -1,1 +1,1 @@
-BX_new_whole_1JIé®¿`Ä¿e?ï}¿
+BX_new_limited_aloneJiQ®¿²ğš¿*©[?ks¿

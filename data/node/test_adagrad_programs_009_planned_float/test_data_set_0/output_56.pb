@@ -1,1 +1,1 @@
-BH_new_whole_1JKÜQ@œ1-@ˆnØ@Z7ö@
+BX_new_limited_1Jêz¯¿ˆ5œ¿;]?;‚¿

@@ -1,1 +1,1 @@
-BX_new_turned_aloneJiQ®¿1„•¿•Q?C}¿
+BH_new_limited_1JK¦S@9cú?İ4@³np@

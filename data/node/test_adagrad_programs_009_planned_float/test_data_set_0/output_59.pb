@@ -1,1 +1,1 @@
-BH_new_turned_aloneJÈÎS@]g@H×ç@ëÏé@
+BH_new_limited_2Jå\•@¦Ì`@>)@±}@

@@ -1,1 +1,1 @@
-BX_new_turned_1Jκz―Ώ„–Ώ1ύQ?mπ}Ώ
+BX_new_whole_aloneJƒΓ­ΏΕκΏΗ‡d?Δ„|Ώ

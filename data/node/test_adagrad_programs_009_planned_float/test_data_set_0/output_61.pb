@@ -1,1 +1,1 @@
-BX_new_turned_2J¼Ÿ“?B`>r$ù¾3¾
+BH_new_whole_aloneJjTY@{@ìy¾@éˆA

@@ -1,1 +1,1 @@
-BH_new_turned_1JK╕S@═Т7@Hл@0гл@
+BX_new_whole_1JIИ╝©`д²©e?О}©

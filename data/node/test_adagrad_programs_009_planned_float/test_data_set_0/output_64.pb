@@ -1,1 +1,1 @@
-BX_new_scaled_rateJY²╝©m°©-B^?дт─©
+BH_new_whole_1JKэQ@°1-@┬nь@Z7Ж@

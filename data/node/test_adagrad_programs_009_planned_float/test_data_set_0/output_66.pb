@@ -1,1 +1,1 @@
-BX_new_count_noneJ‰¹­¿á¥£¿äØf?—wt¿
+BX_new_turned_aloneJiQ®¿1„•¿•Q?C}¿

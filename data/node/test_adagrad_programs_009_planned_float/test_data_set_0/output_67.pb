@@ -1,1 +1,1 @@
-BH_new_count_noneJÈÎS@õµˆ@,ì`@ëÏé@
+BH_new_turned_aloneJÈÎS@]g@H×ç@ëÏé@

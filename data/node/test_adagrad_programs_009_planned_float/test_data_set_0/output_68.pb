@@ -1,1 +1,1 @@
-BX_new_count_T_nextJÉ®¿6p ¿¯c?åTz¿
+BX_new_turned_1Jêz¯¿„–¿1ýQ?mð}¿

@@ -1,1 +1,1 @@
-BH_new_count_T_nextJÈÎS@õµˆ@,ì`@ëÏé@
+BX_new_turned_2J¼Ÿ“?B`>r$ù¾3¾

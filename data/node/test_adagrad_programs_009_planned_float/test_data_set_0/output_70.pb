@@ -1,1 +1,1 @@
-BX_new_count_TJiQ®¿`Õ¿a?C}¿
+BH_new_turned_1JK¦S@ ô7@HÌ@0ÇÌ@

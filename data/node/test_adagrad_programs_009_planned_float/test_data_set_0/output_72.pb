@@ -1,1 +1,1 @@
-BX_new_turned_first_1Jªª”?%T¿%¹‘>³!¾
+BX_new_scaled_rateJY®¿mœ¿-B^?ÄÔ€¿

@@ -1,1 +1,1 @@
-BX_new_turned_first_2J,З▓?5╦_>WВ╬O╠1╬
+BH_new_scaled_rateJхнS@У╣┬@,Л`@КоИ@

@@ -1,1 +1,1 @@
-BH_new_turned_first_1JNo_@&ê›@¦ìr@ÇÚÑ@
+BX_new_count_noneJ‰¹­¿á¥£¿äØf?—wt¿

@@ -1,2 +1,1 @@
-BH_new_turned_first_2JœŞ¨@
-n@Î-@K® @
+BH_new_count_noneJÈÎS@õµˆ@,ì`@ëÏé@

@@ -1,1 +1,1 @@
-BX_backJ,ú’?¸‰ˆ>÷•¿O±1¾
+BX_new_count_T_nextJÉ®¿6p ¿¯c?åTz¿

@@ -1,1 +1,1 @@
-BH_backJúﬁ®@∆Qå?FHï@KÆ @
+BH_new_count_T_nextJ»ŒS@ıµà@,Ï`@ÎœÈ@

@@ -1,1 +1,1 @@
-BX_half_afterJêz/¿ÿ'¿Ñ(â>mğı¾
+BX_new_count_TJiQ®¿`Õ¿a?C}¿

@@ -1,1 +1,1 @@
-BX_rest_afterJaК?`R?шDj©Ш▄╛>
+BH_new_count_TJхнS@У╣┬@,Л`@КоИ@

@@ -1,1 +1,1 @@
-BX_new_after_2J¼Ÿ“?B`>r$ù¾3¾
+BX_new_turned_first_1Jªª”?%T¿%¹‘>³!¾

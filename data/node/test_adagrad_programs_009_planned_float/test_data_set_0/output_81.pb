@@ -1,1 +1,1 @@
-BX_new_betweenJà*’?Öc>`˜ï¾Kˆ]¾
+BX_new_turned_first_2J,ú’?5¸_>W÷¾O±1¾

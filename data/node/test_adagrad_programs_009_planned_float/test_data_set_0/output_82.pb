@@ -1,1 +1,1 @@
-BH_new_betweenJMÌÓ@¯v.@äÚd@FQH@
+BH_new_turned_first_1JNo_@&ê›@¦ìr@ÇÚÑ@

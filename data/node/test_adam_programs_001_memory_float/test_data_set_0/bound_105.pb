@@ -1,1 +1,1 @@
-BH_new_squeezedJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+BV_new_same_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

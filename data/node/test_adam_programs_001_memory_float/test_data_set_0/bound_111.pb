@@ -1,1 +1,1 @@
-BV_new_squeezed_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>
+BX_new_reshapedJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

@@ -1,1 +1,1 @@
-BV_new_unsqueezedJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>
+BX_new_reshaped_firstJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

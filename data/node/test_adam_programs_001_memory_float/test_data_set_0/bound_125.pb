@@ -1,1 +1,1 @@
-BV_new_unsqueezed_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>
+BX_new_droppedJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

@@ -1,2 +1,1 @@
-B
-H_new_castJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+BV_new_squeezed_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

@@ -1,1 +1,1 @@
-BH_new_cast_firstJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+BV_new_unsqueezedJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

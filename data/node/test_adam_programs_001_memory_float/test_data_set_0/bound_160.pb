@@ -1,2 +1,1 @@
-B
-V_new_lateJ (Dc†;›>Uðëk5˜>/è‹r’º{>~È_=™‹>
+BX_new_unsqueezed_firstJ ÖÒ‰e¯>Œqðß—¥>¾ìáõÅ#•>Ù‹‹5G¦>

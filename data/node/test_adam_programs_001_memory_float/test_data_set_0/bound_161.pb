@@ -1,2 +1,1 @@
-B
-H_new_lateJ 6/†8mó±>rLeö-q’>¸ÎLÒöÞ¤>ð»Ç¢”¢>
+BV_new_unsqueezed_firstJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

@@ -1,1 +1,1 @@
-BX_new_againJ ã"ülÄ>°cÏ³a¶>è¼÷8¤f¥>¨IJö³>
+BH_new_unsqueezed_firstJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>

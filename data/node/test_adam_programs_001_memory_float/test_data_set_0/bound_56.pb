@@ -1,1 +1,1 @@
-BV_firstJ ÿpLâ3%„>”^õ…>Y)fSµq…> Áœ” ƒ>
+BV_first_attributesJ ÿpLâ3%„>”^õ…>Y)fSµq…> Áœ” ƒ>

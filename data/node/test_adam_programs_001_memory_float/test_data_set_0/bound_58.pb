@@ -1,1 +1,1 @@
-BX_secondJ õî½–>×´‡Îîy•>’UKê²>µ•…CÉ¬²>
+BX_second_attributesJ õî½–>×´‡Îîy•>’UKê²>µ•…CÉ¬²>

@@ -1,1 +1,2 @@
-BH_new_reshaped_firstJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+B
+H_second_GJ Ó3´…³>µEc‹ˆ>n¿º~€>H;Å­3€¨>

@@ -1,1 +1,2 @@
-BH_new_dropped_firstJ L3`sÙ´>é?ê[)MŽ>ª~¼C-¡>ø9™†b®>
+B
+V_new_sameJ ¾kË…U„>)¢Þ)Œ>†H8Ìb>»ìö0È×…>

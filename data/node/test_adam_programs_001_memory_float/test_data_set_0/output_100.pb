@@ -1,1 +1,1 @@
-BG_dropped_second_readJйШ?тHщѕ;Щ>‹mз?
+BX_same_base_readJжµ?Ѓ»©лѕgДCї

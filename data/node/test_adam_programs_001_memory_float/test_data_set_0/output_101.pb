@@ -1,1 +1,1 @@
-BV_dropped_second_readJ‘¿?~F¿bŸ0=õ¤<
+BG_same_base_readJéØ?òHù¾˜;Ù>‹mç?

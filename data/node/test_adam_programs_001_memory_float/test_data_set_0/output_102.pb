@@ -1,1 +1,1 @@
-BH_dropped_second_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_same_base_readJ‘¿?~F¿bŸ0=õ¤<

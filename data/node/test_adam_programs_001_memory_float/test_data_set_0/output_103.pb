@@ -1,1 +1,1 @@
-BX_new_squeezedJG–¿{‰ó½¤Ô>Õ¦7?
+BH_same_base_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,1 +1,1 @@
-BV_new_squeezedJÜ•Ž½ð4?à½{°Ö¾
+BX_new_same_firstJG–¿{‰ó½¤žÔ>Õ¦7?

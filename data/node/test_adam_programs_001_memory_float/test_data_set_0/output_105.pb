@@ -1,1 +1,1 @@
-BH_new_squeezedJϋC@ού^?f@o#@
+BV_new_same_firstJά•½π4?ΰ½{°ΦΎ

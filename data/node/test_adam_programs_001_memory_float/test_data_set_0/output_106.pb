@@ -1,1 +1,1 @@
-BX_squeezed_base_readJæµ?»©ë¾gÄC¿
+BH_new_same_firstJûˆC@ïı^?f@o#@

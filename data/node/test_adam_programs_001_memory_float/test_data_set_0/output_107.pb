@@ -1,1 +1,1 @@
-BG_squeezed_base_readJйШ?тHщѕ;Щ>‹mз?
+BX_same_second_readJжµ?Ѓ»©лѕgДCї

@@ -1,1 +1,1 @@
-BV_squeezed_base_readJ‘¿?~F¿bŸ0=õ¤<
+BG_same_second_readJéØ?òHù¾˜;Ù>‹mç?

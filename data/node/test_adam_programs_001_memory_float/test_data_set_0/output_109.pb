@@ -1,1 +1,1 @@
-BH_squeezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_same_second_readJ‘¿?~F¿bŸ0=õ¤<

@@ -1,1 +1,1 @@
-BX_new_squeezed_firstJG–¿{‰ó½¤žÔ>Õ¦7?
+BH_same_second_readJN õ¿œ†À¿"„ÀWïÅ¿

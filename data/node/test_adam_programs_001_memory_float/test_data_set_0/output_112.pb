@@ -1,1 +1,1 @@
-BH_new_squeezed_firstJϋC@ού^?f@o#@
+BV_new_reshapedJά•½π4?ΰ½{°ΦΎ

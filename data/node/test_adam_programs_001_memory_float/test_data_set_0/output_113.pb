@@ -1,1 +1,1 @@
-BX_squeezed_second_readJæµ?»©ë¾gÄC¿
+BH_new_reshapedJûˆC@ïı^?f@o#@

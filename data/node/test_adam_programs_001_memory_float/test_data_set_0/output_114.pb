@@ -1,1 +1,1 @@
-BG_squeezed_second_readJéØ?òHù¾˜;Ù>‹mç?
+BX_reshaped_base_readJæµ?»©ë¾gÄC¿

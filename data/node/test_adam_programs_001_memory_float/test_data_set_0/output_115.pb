@@ -1,1 +1,1 @@
-BV_squeezed_second_readJ‘¿?~F¿bŸ0=õ¤<
+BG_reshaped_base_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BH_squeezed_second_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_reshaped_base_readJ‘¿?~F¿bŸ0=õ¤<

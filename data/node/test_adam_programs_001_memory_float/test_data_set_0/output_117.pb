@@ -1,1 +1,1 @@
-BX_new_unsqueezedJG–¿{‰ó½¤Ô>Õ¦7?
+BH_reshaped_base_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,1 +1,1 @@
-BV_new_unsqueezedJÜ•Ž½ð4?à½{°Ö¾
+BX_new_reshaped_firstJG–¿{‰ó½¤žÔ>Õ¦7?

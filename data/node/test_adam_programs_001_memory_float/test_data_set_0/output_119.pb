@@ -1,1 +1,1 @@
-BH_new_unsqueezedJϋC@ού^?f@o#@
+BV_new_reshaped_firstJά•½π4?ΰ½{°ΦΎ

@@ -1,1 +1,1 @@
-BX_unsqueezed_base_readJæµ?»©ë¾gÄC¿
+BH_new_reshaped_firstJûˆC@ïı^?f@o#@

@@ -1,1 +1,1 @@
-BG_unsqueezed_base_readJйШ?тHщѕ;Щ>‹mз?
+BX_reshaped_second_readJжµ?Ѓ»©лѕgДCї

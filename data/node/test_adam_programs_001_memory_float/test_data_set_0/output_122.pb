@@ -1,1 +1,1 @@
-BV_unsqueezed_base_readJ‘¿?~F¿bŸ0=õ¤<
+BG_reshaped_second_readJéØ?òHù¾˜;Ù>‹mç?

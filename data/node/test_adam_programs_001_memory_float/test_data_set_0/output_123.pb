@@ -1,1 +1,1 @@
-BH_unsqueezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_reshaped_second_readJ‘¿?~F¿bŸ0=õ¤<

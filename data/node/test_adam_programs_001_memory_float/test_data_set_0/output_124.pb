@@ -1,1 +1,1 @@
-BX_new_unsqueezed_firstJG–¿{‰ó½¤Ô>Õ¦7?
+BH_reshaped_second_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,1 +1,1 @@
-BV_new_unsqueezed_firstJÜ•Ž½ð4?à½{°Ö¾
+BX_new_droppedJG–¿{‰ó½¤žÔ>Õ¦7?

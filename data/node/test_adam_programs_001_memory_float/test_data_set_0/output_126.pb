@@ -1,1 +1,1 @@
-BH_new_unsqueezed_firstJϋC@ού^?f@o#@
+BV_new_droppedJά•½π4?ΰ½{°ΦΎ

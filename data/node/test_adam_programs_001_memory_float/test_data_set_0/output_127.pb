@@ -1,1 +1,1 @@
-BX_unsqueezed_second_readJζµ?»©λΎgΔCΏ
+BH_new_droppedJϋC@ού^?f@o#@

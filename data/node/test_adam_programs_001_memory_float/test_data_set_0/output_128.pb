@@ -1,1 +1,1 @@
-BG_unsqueezed_second_readJйШ?тHщѕ;Щ>‹mз?
+BX_dropped_base_readJжµ?Ѓ»©лѕgДCї

@@ -1,1 +1,1 @@
-BV_unsqueezed_second_readJ‘¿?~F¿bŸ0=õ¤<
+BG_dropped_base_readJéØ?òHù¾˜;Ù>‹mç?

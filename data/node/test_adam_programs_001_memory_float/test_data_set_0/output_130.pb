@@ -1,1 +1,1 @@
-BH_unsqueezed_second_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_dropped_base_readJ‘¿?~F¿bŸ0=õ¤<

@@ -1,2 +1,1 @@
-B
-X_new_flatJG–¿{‰ó½¤Ô>Õ¦7?
+BH_dropped_base_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,2 +1,1 @@
-B
-V_new_flatJÜ•Ž½ð4?à½{°Ö¾
+BX_new_dropped_firstJG–¿{‰ó½¤žÔ>Õ¦7?

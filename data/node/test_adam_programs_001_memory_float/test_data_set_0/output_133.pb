@@ -1,2 +1,1 @@
-B
-H_new_flatJϋC@ού^?f@o#@
+BV_new_dropped_firstJά•½π4?ΰ½{°ΦΎ

@@ -1,1 +1,1 @@
-BX_flat_base_readJæµ?»©ë¾gÄC¿
+BH_new_dropped_firstJûˆC@ïı^?f@o#@

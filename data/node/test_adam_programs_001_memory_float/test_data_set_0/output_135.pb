@@ -1,1 +1,1 @@
-BG_flat_base_readJйШ?тHщѕ;Щ>‹mз?
+BX_dropped_second_readJжµ?Ѓ»©лѕgДCї

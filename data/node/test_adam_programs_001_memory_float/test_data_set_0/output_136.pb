@@ -1,1 +1,1 @@
-BV_flat_base_readJ‘¿?~F¿bŸ0=õ¤<
+BG_dropped_second_readJéØ?òHù¾˜;Ù>‹mç?

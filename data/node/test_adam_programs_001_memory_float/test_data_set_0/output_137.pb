@@ -1,1 +1,1 @@
-BH_flat_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_dropped_second_readJ‘¿?~F¿bŸ0=õ¤<

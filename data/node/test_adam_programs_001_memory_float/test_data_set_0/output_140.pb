@@ -1,1 +1,1 @@
-BH_new_flat_firstJϋC@ού^?f@o#@
+BV_new_squeezedJά•½π4?ΰ½{°ΦΎ

@@ -1,1 +1,1 @@
-BX_flat_second_readJζµ?»©λΎgΔCΏ
+BH_new_squeezedJϋC@ού^?f@o#@

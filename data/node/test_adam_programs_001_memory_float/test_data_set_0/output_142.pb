@@ -1,1 +1,1 @@
-BG_flat_second_readJйШ?тHщѕ;Щ>‹mз?
+BX_squeezed_base_readJжµ?Ѓ»©лѕgДCї

@@ -1,1 +1,1 @@
-BV_flat_second_readJ‘¿?~F¿bŸ0=õ¤<
+BG_squeezed_base_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BH_flat_second_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_squeezed_base_readJ‘¿?~F¿bŸ0=õ¤<

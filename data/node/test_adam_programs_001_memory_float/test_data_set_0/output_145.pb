@@ -1,2 +1,1 @@
-B
-X_new_castJG–¿{‰ó½¤žÔ>Õ¦7?
+BH_squeezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,2 +1,1 @@
-B
-V_new_castJÜ•Ž½ð4?à½{°Ö¾
+BX_new_squeezed_firstJG–¿{‰ó½¤žÔ>Õ¦7?

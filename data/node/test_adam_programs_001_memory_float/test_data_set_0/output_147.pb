@@ -1,2 +1,1 @@
-B
-H_new_castJϋC@ού^?f@o#@
+BV_new_squeezed_firstJά•½π4?ΰ½{°ΦΎ

@@ -1,1 +1,1 @@
-BX_cast_base_readJæµ?»©ë¾gÄC¿
+BH_new_squeezed_firstJûˆC@ïı^?f@o#@

@@ -1,1 +1,1 @@
-BG_cast_base_readJйШ?тHщѕ;Щ>‹mз?
+BX_squeezed_second_readJжµ?Ѓ»©лѕgДCї

@@ -1,1 +1,1 @@
-BV_cast_base_readJ‘¿?~F¿bŸ0=õ¤<
+BG_squeezed_second_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BH_cast_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_squeezed_second_readJ‘¿?~F¿bŸ0=õ¤<

@@ -1,1 +1,1 @@
-BX_new_cast_firstJG–¿{‰ó½¤žÔ>Õ¦7?
+BH_squeezed_second_readJN õ¿œ†À¿"„ÀWïÅ¿

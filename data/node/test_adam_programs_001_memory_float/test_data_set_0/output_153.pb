@@ -1,1 +1,1 @@
-BV_new_cast_firstJÜ•Ž½ð4?à½{°Ö¾
+BX_new_unsqueezedJG–¿{‰ó½¤žÔ>Õ¦7?

@@ -1,1 +1,1 @@
-BH_new_cast_firstJϋC@ού^?f@o#@
+BV_new_unsqueezedJά•½π4?ΰ½{°ΦΎ

@@ -1,1 +1,1 @@
-BX_cast_second_readJζµ?»©λΎgΔCΏ
+BH_new_unsqueezedJϋC@ού^?f@o#@

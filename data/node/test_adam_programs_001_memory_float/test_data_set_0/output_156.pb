@@ -1,1 +1,1 @@
-BG_cast_second_readJйШ?тHщѕ;Щ>‹mз?
+BX_unsqueezed_base_readJжµ?Ѓ»©лѕgДCї

@@ -1,1 +1,1 @@
-BV_cast_second_readJ‘¿?~F¿bŸ0=õ¤<
+BG_unsqueezed_base_readJéØ?òHù¾˜;Ù>‹mç?

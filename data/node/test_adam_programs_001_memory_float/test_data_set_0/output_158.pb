@@ -1,1 +1,1 @@
-BH_cast_second_readJN õ¿œ†À¿"„ÀWïÅ¿
+BV_unsqueezed_base_readJ‘¿?~F¿bŸ0=õ¤<

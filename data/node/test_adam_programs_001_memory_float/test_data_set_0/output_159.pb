@@ -1,2 +1,1 @@
-B
-X_new_lateJrtª?‰8á=æ}Ô¾B°1¿
+BH_unsqueezed_base_readJN õ¿œ†À¿"„ÀWïÅ¿

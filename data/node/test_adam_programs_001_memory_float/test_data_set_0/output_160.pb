@@ -1,2 +1,1 @@
-B
-V_new_lateJól)¿‹¿&ðÛ=¶,>
+BX_new_unsqueezed_firstJG–¿{‰ó½¤žÔ>Õ¦7?

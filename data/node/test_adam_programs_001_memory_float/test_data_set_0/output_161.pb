@@ -1,2 +1,1 @@
-B
-H_new_lateJœ×«?­]B?kæ@¸`i?
+BV_new_unsqueezed_firstJÜ•½ğ4?à½{°Ö¾

@@ -1,1 +1,1 @@
-BX_new_againJi°£?Î¾_>"Æ¾ów(¿
+BH_new_unsqueezed_firstJûˆC@ïı^?f@o#@

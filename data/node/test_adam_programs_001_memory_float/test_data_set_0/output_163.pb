@@ -1,1 +1,1 @@
-BV_new_againJK8¿b„ö¾¤9">MÜ{>
+BX_unsqueezed_second_readJæµ?»©ë¾gÄC¿

@@ -1,1 +1,1 @@
-BH_new_againJªŽ‰?lÄ>^?ËŒ?
+BG_unsqueezed_second_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,1 +1,1 @@
-BX_new_late_readJrt™øâ8·ΩÊ}‘>B∞1?
+BV_unsqueezed_second_readJëø?~Føbü0=ı§<

@@ -1,1 +1,1 @@
-BV_new_late_readJól)?‹?&ðÛ½¶,¾
+BH_unsqueezed_second_readJN õ¿œ†À¿"„ÀWïÅ¿

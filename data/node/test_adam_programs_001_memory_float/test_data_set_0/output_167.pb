@@ -1,1 +1,2 @@
-BH_new_late_readJœ×«¿­]B¿kæÀ¸`i¿
+B
+X_new_flatJG–¿{‰ó½¤žÔ>Õ¦7?

@@ -1,1 +1,1 @@
-BX_firstJª¶Ž¾®BR>ÉÍ?„CÇ?
+BX_first_attributesJª¶Ž¾®BR>ÉÍ?„CÇ?

@@ -1,1 +1,1 @@
-BV_firstJ@‚*¿À—¿ãô½6ßh>
+BV_first_attributesJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,1 @@
-BH_firstJé5@¼Q’?èÏ\@»@
+BH_first_attributesJé5@¼Q’?èÏ\@»@

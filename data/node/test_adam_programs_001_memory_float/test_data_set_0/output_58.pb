@@ -1,1 +1,1 @@
-BX_secondJ≠fЯЊh£N>ти”?∞Ґё?
+BX_second_attributesJ≠fЯЊh£N>ти”?∞Ґё?

@@ -1,1 +1,1 @@
-BV_secondJhH¿Æ4^¿1‚?—©¿
+BV_second_attributesJhH¿Æ4^¿1‚?—©¿

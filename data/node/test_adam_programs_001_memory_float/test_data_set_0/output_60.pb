@@ -1,2 +1,2 @@
-BH_secondJÕÍ?]Â›?wy@4
+BH_second_attributesJÕÍ?]Â›?wy@4
 @

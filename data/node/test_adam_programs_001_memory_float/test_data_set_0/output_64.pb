@@ -1,1 +1,2 @@
-BX_same_base_readJжµ?Ѓ»©лѕgДCї
+B
+X_second_RJ}'>Й‡B?›ЦХ?\і?

@@ -1,1 +1,2 @@
-BG_same_base_readJéØ?òHù¾˜;Ù>‹mç?
+B
+V_second_RJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,2 @@
-BV_same_base_readJëø?~Føbü0=ı§<
+B
+H_second_RJÈ5@ºQí?Ëœ\@ªç@

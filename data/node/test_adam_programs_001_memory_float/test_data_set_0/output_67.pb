@@ -1,1 +1,1 @@
-BH_same_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+B	X_first_TJª¶Ž¾®BR>ÉÍ?„CÇ?

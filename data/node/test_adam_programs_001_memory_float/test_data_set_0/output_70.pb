@@ -1,1 +1,2 @@
-BH_new_same_firstJ˚àC@Ô˝^?f@o#@
+B
+X_second_TJ‘¡†æŸm#>‚ﬁÃ?”Ï»?

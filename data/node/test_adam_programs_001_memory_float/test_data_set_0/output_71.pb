@@ -1,1 +1,2 @@
-BX_same_second_readJæµ?»©ë¾gÄC¿
+B
+V_second_TJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,2 @@
-BG_same_second_readJйШ?тHщѕ;Щ>‹mз?
+B
+H_second_TJй5@јQ’?иП\@»Ќ@

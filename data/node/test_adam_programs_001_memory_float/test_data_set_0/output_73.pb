@@ -1,1 +1,1 @@
-BV_same_second_readJëø?~Føbü0=ı§<
+B	X_first_XJ™∂éæÆBR>…çÕ?ÑC«?

@@ -1,1 +1,1 @@
-BH_same_second_readJN õ¿œ†À¿"„ÀWïÅ¿
+B	V_first_XJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,2 @@
-BH_new_reshapedJûˆC@ïý^?f@o#@
+B
+V_second_XJh¾:¿'˜¿¨Q¾¸&>

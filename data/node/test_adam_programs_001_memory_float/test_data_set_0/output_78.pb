@@ -1,1 +1,2 @@
-BX_reshaped_base_readJæµ?»©ë¾gÄC¿
+B
+H_second_XJd×,@HÕ–?Pk+@e@

@@ -1,1 +1,1 @@
-BG_reshaped_base_readJйШ?тHщѕ;Щ>‹mз?
+B	X_first_GJЄ¶Ћѕ®BR>ЙЌН?„CЗ?

@@ -1,1 +1,1 @@
-BV_reshaped_base_readJ‘¿?~F¿bŸ0=õ¤<
+B	V_first_GJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,1 @@
-BH_reshaped_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+B	H_first_GJé5@¼Q’?èÏ\@»@

@@ -1,1 +1,2 @@
-BX_new_reshaped_firstJG–¿{‰ó½¤žÔ>Õ¦7?
+B
+X_second_GJzu‹¾™a>T=á?~È?

@@ -1,1 +1,2 @@
-BV_new_reshaped_firstJÜ•Ž½ð4?à½{°Ö¾
+B
+V_second_GJ{ú_¿ðÏH¾|8¿Tú:>

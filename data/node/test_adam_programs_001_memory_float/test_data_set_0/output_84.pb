@@ -1,1 +1,2 @@
-BH_new_reshaped_firstJûˆC@ïý^?f@o#@
+B
+H_second_GJÒÔd@°ß(?nó÷>—@

@@ -1,1 +1,1 @@
-BX_reshaped_second_readJæµ?»©ë¾gÄC¿
+B	X_first_VJª¶Ž¾®BR>ÉÍ?„CÇ?

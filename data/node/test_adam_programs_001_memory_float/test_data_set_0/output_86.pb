@@ -1,1 +1,1 @@
-BG_reshaped_second_readJéØ?òHù¾˜;Ù>‹mç?
+B	V_first_VJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,1 @@
-BV_reshaped_second_readJëø?~Føbü0=ı§<
+B	H_first_VJÈ5@ºQí?Ëœ\@ªç@

@@ -1,1 +1,2 @@
-BH_reshaped_second_readJN õ¿œ†À¿"„ÀWïÅ¿
+B
+X_second_VJ(F¾¾ïˆ=ÜƒÅ?Ä/Ï?

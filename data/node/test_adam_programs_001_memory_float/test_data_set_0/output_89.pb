@@ -1,1 +1,2 @@
-BX_new_droppedJG–¿{‰ó½¤žÔ>Õ¦7?
+B
+V_second_VJŸ†O>$i›>¡›?KRž¾

@@ -1,1 +1,1 @@
-BH_new_droppedJϋC@ού^?f@o#@
+B	X_first_HJª¶Ύ®BR>ΙΝ?„CΗ?

@@ -1,1 +1,1 @@
-BX_dropped_base_readJæµ?»©ë¾gÄC¿
+B	V_first_HJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,1 @@
-BG_dropped_base_readJéØ?òHù¾˜;Ù>‹mç?
+B	H_first_HJé5@¼Q’?èÏ\@»@

@@ -1,1 +1,3 @@
-BV_dropped_base_readJëø?~Føbü0=ı§<
+B
+X_second_HJ“
+Ñæ¯yJ>ªRÕ?©∆?

@@ -1,1 +1,2 @@
-BH_dropped_base_readJN õ¿œ†À¿"„ÀWïÅ¿
+B
+V_second_HJ@‚*¿À—¿ãô½6ßh>

@@ -1,1 +1,2 @@
-BX_new_dropped_firstJG–Ώ{‰σ½¤Τ>Υ¦7?
+B
+H_second_HJpµ?Ϊd―?άξ @½»?

@@ -1,1 +1,2 @@
-BV_new_dropped_firstJÜ•Ž½ð4?à½{°Ö¾
+B
+X_new_sameJG–¿{‰ó½¤žÔ>Õ¦7?

@@ -1,1 +1,2 @@
-BH_new_dropped_firstJϋC@ού^?f@o#@
+B
+V_new_sameJά•½π4?ΰ½{°ΦΎ

@@ -1,1 +1,2 @@
-BX_dropped_second_readJζµ?»©λΎgΔCΏ
+B
+H_new_sameJϋC@ού^?f@o#@

@@ -1,2 +1,1 @@
-BH_new_count_noneJ º•š¼«©º>sn—„(¥>¼‚Ú
-¢>ùùãâa”>
+BH_new_turned_aloneJ º•š¼«©º>¸ó„®r«>wkÖŽ,°”>ùùãâa”>

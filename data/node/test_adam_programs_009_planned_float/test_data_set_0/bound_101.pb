@@ -1,1 +1,1 @@
-BX_new_count_T_nextJ RKÿ¥Yç´>í¡d_CØ¬>Kq¬	–µ>‡$Õ~D_µ>
+BX_new_turned_1J gØb[K§>´Lñ+º§>#þ¢èÇ˜>{çEÞ~¦>

@@ -1,1 +1,2 @@
-BX_new_turned_first_1J Øé¬ªë­>`n5Z”>pÓë"E¡>$ÑÐìrfœ>
+BX_new_scaled_rateJ Í:a¸
+®>ÃZdþÁDª>tÜ´S	¢>þÓÌm¯>

@@ -1,1 +1,2 @@
-BV_new_turned_first_1J n}| Ä‡>ª¦]z>®?qË0€>Ú+ ‘Ãb>
+BH_new_scaled_rateJ º•š¼«©º>sn—„(¥>¼‚Ú
+¢>ùùãâa”>

@@ -1,1 +1,1 @@
-BV_new_turned_first_2J LAÈ‘s>þ¸œ0æY‹>è#ÔsF‡>ÐJâžUµ…>
+BX_new_count_noneJ äÝªd¬>…~ž*k+«>¡3¬àš>¶šwN^¬>

@@ -1,1 +1,2 @@
-BH_new_turned_first_2J “Èc§oºŽ>IQ“bô†>}þYìg^³>æœ|Uc«>
+BH_new_count_noneJ º•š¼«©º>sn—„(¥>¼‚Ú
+¢>ùùãâa”>

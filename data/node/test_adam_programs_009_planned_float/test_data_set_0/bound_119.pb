@@ -1,1 +1,1 @@
-BX_new_betweenJ û—á©~b°>Ç¹QÚš>—>¯U—>÷§ø,GÏ¡>
+BX_new_turned_first_1J Øé¬ªë­>`n5Z”>pÓë"E¡>$ÑÐìrfœ>

@@ -1,1 +1,1 @@
-BV_new_betweenJ ‡•%GQ·“>§ô«O˜–>° ,ëMUˆ>†Åh”¡D–>
+BX_new_turned_first_2J ~Äñœ­>;Z†…z£>[$Ls,¾œ>K÷œ£—6¤>

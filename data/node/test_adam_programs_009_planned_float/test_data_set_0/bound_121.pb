@@ -1,1 +1,1 @@
-BH_new_betweenJ ü”¢U¨!³>ÕŸúŒ»>ÌA.ñü`£>îî™mØÊ¾>
+BV_new_turned_first_1J n}| Ä‡>ª¦]z>®?qË0€>Ú+ ‘Ãb>

@@ -1,1 +1,1 @@
-BX_new_decayed_aloneJ úS?šŒB±>éFçîwÀ¬>VU®>A¨>ŸgÐãÅ±>
+BX_new_partedJ úž’wµ>÷Š]Ãí¤°>ñ‘ì¨Á§>¸õçãc³>

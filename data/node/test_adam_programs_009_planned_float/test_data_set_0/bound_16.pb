@@ -1,2 +1,1 @@
-BH_new_decayed_aloneJ £J?Ç]îÎ>DN5º¡>ß
-®5ïÝ²>cyþ,L±>
+BH_new_partedJ ¦4Á@tª>UOì›9¶>N‰T_¶(¬>¹³*¯ g€>

@@ -1,1 +1,1 @@
-BX_new_decayed_1J eüNMË`®>5aßÃD¢>¡êZÚ£>náKñòß>
+BX_new_summed_aloneJ ∆»‡6Qµ>sèÔ *Y±>9¬ÈÆ‚ß>Ô≈D<ó¥>

@@ -1,1 +1,1 @@
-BH_new_decayed_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>
+BV_new_summed_1J ‚_JbAë’>àJkŸj©>„:uv>ár³—r³‰>

@@ -1,1 +1,1 @@
-BX_new_decayed_other_aloneJ ç@œ	²>GI½MRz«>â !uñ©¨>ý/ß¤`G°>
+BV_new_summed_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>

@@ -1,1 +1,1 @@
-BV_new_decayed_other_aloneJ D+09±™>û­å‡+>‡P6#‰>E\5Õ<{>
+BH_new_summed_1J èÒ£/Î>Cw8íÇ>ÜUJ©«”‹>Ö]<B²>

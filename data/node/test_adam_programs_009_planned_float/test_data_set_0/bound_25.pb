@@ -1,1 +1,1 @@
-BH_new_decayed_other_aloneJ ¤Ã~mË>5]3¢'©>˜E02.ù¢>´4Á;·|>
+BH_new_summed_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>

@@ -1,1 +1,2 @@
-BV_new_decayed_other_1J ü”ú	=_‹>4O¦3”y>ÿN†€(¥}>ª["/zÈ\>
+BH_new_decayed_aloneJ £J?Ç]îÎ>DN5º¡>ß
+®5ïÝ²>cyþ,L±>

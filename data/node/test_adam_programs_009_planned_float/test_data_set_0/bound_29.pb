@@ -1,1 +1,1 @@
-BV_new_decayed_other_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>
+BX_new_decayed_1J eŸNMè`¨>5a§ÌD¢>ðÁZò£>n‡K–˜§>

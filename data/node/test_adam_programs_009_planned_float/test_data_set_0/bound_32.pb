@@ -1,1 +1,1 @@
-BX_new_decayed_rows_aloneJ úS?šŒB±>ÈŒòÎŸ¤®>VU®>A¨>lÌ™nÓ±>
+BV_new_decayed_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>

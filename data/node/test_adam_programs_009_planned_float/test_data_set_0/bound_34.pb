@@ -1,2 +1,1 @@
-BH_new_decayed_rows_aloneJ £J?Ç]îÎ>‚ü³5àö¡>ß
-®5ïÝ²>cœB~^/À>
+BH_new_decayed_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>

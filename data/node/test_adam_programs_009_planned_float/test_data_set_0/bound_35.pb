@@ -1,1 +1,1 @@
-BX_new_decayed_rows_1J eŸNMè`¨>Q¹oÝ&˜¢>ðÁZò£>Q²	:Ž”©>
+BX_new_decayed_other_aloneJ ç@œ	²>GI½MRz«>â !uñ©¨>ý/ß¤`G°>

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_2J ^²ú&šò¤>ëjÉÖµ¡><ïÍìp—>:ÌO„ÃËŸ>
+BV_new_decayed_other_aloneJ D+09±™>û­å‡+>‡P6#‰>E\5Õ<{>

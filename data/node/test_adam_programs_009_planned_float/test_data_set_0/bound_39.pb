@@ -1,1 +1,1 @@
-BH_new_decayed_rows_1J ÀÛÈ…ÿÀ>DN5º¡>Å"îà¦>cyþ,L±>
+BX_new_decayed_other_2J ^²ú&šò¤>ëjÉÖµ¡><ïÍìp—>:ÌO„ÃËŸ>

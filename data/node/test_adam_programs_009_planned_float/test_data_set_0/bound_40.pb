@@ -1,1 +1,1 @@
-BH_new_decayed_rows_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>
+BV_new_decayed_other_1J ü”ú	=_‹>4O¦3”y>ÿN†€(¥}>ª["/zÈ\>

@@ -1,1 +1,1 @@
-BX_new_grown_aloneJ þXµ$1¶°>9ðHžÔ]­>pÑ>H‚ú§>}”Í,¼‚­>
+BV_new_decayed_other_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>

@@ -1,1 +1,1 @@
-BV_new_grown_aloneJ {‘%Ø¿>¬Œ-Ç>—hgJ‡>ó”¾Y§p>
+BH_new_decayed_other_1J ôL”+û‡¾>ÙD©>WæÔ,ü•>ù{À¢Òr>

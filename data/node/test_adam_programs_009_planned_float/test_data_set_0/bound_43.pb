@@ -1,2 +1,1 @@
-BH_new_grown_aloneJ h¿:D¯±>FòCqà
-©>-E$Ñ>Q½sìŠ-u>
+BH_new_decayed_other_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>

@@ -1,1 +1,1 @@
-BX_new_grown_1J ;·xîÒ)¥>ôÎ^ÇÔ¥>çåÏr–N£>ëí×ç~—¥>
+BX_new_decayed_rows_aloneJ úS?šŒB±>ÈŒòÎŸ¤®>VU®>A¨>lÌ™nÓ±>

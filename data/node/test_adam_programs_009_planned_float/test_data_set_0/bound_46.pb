@@ -1,1 +1,2 @@
-BV_new_grown_1J þ–Ñåz>’ÑÒÍSZx>¶L!«Ðvz> ãóË’]>
+BH_new_decayed_rows_aloneJ £J?Ç]îÎ>‚ü³5àö¡>ß
+®5ïÝ²>cœB~^/À>

@@ -1,1 +1,1 @@
-BV_new_grown_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>
+BX_new_decayed_rows_1J eŸNMè`¨>Q¹oÝ&˜¢>ðÁZò£>Q²	:Ž”©>

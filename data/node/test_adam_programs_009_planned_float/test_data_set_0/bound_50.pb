@@ -1,1 +1,1 @@
-BX_new_scaled_aloneJ $c€zk°>Ÿ§I… ª­>åÒ½ÈñÎ§>ê(ú&Ìž°>
+BV_new_decayed_rows_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>

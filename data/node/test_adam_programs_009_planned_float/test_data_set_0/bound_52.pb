@@ -1,1 +1,1 @@
-BH_new_scaled_aloneJ ûW˜uÁ	¤>	€â^'¡>?¥x†®˜Œ>1dO°^ƒ>
+BH_new_decayed_rows_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>

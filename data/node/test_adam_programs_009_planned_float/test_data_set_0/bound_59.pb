@@ -1,1 +1,1 @@
-BX_new_opposite_aloneJ be#ù˜µ>˜ù¾è°>DåOÒ >¨?gmö²>
+BV_new_grown_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>

@@ -1,1 +1,1 @@
-BV_new_opposite_aloneJ £@møð †>¸‹Ty©z>“œú¯;au>ŸD‚:)fd>
+BH_new_grown_1J ò=8ÏF—Ÿ>Dƒ2ÿT•°>«s°º4Ü>î|›¦H»p>

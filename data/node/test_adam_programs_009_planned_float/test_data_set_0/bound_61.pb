@@ -1,2 +1,1 @@
-BH_new_opposite_aloneJ BØ× ø¨>FòCqà
-©>Ð”Á40•>—lD ½$p>
+BH_new_grown_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>

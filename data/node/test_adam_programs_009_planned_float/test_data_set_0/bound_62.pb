@@ -1,1 +1,1 @@
-BX_new_opposite_1J Âr®>¬T ½§>:P;õ·~˜>Ö£^¬h©>
+BX_new_scaled_aloneJ $c€zk°>Ÿ§I… ª­>åÒ½ÈñÎ§>ê(ú&Ìž°>

@@ -1,1 +1,1 @@
-BX_new_limited_1J ;KGLn€¦>a1ðd£>Î¢'Æu"¢>J@.«`ó¡>
+BX_new_opposite_aloneJ be#ù˜µ>˜ù¾è°>DåOÒ >¨?gmö²>

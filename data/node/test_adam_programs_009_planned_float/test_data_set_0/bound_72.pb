@@ -1,1 +1,1 @@
-BX_new_limited_2J ^²ú&šò¤>ëjÉÖµ¡><ïÍìp—>:ÌO„ÃËŸ>
+BV_new_opposite_aloneJ £@møð †>¸‹Ty©z>“œú¯;au>ŸD‚:)fd>

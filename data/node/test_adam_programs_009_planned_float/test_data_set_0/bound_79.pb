@@ -1,1 +1,1 @@
-BH_new_whole_aloneJ ®Ð‡¸.	¥>²Ñpƒ­S¬>T¨RHœ>88lûÎš¢>
+BH_new_opposite_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>

@@ -1,2 +1,1 @@
-BX_new_turned_aloneJ &nèà•ß°>m˜>§‹°>£Ç˜M >
-¨ña°>
+BV_new_limited_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>

@@ -1,1 +1,1 @@
-BV_new_turned_aloneJ Ìš>&Œ‰>1èÆğŞ >RfìŸ	t>¯>R¯æw>
+BH_new_limited_1J „ıÙ<ú€>…³g·‘>+%ÒUJ>´¼£<yGf>

@@ -1,1 +1,1 @@
-BH_new_turned_aloneJ º•š¼«©º>¸ó„®r«>wkÖŽ,°”>ùùãâa”>
+BH_new_limited_2J 4zí¢—><mRÊëÓœ>;%Aãö«>Í@Éå@;°>

@@ -1,2 +1,1 @@
-BX_new_scaled_rateJ Í:a¸
-®>ÃZdþÁDª>tÜ´S	¢>þÓÌm¯>
+BV_new_whole_2J _Äç‰ŒPs>‘’#%öy€>˜µýµ+ï|>!úÕòRƒ>

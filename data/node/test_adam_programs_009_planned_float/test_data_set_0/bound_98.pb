@@ -1,1 +1,2 @@
-BX_new_count_noneJ äÝªd¬>…~ž*k+«>¡3¬àš>¶šwN^¬>
+BX_new_turned_aloneJ &nèà•ß°>m˜>§‹°>£Ç˜M >
+¨ña°>

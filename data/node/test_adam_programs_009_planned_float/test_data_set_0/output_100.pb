@@ -1,1 +1,1 @@
-BH_new_count_noneJP‘N@œ&@õM¤?¥^@?
+BH_new_turned_aloneJP‘N@5cP@VV?¥^@?

@@ -1,1 +1,1 @@
-BX_new_count_T_nextJk¥?~Ğœ?”tõ>¯–¤¿
+BX_new_turned_1Jfä§?ÂØ–?Å??)¨¿

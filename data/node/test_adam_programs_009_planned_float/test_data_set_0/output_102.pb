@@ -1,1 +1,2 @@
-BV_new_count_T_nextJæã›>P³æ<"	?‰ð?¾
+BX_new_turned_2J
+&?PÇ„¾2•¾›O	?

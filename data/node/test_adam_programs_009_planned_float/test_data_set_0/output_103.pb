@@ -1,1 +1,2 @@
-BH_new_count_T_nextJP‘N@œ&@õM¤?¥^@?
+BV_new_turned_1J*5V>Òa?Œ
+›½Üy¼½

@@ -1,1 +1,1 @@
-BH_new_count_TJP‘N@œ&@õM¤?¥^@?
+BH_new_turned_2J¼!‡?¡Æé?HG@ÒU+@

@@ -1,1 +1,1 @@
-BX_new_turned_first_1JÈ™†?ÿÿ¨¾˜|¾%—ü>
+BX_new_scaled_rateJÖï¨?½,?‡,?ö½¨¿

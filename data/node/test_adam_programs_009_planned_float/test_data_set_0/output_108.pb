@@ -1,1 +1,1 @@
-BX_new_turned_first_2Jþ>Ž?‡f„¾[™”¾r	?
+BV_new_scaled_rateJæã›>P³æ<"	?‰ð?¾

@@ -1,1 +1,1 @@
-BV_new_turned_first_1Jµ’>`­«½cö>7	m½
+BH_new_scaled_rateJP‘N@œ&@õM¤?¥^@?

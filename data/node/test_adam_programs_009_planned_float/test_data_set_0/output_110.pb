@@ -1,1 +1,1 @@
-BV_new_turned_first_2Jl//¾cï:?â]ñ¾‘;	¿
+BX_new_count_noneJë¨?9,?/?¸¨¿

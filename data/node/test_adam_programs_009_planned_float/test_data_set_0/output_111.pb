@@ -1,1 +1,1 @@
-BH_new_turned_first_1JÃD@«R5@îH‚?.Ë¸>
+BV_new_count_noneJæã›>P³æ<"	?‰ð?¾

@@ -1,1 +1,1 @@
-BH_new_turned_first_2J6:?.Îå?‹¢*@Oº@
+BH_new_count_noneJP‘N@œ&@õM¤?¥^@?

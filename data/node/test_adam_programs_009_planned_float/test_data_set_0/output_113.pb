@@ -1,1 +1,1 @@
-BX_backJþ>Ž?s7¾6Ú¸¾r	?
+BX_new_count_T_nextJk¥?~Ðœ?”tõ>¯–¤¿

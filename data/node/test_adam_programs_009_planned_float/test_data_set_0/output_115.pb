@@ -1,1 +1,1 @@
-BH_backJ6:?VR@"‡?Oº@
+BH_new_count_T_nextJP‘N@œ&@õM¤?¥^@?

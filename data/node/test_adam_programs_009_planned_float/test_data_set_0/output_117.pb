@@ -1,1 +1,1 @@
-BX_rest_afterJ£M¶>@=v¿Ûá ¿h[¦?
+BV_new_count_TJæã›>P³æ<"	?‰ð?¾

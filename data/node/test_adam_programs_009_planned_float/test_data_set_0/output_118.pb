@@ -1,2 +1,1 @@
-BX_new_after_2J
-&?PÇ„¾2•¾›O	?
+BH_new_count_TJP‘N@œ&@õM¤?¥^@?

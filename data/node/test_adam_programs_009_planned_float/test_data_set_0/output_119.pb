@@ -1,1 +1,1 @@
-BX_new_betweenJÁ”Ž?žˆH¾®L ¾ŠÔâ>
+BX_new_turned_first_1JÈ™†?ÿÿ¨¾˜|¾%—ü>

@@ -1,1 +1,1 @@
-BV_new_betweenJÄŽH¾&ƒ>ñq&¾b’>
+BX_new_turned_first_2Jþ>Ž?‡f„¾[™”¾r	?

@@ -1,1 +1,1 @@
-BH_new_betweenJ¾€R?Ó®@i?]iæ?
+BV_new_turned_first_1Jµ’>`­«½cö>7	m½

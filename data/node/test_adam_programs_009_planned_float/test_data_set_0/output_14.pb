@@ -1,1 +1,1 @@
-BX_new_decayed_aloneJÉ¦?fbš?î{?­¥¿
+BX_new_partedJjü´?Àª•?A{?PÇ±¿

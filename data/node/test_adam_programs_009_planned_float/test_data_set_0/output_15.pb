@@ -1,1 +1,1 @@
-BV_new_decayed_aloneJ‡vý>°P>2§?ß«Á¾
+BV_new_partedJ”·+¿+?>?Gs?c—a>

@@ -1,1 +1,1 @@
-BH_new_decayed_aloneJÌ?¨@Õ@-3å?Zhè?
+BH_new_partedJa‹÷?ÑŠ@¾…ä?,Ü>

@@ -1,1 +1,1 @@
-BX_new_decayed_1JŠŠ¦?r³›?ÛY?Â•¥¿
+BX_new_summed_aloneJ‹d´?!•?Î?/İ²¿

@@ -1,2 +1,1 @@
-BX_new_decayed_2J
-&?PÇ„¾2•¾›O	?
+BV_new_summed_aloneJÊÛ…¿–‡?æ¼>²ËÐ>

@@ -1,1 +1,1 @@
-BV_new_decayed_1J6­Ì>l†í=*Ü?Ò¾
+BH_new_summed_aloneJZ—¯@Ñ÷@\ß?1d–?

@@ -1,1 +1,2 @@
-BH_new_decayed_1J3q…@@šîÂ?pùš?
+BX_new_summed_2J
+&?PÇ„¾2•¾›O	?

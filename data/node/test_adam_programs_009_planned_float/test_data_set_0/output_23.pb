@@ -1,1 +1,1 @@
-BX_new_decayed_other_aloneJf@¦?%P?ß/?d•§¿
+BV_new_summed_2J¬~¾¼>?»ýä¾9ú¿

@@ -1,1 +1,1 @@
-BV_new_decayed_other_aloneJ&Îê>Tt†;õaù>’öó½
+BH_new_summed_1Jzô×@œ]Ó@^¥?òâ?

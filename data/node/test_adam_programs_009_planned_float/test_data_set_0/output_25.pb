@@ -1,1 +1,1 @@
-BH_new_decayed_other_aloneJ…cš@³@œª…?Q?
+BH_new_summed_2J¼!‡?¡Æé?HG@ÒU+@

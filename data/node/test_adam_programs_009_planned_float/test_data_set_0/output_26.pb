@@ -1,1 +1,1 @@
-BX_new_decayed_other_1J­¾¦?—nž?"=?«ª¿
+BX_new_decayed_aloneJÉ¦?fbš?î{?­¥¿

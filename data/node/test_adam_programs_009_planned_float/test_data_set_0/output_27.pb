@@ -1,2 +1,1 @@
-BX_new_decayed_other_2J
-&?PÇ„¾2•¾›O	?
+BV_new_decayed_aloneJ‡vý>°P>2§?ß«Á¾

@@ -1,1 +1,1 @@
-BV_new_decayed_other_1JÕº>Sr«½åËã>n=Â¼
+BH_new_decayed_aloneJÌ?¨@Õ@-3å?Zhè?

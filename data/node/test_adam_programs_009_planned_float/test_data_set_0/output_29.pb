@@ -1,1 +1,1 @@
-BV_new_decayed_other_2J¬~¾¼>?»ýä¾9ú¿
+BX_new_decayed_1JŠŠ¦?r³›?ÛY?Â•¥¿

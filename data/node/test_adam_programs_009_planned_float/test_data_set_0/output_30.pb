@@ -1,1 +1,2 @@
-BH_new_decayed_other_1J¸r@ÄI5@ì´]?cıš>
+BX_new_decayed_2J
+&?PÇ„¾2•¾›O	?

@@ -1,1 +1,1 @@
-BH_new_decayed_other_2J¼!‡?¡Æé?HG@ÒU+@
+BV_new_decayed_1J6­Ì>l†í=*Ü?Ò¾

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_aloneJÉ¦?z#™?î{?$«¤¿
+BV_new_decayed_2J¬~¾¼>?»ýä¾9ú¿

@@ -1,1 +1,1 @@
-BV_new_decayed_rows_aloneJ‡vý>gN•>2§?­…ò¾
+BH_new_decayed_1J3q…@@šîÂ?pùš?

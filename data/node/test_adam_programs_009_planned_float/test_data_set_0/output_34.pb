@@ -1,1 +1,1 @@
-BH_new_decayed_rows_aloneJÌ?¨@´„	@-3å?>$@
+BH_new_decayed_2J¼!‡?¡Æé?HG@ÒU+@

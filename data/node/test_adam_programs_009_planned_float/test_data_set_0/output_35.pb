@@ -1,1 +1,1 @@
-BX_new_decayed_rows_1Jää¶?fbö?€Y?≠•ø
+BX_new_decayed_other_aloneJf@¶?%Pù?ﬂ/?dïßø

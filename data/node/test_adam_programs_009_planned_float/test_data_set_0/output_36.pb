@@ -1,2 +1,1 @@
-BX_new_decayed_rows_2J
-&П?P«ДЊ2ХЊЫO	?
+BV_new_decayed_other_aloneJ&ќк>TtЖ;хaщ>Тцуљ

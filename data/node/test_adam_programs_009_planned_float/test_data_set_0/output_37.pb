@@ -1,1 +1,1 @@
-BV_new_decayed_rows_1J6­Ì>°P>*Ü?ß«Á¾
+BH_new_decayed_other_aloneJ…cš@³@œª…?Q?

@@ -1,1 +1,2 @@
-BH_new_decayed_rows_1J3q…@Õ@šîÂ?Zhè?
+BX_new_decayed_other_2J
+&?PÇ„¾2•¾›O	?

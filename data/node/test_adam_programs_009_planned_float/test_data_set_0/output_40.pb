@@ -1,1 +1,1 @@
-BH_new_decayed_rows_2J¼!‡?¡Æé?HG@ÒU+@
+BV_new_decayed_other_1JÕº>Sr«½åËã>n=Â¼

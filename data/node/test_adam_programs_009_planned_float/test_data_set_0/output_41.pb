@@ -1,1 +1,1 @@
-BX_new_grown_aloneJ‘ñ¨?]$Ÿ?9?L«¿
+BV_new_decayed_other_2J¬~¾¼>?»ýä¾9ú¿

@@ -1,1 +1,1 @@
-BV_new_grown_aloneJEé=.¾"öæ>P«];
+BH_new_decayed_other_1J¸r@ÄI5@ì´]?cýš>

@@ -1,1 +1,1 @@
-BH_new_grown_aloneJñ¦ã?®K@æðc?ù%Š>
+BH_new_decayed_other_2J¼!‡?¡Æé?HG@ÒU+@

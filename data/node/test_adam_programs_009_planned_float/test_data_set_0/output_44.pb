@@ -1,1 +1,1 @@
-BX_new_grown_1J×gª?¡úŸ?†h?ã®¿
+BX_new_decayed_rows_aloneJÉ¦?z#™?î{?$«¤¿

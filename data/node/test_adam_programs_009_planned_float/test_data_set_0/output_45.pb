@@ -1,2 +1,1 @@
-BX_new_grown_2J
-&?PÇ„¾2•¾›O	?
+BV_new_decayed_rows_aloneJ‡vý>gN•>2§?­…ò¾

@@ -1,1 +1,1 @@
-BV_new_grown_1J8˜<úïp¾`Ñ>TÊ=
+BH_new_decayed_rows_aloneJÌ?¨@´„	@-3å?>$@

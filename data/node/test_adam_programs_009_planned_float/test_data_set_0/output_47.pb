@@ -1,1 +1,1 @@
-BV_new_grown_2J¬~¾¼>?»ýä¾9ú¿
+BX_new_decayed_rows_1JŠŠ¦?fbš?ÛY?­¥¿

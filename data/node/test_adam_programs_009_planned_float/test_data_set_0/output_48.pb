@@ -1,1 +1,2 @@
-BH_new_grown_1JpÍ¢?'Ûo@,‡<?:n}>
+BX_new_decayed_rows_2J
+&?PÇ„¾2•¾›O	?

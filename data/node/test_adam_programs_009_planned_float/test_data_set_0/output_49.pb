@@ -1,1 +1,1 @@
-BH_new_grown_2J¼!‡?¡Æé?HG@ÒU+@
+BV_new_decayed_rows_1J6­Ì>°P>*Ü?ß«Á¾

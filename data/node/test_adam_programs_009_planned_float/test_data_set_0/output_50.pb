@@ -1,1 +1,1 @@
-BX_new_scaled_aloneJÍš©?gïš?+‘?ÝË§¿
+BV_new_decayed_rows_2J¬~¾¼>?»ýä¾9ú¿

@@ -1,1 +1,1 @@
-BV_new_scaled_aloneJ}éˆ=‹é*>i„Ç>&YÞ½
+BH_new_decayed_rows_1J3q…@Õ@šîÂ?Zhè?

@@ -1,1 +1,1 @@
-BH_new_scaled_aloneJŸNÁ?+@Só,?F¦ö>
+BH_new_decayed_rows_2J¼!‡?¡Æé?HG@ÒU+@

@@ -1,1 +1,1 @@
-BX_new_scaled_1JcS«?­?œ?’%?Ç}ª¿
+BX_new_grown_aloneJ‘ñ¨?]$Ÿ?9?L«¿

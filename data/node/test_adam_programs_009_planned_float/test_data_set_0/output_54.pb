@@ -1,2 +1,1 @@
-BX_new_scaled_2J
-&?PÇ„¾2•¾›O	?
+BV_new_grown_aloneJEé=.¾"öæ>P«];

@@ -1,1 +1,1 @@
-BV_new_scaled_1Jïè¼~ù¡=Xî±>|W¼
+BH_new_grown_aloneJñ¦ã?®K@æðc?ù%Š>

@@ -1,1 +1,1 @@
-BH_new_scaled_2Jº!á?°∆È?HG@“U+@
+BV_new_grown_1J8ò<˙Ôpæ`—>êT =

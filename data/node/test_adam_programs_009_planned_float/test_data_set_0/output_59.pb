@@ -1,1 +1,1 @@
-BX_new_opposite_aloneJÒµ?M[–?¤2?&Û¯¿
+BV_new_grown_2J¬~¾¼>?»ýä¾9ú¿

@@ -1,1 +1,1 @@
-BV_new_opposite_aloneJa%¿¼H?3©B½O>
+BH_new_grown_1JpÍ¢?'Ûo@,‡<?:n}>

@@ -1,1 +1,1 @@
-BX_new_opposite_1JSã´?hô–?h¹?¨Ñ±¿
+BX_new_scaled_aloneJÍš©?gïš?+‘?ÝË§¿

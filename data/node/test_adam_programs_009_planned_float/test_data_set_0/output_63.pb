@@ -1,2 +1,1 @@
-BX_new_opposite_2J
-&?PÇ„¾2•¾›O	?
+BV_new_scaled_aloneJ}éˆ=‹é*>i„Ç>&YÞ½

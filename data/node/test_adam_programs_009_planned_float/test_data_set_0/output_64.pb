@@ -1,1 +1,1 @@
-BV_new_opposite_1JÂÅ=¿›ý>Ü¬·½êÒd>
+BH_new_scaled_aloneJŸNÁ?+@Só,?F¦ö>

@@ -1,1 +1,2 @@
-BH_new_opposite_1JVŒ@Õ'.@=Q‰?(à>
+BX_new_scaled_2J
+&?PÇ„¾2•¾›O	?

@@ -1,1 +1,1 @@
-BH_new_opposite_2JЉ!З?°∆й?HG@“U+@
+BV_new_scaled_1JпиЉ~щ°=Xо±>|ПWЉ

@@ -1,1 +1,1 @@
-BX_new_limited_aloneJÀ³«?šÏ™?žÎ?(¨¿
+BV_new_scaled_2J¬~¾¼>?»ýä¾9ú¿

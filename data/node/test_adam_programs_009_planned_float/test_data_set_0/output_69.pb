@@ -1,1 +1,1 @@
-BV_new_limited_aloneJ:y;½¬üx>æ¼>:Ñ¼½
+BH_new_scaled_1J—£‰?_–@¥$?Ù¶“>

@@ -1,1 +1,1 @@
-BH_new_limited_aloneJ«‚?;@\ß?0_à>
+BH_new_scaled_2J¼!‡?¡Æé?HG@ÒU+@

@@ -1,1 +1,1 @@
-BX_new_limited_1J®?ø›?ò”?ª«¿
+BX_new_opposite_aloneJÒµ?M[–?¤2?&Û¯¿

@@ -1,2 +1,1 @@
-BX_new_limited_2J
-&?PÇ„¾2•¾›O	?
+BV_new_opposite_aloneJa%¿¼H?3©B½O>

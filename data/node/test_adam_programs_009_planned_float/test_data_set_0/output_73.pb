@@ -1,1 +1,1 @@
-BV_new_limited_1Jðp¾à>~P§>¿R;
+BH_new_opposite_aloneJñ¦ã?®K@æðc?ù%Š>

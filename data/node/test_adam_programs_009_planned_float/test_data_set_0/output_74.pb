@@ -1,1 +1,1 @@
-BV_new_limited_2J¬~¾¼>?»ýä¾9ú¿
+BX_new_opposite_1JSã´?hô–?h¹?¨Ñ±¿

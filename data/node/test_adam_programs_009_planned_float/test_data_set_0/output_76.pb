@@ -1,1 +1,1 @@
-BH_new_limited_2J¼!‡?¡Æé?HG@ÒU+@
+BV_new_opposite_1JÂÅ=¿›ý>Ü¬·½êÒd>

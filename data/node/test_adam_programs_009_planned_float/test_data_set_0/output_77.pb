@@ -1,1 +1,1 @@
-BX_new_whole_aloneJ‰k©?Å›Ÿ?j0?·›¥¿
+BV_new_opposite_2J¬~¾¼>?»ýä¾9ú¿

@@ -1,1 +1,1 @@
-BV_new_whole_aloneJcC¢=TG¾æü>N4¾
+BH_new_opposite_1JVŒ@Õ'.@=Q‰?(à>

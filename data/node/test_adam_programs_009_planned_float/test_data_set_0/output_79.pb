@@ -1,1 +1,1 @@
-BH_new_whole_aloneJSÁ…?¢∑]@∂∫â?&ªò?
+BH_new_opposite_2Jº!á?°∆È?HG@“U+@

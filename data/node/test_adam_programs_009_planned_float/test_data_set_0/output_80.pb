@@ -1,1 +1,1 @@
-BX_new_whole_1JÉ«?&] ?©8?ç‹¦¿
+BX_new_limited_aloneJÀ³«?šÏ™?žÎ?(¨¿

@@ -1,2 +1,1 @@
-BX_new_whole_2J
-&?PÇ„¾2•¾›O	?
+BV_new_limited_aloneJ:y;½¬üx>æ¼>:Ñ¼½

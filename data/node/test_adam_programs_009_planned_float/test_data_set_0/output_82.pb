@@ -1,1 +1,1 @@
-BV_new_whole_1J€‡ƒ¼x¾~Pç>µ<¾
+BH_new_limited_aloneJ«‚?;@\ß?0_à>

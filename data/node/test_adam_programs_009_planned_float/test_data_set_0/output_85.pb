@@ -1,1 +1,1 @@
-BH_new_whole_2J¼!‡?¡Æé?HG@ÒU+@
+BV_new_limited_1Jðp¾à>~P§>¿R;

@@ -1,1 +1,1 @@
-BX_new_turned_aloneJ§?!G–?3 ?œ¦¿
+BV_new_limited_2J¬~¾¼>?»ýä¾9ú¿

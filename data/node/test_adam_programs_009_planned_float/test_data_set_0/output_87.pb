@@ -1,1 +1,1 @@
-BV_new_turned_aloneJæã›>Ý?“d	½‰ð?¾
+BH_new_limited_1JÌ£??8»@^¥?É;Š>

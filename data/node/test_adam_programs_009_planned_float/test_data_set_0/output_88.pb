@@ -1,1 +1,1 @@
-BH_new_turned_aloneJP‘N@5cP@VV?¥^@?
+BH_new_limited_2J¼!‡?¡Æé?HG@ÒU+@

@@ -1,1 +1,1 @@
-BX_new_turned_1Jfä§?ÂØ–?Å??)¨¿
+BX_new_whole_aloneJ‰k©?Å›Ÿ?j0?·›¥¿

@@ -1,2 +1,1 @@
-BX_new_turned_2J
-&?PÇ„¾2•¾›O	?
+BV_new_whole_aloneJcC¢=TG¾æü>N4¾

@@ -1,2 +1,1 @@
-BV_new_turned_1J*5V>“a?å
-õΩ‹yºΩ
+BH_new_whole_aloneJSÁ…?¢∑]@∂∫â?&ªò?

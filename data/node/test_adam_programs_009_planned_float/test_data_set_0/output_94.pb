@@ -1,1 +1,1 @@
-BH_new_turned_2J¼!‡?¡Æé?HG@ÒU+@
+BV_new_whole_1J€‡ƒ¼x¾~Pç>µ<¾

@@ -1,1 +1,1 @@
-BV_new_scaled_rateJæã›>P³æ<"	?‰ð?¾
+BH_new_whole_1JæÑ?œ]ƒ@^¥d?ä=?

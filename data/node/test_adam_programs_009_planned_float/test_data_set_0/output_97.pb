@@ -1,1 +1,1 @@
-BH_new_scaled_rateJP‘N@œ&@õM¤?¥^@?
+BH_new_whole_2J¼!‡?¡Æé?HG@ÒU+@

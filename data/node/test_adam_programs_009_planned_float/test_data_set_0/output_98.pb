@@ -1,1 +1,1 @@
-BX_new_count_noneJÎ®?9,ù?/?∏®ø
+BX_new_turned_aloneJß?!Gñ?3†?úÅ¶ø

@@ -1,1 +1,1 @@
-BV_new_count_noneJæã›>P³æ<"	?‰ð?¾
+BV_new_turned_aloneJæã›>Ý?“d	½‰ð?¾

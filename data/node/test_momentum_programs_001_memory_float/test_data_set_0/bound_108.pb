@@ -1,1 +1,1 @@
-BV_new_cast_firstJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>
+BV_new_unsqueezed_firstJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>

@@ -1,2 +1,2 @@
 B
-V_new_lateJ ½,ö™Ù°>«S[³âi²>çvq®É–>M2CEËÁ«>
+V_new_flatJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>

@@ -1,1 +1,1 @@
-BV_new_late_readJ ½,ö™Ù°>«S[³âi²>çvq®É–>M2CEËÁ«>
+BX_new_flat_firstJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>

@@ -1,1 +1,1 @@
-BV_secondJ £>&O~#m>#â)Ç“fˆ>zËÝ~‹>8ç—Ü\Xu>
+BV_second_attributesJ £>&O~#m>#â)Ç“fˆ>zËÝ~‹>8ç—Ü\Xu>

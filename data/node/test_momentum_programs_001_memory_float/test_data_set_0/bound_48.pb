@@ -1,1 +1,2 @@
-BV_new_same_firstJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>
+B
+X_second_TJ »Þógc²>›q˜ÈÔÆ§>ËGSß}z¢>-C0ï‡@¹>

@@ -1,1 +1,2 @@
-BV_new_reshapedJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>
+B
+V_second_XJ ãG‡ŽO>}Zî-v–>yçhžOš>u2qÁ…>

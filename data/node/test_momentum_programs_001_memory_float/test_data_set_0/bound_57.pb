@@ -1,1 +1,2 @@
-BX_new_reshaped_firstJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>
+B
+V_second_GJ vðZ;±Q€>WBzKÇ”ˆ>b=)ŠÓ‡†>‰lPÚ¯Š>

@@ -1,1 +1,1 @@
-BV_new_reshaped_firstJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>
+B	X_first_VJ ´;â_|²>ü4Šz¥§>£-p"§ >f«9_¹>

@@ -1,1 +1,1 @@
-BV_new_squeezedJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>
+BV_new_reshapedJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>

@@ -1,1 +1,1 @@
-BX_new_squeezed_firstJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>
+BX_new_reshaped_firstJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>

@@ -1,1 +1,1 @@
-BX_new_unsqueezed_firstJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>
+BX_new_dropped_firstJ ¬77Žà‚¼>ˆþÖ8s¾>ëvÑW¤>Âœ@êtª³>

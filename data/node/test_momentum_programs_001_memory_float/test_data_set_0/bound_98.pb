@@ -1,1 +1,1 @@
-BV_new_flat_firstJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>
+BV_new_squeezed_firstJ ý´÷v€>#ADGéi>•þI¢¨Ž>Ñ&ÅÃ1Á…>

@@ -1,2 +1,1 @@
-B
-X_new_castJï€Ù¿¼lé?	‡Ù¾Â@•?
+BX_new_unsqueezedJï€Ù¿¼lé?	‡Ù¾Â@•?

@@ -1,2 +1,1 @@
-B
-V_new_castJXMû>¶ i=ÿ7[¿—+å¾
+BV_new_unsqueezedJXMû>¶ i=ÿ7[¿—+å¾

@@ -1,1 +1,1 @@
-BG_cast_base_readJ"‡Œ¿	G¾ãÑ?‚ë»
+BG_unsqueezed_base_readJ"‡Œ¿	G¾ãÑ?‚ë»

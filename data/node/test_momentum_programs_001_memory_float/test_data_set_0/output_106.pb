@@ -1,1 +1,1 @@
-BV_cast_base_readJÕo@¾$½>Î½Š˜K?
+BV_unsqueezed_base_readJÕo@¾$½>Î½Š˜K?

@@ -1,1 +1,1 @@
-BX_new_cast_firstJï€Ù¿¼lé?	‡Ù¾Â@•?
+BX_new_unsqueezed_firstJï€Ù¿¼lé?	‡Ù¾Â@•?

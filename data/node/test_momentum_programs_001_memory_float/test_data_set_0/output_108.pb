@@ -1,1 +1,1 @@
-BV_new_cast_firstJXMû>¶ i=ÿ7[¿—+å¾
+BV_new_unsqueezed_firstJXMû>¶ i=ÿ7[¿—+å¾

@@ -1,1 +1,1 @@
-BX_cast_second_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_unsqueezed_second_readJ╥ук?ъ┘Р©%x+?gд■©

@@ -1,1 +1,1 @@
-BV_cast_second_readJÕo@¾$½>Î½Š˜K?
+BV_unsqueezed_second_readJÕo@¾$½>Î½Š˜K?

@@ -1,2 +1,2 @@
 B
-V_new_lateJz J¿Ò²s?„34¾a„?
+V_new_flatJXMû>¶ i=ÿ7[¿—+å¾

@@ -1,1 +1,1 @@
-BX_new_againJZÚÿ?´RÀ°@?¬À¿
+BX_flat_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿

@@ -1,1 +1,1 @@
-BV_new_againJÖ9œ¿P{®?Òú‚¾L¬˜?
+BG_flat_base_readJ"‡Œ¿	G¾ãÑ?‚ë»

@@ -1,1 +1,1 @@
-BX_new_late_readJ|дїtx@p5їШж©?
+BV_flat_base_readJХo@ѕ$Ѕ>ОЃЅЉK?

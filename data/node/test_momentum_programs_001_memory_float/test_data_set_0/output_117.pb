@@ -1,1 +1,1 @@
-BV_new_late_readJz J?Ò²s¿„34>a„¿
+BX_new_flat_firstJï€Ù¿¼lé?	‡Ù¾Â@•?

@@ -1,1 +1,1 @@
-Bjoined_againJ z J¿Ò²s?„34¾a„?|ä?txÀp5?Øæ©¿
+BX_flat_second_readJ·ÕË?ß…ò¿%x+?gÄ”¿

@@ -1,1 +1,1 @@
-BV_firstJ`TÜ»IÒË¿±éÁ?Á^¾
+BV_first_attributesJ`TÜ»IÒË¿±éÁ?Á^¾

@@ -1,1 +1,1 @@
-BX_secondJ¢«v¿ï/8¿Ãj¬¾i¿Ä¿
+BX_second_attributesJ¢«v¿ï/8¿Ãj¬¾i¿Ä¿

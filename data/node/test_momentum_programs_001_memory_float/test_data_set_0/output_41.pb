@@ -1,1 +1,1 @@
-BV_secondJTrÚ<ÔrE¿şC?À®v½
+BV_second_attributesJTrÚ<ÔrE¿şC?À®v½

@@ -1,1 +1,2 @@
-BX_same_base_readJ╥ук?ъ┘Р©%x+?gд■©
+B
+X_second_RJL⌠ь©┐ю?│┴ю╕в╫

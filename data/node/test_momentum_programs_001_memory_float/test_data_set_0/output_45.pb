@@ -1,1 +1,2 @@
-BG_same_base_readJ"‡Œ¿	G¾ãÑ?‚ë»
+B
+V_second_RJ`TÜ»IÒË¿±éÁ?Á^¾

@@ -1,1 +1,3 @@
-BV_new_same_firstJXMû>¶ i=ÿ7[¿—+å¾
+B
+X_second_TJrf¿·ÆÇ¾µ.¿
+&¢¿

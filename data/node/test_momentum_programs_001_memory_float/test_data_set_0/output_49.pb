@@ -1,1 +1,2 @@
-BX_same_second_readJ╥ук?ъ┘Р©%x+?gд■©
+B
+V_second_TJ╛°?кЁ(ю╟Я@$о■©

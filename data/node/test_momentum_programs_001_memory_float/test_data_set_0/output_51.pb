@@ -1,1 +1,1 @@
-BV_same_second_readJÕo@¾$½>Î½Š˜K?
+B	V_first_XJ`TÜ»IÒË¿±éÁ?Á^¾

@@ -1,1 +1,2 @@
-BX_new_reshapedJï€Ù¿¼lé?	‡Ù¾Â@•?
+B
+X_second_XJ¹lÖ¿šW@ñp¿·'£?

@@ -1,1 +1,2 @@
-BV_new_reshapedJXMû>¶ i=ÿ7[¿—+å¾
+B
+V_second_XJÔs¯½£Â ¿î[»?Ð^ø=

@@ -1,1 +1,1 @@
-BX_reshaped_base_readJ·ÕË?ß…ò¿%x+?gÄ”¿
+B	X_first_GJÙ\ˆ¿èÙï¾§¯¿":«¿

@@ -1,1 +1,1 @@
-BG_reshaped_base_readJ"‡Œ¿	G¾ãÑ?‚ë»
+B	V_first_GJ`TÜ»IÒË¿±éÁ?Á^¾

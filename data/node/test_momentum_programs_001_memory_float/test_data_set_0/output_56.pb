@@ -1,1 +1,2 @@
-BV_reshaped_base_readJуo@╬$╫>н│╫┼≤K?
+B
+X_second_GJ▄Э└©:A©B┤≥╫зе©

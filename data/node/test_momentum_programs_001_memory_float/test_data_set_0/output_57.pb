@@ -1,1 +1,3 @@
-BX_new_reshaped_firstJï€Ù¿¼lé?	‡Ù¾Â@•?
+B
+V_second_GJ¾3Ò½ª¿cZI¾¹
+?

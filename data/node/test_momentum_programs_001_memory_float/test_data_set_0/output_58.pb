@@ -1,1 +1,1 @@
-BV_new_reshaped_firstJXMû>¶ i=ÿ7[¿—+å¾
+B	X_first_VJÙ\ˆ¿èÙï¾§¯¿":«¿

@@ -1,1 +1,1 @@
-BX_reshaped_second_readJ·ÕË?ß…ò¿%x+?gÄ”¿
+B	V_first_VJ`TÜ»IÒË¿±éÁ?Á^¾

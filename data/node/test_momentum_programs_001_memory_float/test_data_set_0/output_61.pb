@@ -1,1 +1,2 @@
-BV_reshaped_second_readJÕo@¾$½>Î½Š˜K?
+B
+V_second_VJMj*?	©¿ƒh? eÅ¿

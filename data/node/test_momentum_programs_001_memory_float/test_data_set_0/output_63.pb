@@ -1,1 +1,2 @@
-BV_new_droppedJXMû>¶ i=ÿ7[¿—+å¾
+B
+V_new_sameJXMû>¶ i=ÿ7[¿—+å¾

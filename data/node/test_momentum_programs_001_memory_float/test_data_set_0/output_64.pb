@@ -1,1 +1,1 @@
-BX_dropped_base_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_same_base_readJ╥ук?ъ┘Р©%x+?gд■©

@@ -1,1 +1,1 @@
-BG_dropped_base_readJ"‡Њї	GѕгС?‚л»
+BG_same_base_readJ"‡Њї	GѕгС?‚л»

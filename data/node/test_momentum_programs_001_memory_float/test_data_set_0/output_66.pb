@@ -1,1 +1,1 @@
-BV_dropped_base_readJÕo@¾$½>Î½Š˜K?
+BV_same_base_readJÕo@¾$½>Î½Š˜K?

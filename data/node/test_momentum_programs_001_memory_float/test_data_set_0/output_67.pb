@@ -1,1 +1,1 @@
-BX_new_dropped_firstJï€Ù¿¼lé?	‡Ù¾Â@•?
+BX_new_same_firstJï€Ù¿¼lé?	‡Ù¾Â@•?

@@ -1,1 +1,1 @@
-BV_new_dropped_firstJXMû>¶ i=ÿ7[¿—+å¾
+BV_new_same_firstJXMû>¶ i=ÿ7[¿—+å¾

@@ -1,1 +1,1 @@
-BX_dropped_second_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_same_second_readJ╥ук?ъ┘Р©%x+?gд■©

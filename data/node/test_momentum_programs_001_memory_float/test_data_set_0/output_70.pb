@@ -1,1 +1,1 @@
-BG_dropped_second_readJ"‡Њї	GѕгС?‚л»
+BG_same_second_readJ"‡Њї	GѕгС?‚л»

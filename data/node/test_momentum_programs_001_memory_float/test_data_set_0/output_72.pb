@@ -1,1 +1,1 @@
-BX_new_squeezedJï€Ù¿¼lé?	‡Ù¾Â@•?
+BX_new_reshapedJï€Ù¿¼lé?	‡Ù¾Â@•?

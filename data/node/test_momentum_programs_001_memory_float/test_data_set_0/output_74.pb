@@ -1,1 +1,1 @@
-BX_squeezed_base_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_reshaped_base_readJ╥ук?ъ┘Р©%x+?gд■©

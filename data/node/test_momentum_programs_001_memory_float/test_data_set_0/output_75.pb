@@ -1,1 +1,1 @@
-BG_squeezed_base_readJ"‡Œ¿	G¾ãÑ?‚ë»
+BG_reshaped_base_readJ"‡Œ¿	G¾ãÑ?‚ë»

@@ -1,1 +1,1 @@
-BV_squeezed_base_readJÕo@¾$½>Î½Š˜K?
+BV_reshaped_base_readJÕo@¾$½>Î½Š˜K?

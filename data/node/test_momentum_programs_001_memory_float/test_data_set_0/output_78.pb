@@ -1,1 +1,1 @@
-BV_new_squeezed_firstJXMû>¶ i=ÿ7[¿—+å¾
+BV_new_reshaped_firstJXMû>¶ i=ÿ7[¿—+å¾

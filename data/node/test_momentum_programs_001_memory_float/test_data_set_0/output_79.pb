@@ -1,1 +1,1 @@
-BX_squeezed_second_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_reshaped_second_readJ╥ук?ъ┘Р©%x+?gд■©

@@ -1,1 +1,1 @@
-BG_squeezed_second_readJ"‡Њї	GѕгС?‚л»
+BG_reshaped_second_readJ"‡Њї	GѕгС?‚л»

@@ -1,1 +1,1 @@
-BV_squeezed_second_readJÕo@¾$½>Î½Š˜K?
+BV_reshaped_second_readJÕo@¾$½>Î½Š˜K?

@@ -1,1 +1,1 @@
-BX_new_unsqueezedJï€Ù¿¼lé?	‡Ù¾Â@•?
+BX_new_droppedJï€Ù¿¼lé?	‡Ù¾Â@•?

@@ -1,1 +1,1 @@
-BX_unsqueezed_base_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_dropped_base_readJ╥ук?ъ┘Р©%x+?gд■©

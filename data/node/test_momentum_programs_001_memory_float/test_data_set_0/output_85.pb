@@ -1,1 +1,1 @@
-BG_unsqueezed_base_readJ"‡Њї	GѕгС?‚л»
+BG_dropped_base_readJ"‡Њї	GѕгС?‚л»

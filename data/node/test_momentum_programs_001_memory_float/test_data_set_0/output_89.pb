@@ -1,1 +1,1 @@
-BX_unsqueezed_second_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_dropped_second_readJ╥ук?ъ┘Р©%x+?gд■©

@@ -1,2 +1,1 @@
-B
-V_new_flatJXMû>¶ i=ÿ7[¿—+å¾
+BV_new_squeezedJXMû>¶ i=ÿ7[¿—+å¾

@@ -1,1 +1,1 @@
-BX_flat_base_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_squeezed_base_readJ╥ук?ъ┘Р©%x+?gд■©

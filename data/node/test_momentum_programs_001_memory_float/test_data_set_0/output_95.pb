@@ -1,1 +1,1 @@
-BG_flat_base_readJ"‡Њї	GѕгС?‚л»
+BG_squeezed_base_readJ"‡Њї	GѕгС?‚л»

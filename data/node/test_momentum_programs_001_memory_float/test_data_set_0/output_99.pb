@@ -1,1 +1,1 @@
-BX_flat_second_readJ╥ук?ъ┘Р©%x+?gд■©
+BX_squeezed_second_readJ╥ук?ъ┘Р©%x+?gд■©

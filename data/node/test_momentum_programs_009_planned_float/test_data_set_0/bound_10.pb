@@ -1,1 +1,2 @@
-BX_new_decayed_aloneJ R=j®6²«>A›{=Ñº>A²I†è4À>{Ù¯q™>
+BX_new_partedJ 6a¸O
+¬>Çd:{›Ë¾>+¢Ñ—À>[ß÷FÕÊœ>

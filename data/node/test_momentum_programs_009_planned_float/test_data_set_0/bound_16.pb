@@ -1,1 +1,1 @@
-BX_new_decayed_other_aloneJ Jû¯2G¤ª>hî"É»º>'ãý¥ø=Á>ÕŽŽ&†P™>
+BV_new_summed_1J ¼R|v­ƒ>yÁ8Ë>Ç“>©h~¬h~>D‹¨ž¡ù¤>

@@ -1,2 +1,1 @@
-BV_new_decayed_other_aloneJ ™‹-.¥•>kÔß?
-œ>+Y+>è‚>›·gNŠ>
+BV_new_summed_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

@@ -1,1 +1,1 @@
-BX_new_decayed_other_1J vBÓq—¼–>¨Û5¨>Ašéë¹p°>9c<ã™x‡>
+BX_new_decayed_aloneJ R=j®6²«>A›{=Ñº>A²I†è4À>{Ù¯q™>

@@ -1,1 +1,2 @@
-BX_new_decayed_other_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>
+BV_new_decayed_aloneJ –‹-_M“>Æu^m‡A£>
+n ),>…Ø,ð ®…>

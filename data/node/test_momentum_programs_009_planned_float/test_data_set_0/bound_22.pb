@@ -1,1 +1,1 @@
-BX_new_decayed_rows_aloneJ R=j®6²«>¤’ÈiYyº>A²I†è4À>ÿ-èqù™>
+BV_new_decayed_1J ½Ž=šIy>oÁ8#ð¡˜>À„D€”{>âÕ?Í{>

@@ -1,2 +1,1 @@
-BV_new_decayed_rows_aloneJ –‹-_M“>`(?:y¨>
-n ),>g§c:{‡>
+BV_new_decayed_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

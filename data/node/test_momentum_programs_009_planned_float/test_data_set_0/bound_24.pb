@@ -1,2 +1,1 @@
-BX_new_decayed_rows_1J ƒ¡“Úxº˜>f([(ˆH¨>ÏQìÝ	­>5
-fÂ-‡>
+BX_new_decayed_other_aloneJ Jû¯2G¤ª>hî"É»º>'ãý¥ø=Á>ÕŽŽ&†P™>

@@ -1,1 +1,2 @@
-BX_new_decayed_rows_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>
+BV_new_decayed_other_aloneJ ™‹-.¥•>kÔß?
+œ>+Y+>è‚>›·gNŠ>

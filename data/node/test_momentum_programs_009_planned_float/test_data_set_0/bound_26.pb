@@ -1,1 +1,1 @@
-BV_new_decayed_rows_1J ½Ž=šIy>7j°—I >À„D€”{>S¼Il~>
+BX_new_decayed_other_1J vBÓq—¼–>¨Û5¨>Ašéë¹p°>9c<ã™x‡>

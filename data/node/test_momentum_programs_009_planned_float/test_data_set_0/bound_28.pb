@@ -1,1 +1,1 @@
-BX_new_grown_aloneJ ÿ“¶`î«>p¾!2,Ñº>ÒíÚQ+Á>& Õä™>
+BV_new_decayed_other_1J Œæ?8ù}>fÁ8¿ù>ÁETŒðÏ€>Ì-ïÁV}>

@@ -1,1 +1,1 @@
-BV_new_grown_aloneJ šánnJ‡>cbhí®Ö‘>‹]™Àóˆ>ÚNí¾ .†>
+BV_new_decayed_other_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

@@ -1,1 +1,1 @@
-BX_new_grown_1J Œw¬“)Ü˜>–Js‹¨>…R•‡·°>þd“Öˆ>
+BX_new_decayed_rows_aloneJ R=j®6²«>¤’ÈiYyº>A²I†è4À>ÿ-èqù™>

@@ -1,1 +1,2 @@
-BX_new_grown_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>
+BV_new_decayed_rows_aloneJ –‹-_M“>`(?:y¨>
+n ),>g§c:{‡>

@@ -1,2 +1,2 @@
-BV_new_grown_1J <OöÑÞDh>SÇ"X·‚>‚ºò¥ˆ>
-ØNÍ}>
+BX_new_decayed_rows_1J ƒ¡“Úxº˜>f([(ˆH¨>ÏQìÝ	­>5
+fÂ-‡>

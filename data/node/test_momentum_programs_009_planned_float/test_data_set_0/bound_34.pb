@@ -1,1 +1,1 @@
-BX_new_scaled_aloneJ ²1^v§¬>æÓÏJ»>WsÒT^À>T_—|á™>
+BV_new_decayed_rows_1J ½Ž=šIy>7j°—I >À„D€”{>S¼Il~>

@@ -1,1 +1,1 @@
-BV_new_scaled_aloneJ h¯Y¦¶~>XŸ´Y§x”>Wé®ªôëh>ÄaqWƒ>
+BV_new_decayed_rows_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

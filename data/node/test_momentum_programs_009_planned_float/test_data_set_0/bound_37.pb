@@ -1,1 +1,1 @@
-BX_new_scaled_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>
+BV_new_grown_aloneJ šánnJ‡>cbhí®Ö‘>‹]™Àóˆ>ÚNí¾ .†>

@@ -1,1 +1,1 @@
-BV_new_scaled_1J 6U¶›Ê˜q>cÉüxk„>›½óû‘8d>vz®èy>
+BX_new_grown_1J Œw¬“)Ü˜>–Js‹¨>…R•‡·°>þd“Öˆ>

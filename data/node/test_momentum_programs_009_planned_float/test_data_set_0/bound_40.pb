@@ -1,1 +1,2 @@
-BX_new_opposite_aloneJ þÿïj?±>eCOS6¾>ƒë]QÀ>:ÔKÒb¡>
+BV_new_grown_1J <OöÑÞDh>SÇ"X·‚>‚ºò¥ˆ>
+ØNÍ}>

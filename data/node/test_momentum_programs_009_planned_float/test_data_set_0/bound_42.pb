@@ -1,1 +1,1 @@
-BX_new_opposite_1J Ë¾žX	/ >1é%4»«>ì\MÈP;­>:?Â{1ÒŽ>
+BX_new_scaled_aloneJ ²1^v§¬>æÓÏJ»>WsÒT^À>T_—|á™>

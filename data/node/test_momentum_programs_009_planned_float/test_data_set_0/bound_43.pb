@@ -1,1 +1,1 @@
-BX_new_opposite_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>
+BV_new_scaled_aloneJ h¯Y¦¶~>XŸ´Y§x”>Wé®ªôëh>ÄaqWƒ>

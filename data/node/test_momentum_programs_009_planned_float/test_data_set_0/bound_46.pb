@@ -1,1 +1,1 @@
-BX_new_limited_aloneJ ôÎ?óÒË«>ŸÕrah£»>IožAÀ><@•.í6š>
+BV_new_scaled_1J 6U¶›Ê˜q>cÉüxk„>›½óû‘8d>vz®èy>

@@ -1,1 +1,1 @@
-BX_new_limited_1J OGPß!Ê˜>U#d¨Ù¨>Æ?ý"M¬>öˆ~æE‡>
+BX_new_opposite_aloneJ þÿïj?±>eCOS6¾>ƒë]QÀ>:ÔKÒb¡>

@@ -1,1 +1,1 @@
-BV_new_limited_1J ¦JñÙßÓy>»‚q'ˆT>dd–Žß}d>öÍÍw>
+BX_new_opposite_1J Ë¾žX	/ >1é%4»«>ì\MÈP;­>:?Â{1ÒŽ>

@@ -1,1 +1,1 @@
-BV_new_whole_1J ¼¿§Ó¿§k>DªDª‘>5¢ùA¢ù}>¤YDQ³ˆv>
+BX_new_limited_1J OGPß!Ê˜>U#d¨Ù¨>Æ?ý"M¬>öˆ~æE‡>

@@ -1,1 +1,1 @@
-BV_new_turned_aloneJ ÷p½âß†>kK/ÞÅ$>¢¢á¶þC‚>1Ä«÷â>
+BV_new_limited_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

@@ -1,1 +1,1 @@
-BX_new_turned_1J ß•õ6QË˜>gusH˜[©>¬ÐHÕ°>¸4ñu:‡>
+BX_new_whole_aloneJ Ÿö¶ò«>žSÛ>$Wº>”wæ3*Á>}£!;ÿÌˆ>

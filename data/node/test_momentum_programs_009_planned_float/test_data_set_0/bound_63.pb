@@ -1,1 +1,1 @@
-BV_new_turned_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>
+BX_new_whole_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>

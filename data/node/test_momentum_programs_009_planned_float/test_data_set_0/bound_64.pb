@@ -1,1 +1,1 @@
-BX_new_scaled_rateJ ¯ÁÐÞ³«>"}=]úe»>#$²aWÀ>N†n™4ñ˜>
+BV_new_whole_1J ¼¿§Ó¿§k>DªDª‘>5¢ùA¢ù}>¤YDQ³ˆv>

@@ -1,1 +1,1 @@
-BV_new_scaled_rateJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>
+BV_new_whole_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

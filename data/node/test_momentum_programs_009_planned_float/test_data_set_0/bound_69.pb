@@ -1,1 +1,1 @@
-BV_new_count_T_nextJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>
+BX_new_turned_2J °Oõ~ý¦>gä+¸¼(“>M¿|ˆÑK¤>GÐ5ôš>

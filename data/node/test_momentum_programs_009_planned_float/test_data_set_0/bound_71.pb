@@ -1,1 +1,1 @@
-BV_new_count_TJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>
+BV_new_turned_2J Lž‘ô’öv>eûÓöw>Ñ;N€H€>ÜUojt>

@@ -1,1 +1,1 @@
-BX_new_turned_first_1J H›œº<¦·>ýrR¶>ç@´”£þŸ>Pý¢Y¬>
+BX_new_scaled_rateJ ¯ÁÐÞ³«>"}=]úe»>#$²aWÀ>N†n™4ñ˜>

@@ -1,1 +1,1 @@
-BX_new_turned_first_2J H÷ÆLÕ€¸>´(dS÷¤>è·3Z¾µ>`¨šc ­>
+BV_new_scaled_rateJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>

@@ -1,1 +1,1 @@
-BV_backJ »¶Œ{>@éGãl÷e>õ„Ž®–>—ÈºÝjáw>
+BV_new_count_T_nextJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>

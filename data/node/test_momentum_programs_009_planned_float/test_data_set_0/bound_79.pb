@@ -1,1 +1,1 @@
-BX_rest_afterJ ˆ6:hK¨>‡‚žó>„ÈLkvÔ¬>Â’ûF2>
+BV_new_count_TJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>

@@ -1,1 +1,1 @@
-BX_new_betweenJ ÅÑ6þëöº>è¦€™|­¤>Z€‘õ‚Ý¹>ØØ˜PÌ}¯>
+BX_new_turned_first_2J H÷ÆLÕ€¸>´(dS÷¤>è·3Z¾µ>`¨šc ­>

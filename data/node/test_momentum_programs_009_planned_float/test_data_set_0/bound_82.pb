@@ -1,1 +1,1 @@
-BV_new_betweenJ ‹©•Mq¥¢>yÓÌ]6°>ÅœÕ©eL¶>>g¡´™“>
+BV_new_turned_first_1J ÖZ]±7‹>õ5¿>2Ð•>À~EwÊj>Êø°Í{>

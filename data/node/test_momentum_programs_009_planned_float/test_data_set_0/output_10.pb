@@ -1,1 +1,1 @@
-BX_new_decayed_aloneJÙ^?ª0§¿tç?:Û‰>
+BX_new_partedJ7­B?ñ·ï¿·%@ámß>

@@ -1,1 +1,1 @@
-BV_new_decayed_aloneJÊªë>Òÿé¿Åú	?sÕL½
+BV_new_partedJ¾wìm>Òò•¾Ÿc(¿

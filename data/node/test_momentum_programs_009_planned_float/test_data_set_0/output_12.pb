@@ -1,1 +1,1 @@
-BX_new_decayed_1JÙÐ?©®¿ÂÀï?Qd>
+BX_new_summed_aloneJjà?Xô¿·%@Wb?

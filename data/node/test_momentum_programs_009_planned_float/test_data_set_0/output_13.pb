@@ -1,1 +1,1 @@
-BX_new_decayed_2J$Æ¿?• ?ì£¿Ýd?
+BV_new_summed_aloneJ?þ?<ö¶>Òò•¾èÀ

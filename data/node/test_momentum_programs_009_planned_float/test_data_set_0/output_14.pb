@@ -1,1 +1,1 @@
-BV_new_decayed_1Jø„µ>ŒÕÎ¿ïÖ”>—zÅ½
+BX_new_summed_1JjR?Ä–û¿^„@ãae?

@@ -1,1 +1,1 @@
-BV_new_decayed_other_aloneJUR?æ¸¤¿É$›¾vF=
+BV_new_summed_2J¥%ù¾¶ï¿á?¿ º¾

@@ -1,1 +1,1 @@
-BX_new_decayed_other_1J±?1¶Á¿²@Ý~>
+BX_new_decayed_aloneJÙ^?ª0§¿tç?:Û‰>

@@ -1,1 +1,1 @@
-BX_new_decayed_other_2J$Æ¿?• ?ì£¿Ýd?
+BV_new_decayed_aloneJÊªë>Òÿé¿Åú	?sÕL½

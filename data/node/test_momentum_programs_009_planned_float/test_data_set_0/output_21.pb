@@ -1,1 +1,1 @@
-BV_new_decayed_other_2J¥%ù¾¶ï¿á?¿ º¾
+BX_new_decayed_2J$Æ¿?• ?ì£¿Ýd?

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_aloneJŸ^?=∏üøtÁ?#RÉ>
+BV_new_decayed_1J¯Ñµ>å’ŒøÔ÷î>óz≈Ω

@@ -1,1 +1,1 @@
-BV_new_decayed_rows_aloneJÊªë>•ÀÅú	?€[k»
+BV_new_decayed_2J¥%ù¾¶ï¿á?¿ º¾

@@ -1,1 +1,1 @@
-BX_new_decayed_rows_1JÙÐ?ª0§¿ÂÀï?:Û‰>
+BX_new_decayed_other_aloneJ±?Ä=º¿oS@äÊq>

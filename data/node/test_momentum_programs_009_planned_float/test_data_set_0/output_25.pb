@@ -1,1 +1,1 @@
-BX_new_decayed_rows_2J$∆ø?ï ?Ï£ø›d?
+BV_new_decayed_other_aloneJUR?Ê∏§ø…$õævFê=

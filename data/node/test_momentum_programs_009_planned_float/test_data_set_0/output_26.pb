@@ -1,1 +1,1 @@
-BV_new_decayed_rows_1Jø„µ>Òÿé¿ïÖ”>sÕL½
+BX_new_decayed_other_1J±?1¶Á¿²@Ý~>

@@ -1,1 +1,1 @@
-BV_new_grown_aloneJ,œ=u­z¿à„è¾Uq¾
+BV_new_decayed_other_2J¥%ù¾¶ï¿á?¿ º¾

@@ -1,1 +1,1 @@
-BX_new_grown_1JÙ˜=?ÊŠÌ¿ýZ	@®ˆª>
+BX_new_decayed_rows_aloneJÙ^?=¸Ÿ¿tç?#Rƒ>

@@ -1,1 +1,1 @@
-BX_new_grown_2J$Æ¿?• ?ì£¿Ýd?
+BV_new_decayed_rows_aloneJÊªë>•ÀÅú	?€[k»

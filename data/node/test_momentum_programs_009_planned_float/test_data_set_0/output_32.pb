@@ -1,1 +1,1 @@
-BV_new_grown_1J.IŒ½êXD¿½Ñ3¿ƒn¾
+BX_new_decayed_rows_1JÙÐ?ª0§¿ÂÀï?:Û‰>

@@ -1,1 +1,1 @@
-BV_new_grown_2J¥%ù¾¶ï¿á?¿ º¾
+BX_new_decayed_rows_2J$Æ¿?• ?ì£¿Ýd?

@@ -1,1 +1,1 @@
-BX_new_scaled_aloneJ;+B?!S¡ø%À˜?ÿ`≤>
+BV_new_decayed_rows_1J¯Ñµ>“ˇÈøÔ÷î>s’LΩ

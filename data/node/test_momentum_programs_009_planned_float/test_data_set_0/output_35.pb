@@ -1,2 +1,1 @@
-BV_new_scaled_aloneJ[¤ΎάφΏ
-=ντ¬Ύ
+BV_new_decayed_rows_2J¥%ωΎ¶οΏα?Ώ ΊΎ

@@ -1,1 +1,1 @@
-BX_new_scaled_2J$Æ¿?• ?ì£¿Ýd?
+BV_new_grown_aloneJ,œ=u­z¿à„è¾Uq¾

@@ -1,1 +1,1 @@
-BX_new_opposite_aloneJ1rЙ?∙чт┐e▓ї?У]?
+BV_new_grown_1J.IМ╜ъXD┐╜╤3┐ГnР╛

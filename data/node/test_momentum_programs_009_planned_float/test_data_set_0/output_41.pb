@@ -1,1 +1,1 @@
-BV_new_opposite_aloneJ‹Ù£¿áÌ¾ˆù=ï5l¿
+BV_new_grown_2J¥%ù¾¶ï¿á?¿ º¾

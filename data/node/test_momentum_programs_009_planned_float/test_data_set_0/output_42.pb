@@ -1,1 +1,1 @@
-BX_new_opposite_1J1+?e`ê¿³oþ?¢?
+BX_new_scaled_aloneJ;+B?!SÁ¿%Ë÷?Ø`²>

@@ -1,1 +1,2 @@
-BX_new_opposite_2J$ΖΏ?• ?μ£Ώέd?
+BV_new_scaled_aloneJ[¤ΎάφΏ
+=ντ¬Ύ

@@ -1,1 +1,1 @@
-BX_new_limited_aloneJzK?XÈ¿~ø?¡ª>
+BV_new_scaled_1Jýït¾,™_¿³w>¾ä¸Ä¾

@@ -1,1 +1,1 @@
-BV_new_limited_aloneJ‚ˆ¾â„d¿¥Â-==Ç¾
+BV_new_scaled_2J¥%ù¾¶ï¿á?¿ º¾

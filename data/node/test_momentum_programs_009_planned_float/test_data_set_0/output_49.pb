@@ -1,1 +1,1 @@
-BX_new_limited_2J$Æ¿?• ?ì£¿Ýd?
+BV_new_opposite_aloneJ‹Ù£¿áÌ¾ˆù=ï5l¿

@@ -1,1 +1,1 @@
-BV_new_limited_1JT)¾¾W0.¿ŒÌR¾4‹¨¾
+BX_new_opposite_1J1+?e`ê¿³oş?¢?

@@ -1,1 +1,2 @@
-BX_new_whole_aloneJjà9?‹Q©¿êX@HÔÍ>
+BV_new_opposite_1Jÿb±¿š
+¥='y¾êx¿

@@ -1,1 +1,1 @@
-BV_new_whole_aloneJ(8€¼qBâ¿ÒòÕ¾Ÿc¿
+BV_new_opposite_2J¥%ù¾¶ï¿á?¿ º¾

@@ -1,1 +1,1 @@
-BX_new_whole_1JjRA?øÉ°¿‘·@_]Ô>
+BX_new_limited_aloneJzK?XÈ¿~ø?¡ª>

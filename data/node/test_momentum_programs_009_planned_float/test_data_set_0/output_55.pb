@@ -1,1 +1,1 @@
-BX_new_whole_2J$Æ¿?• ?ì£¿İd?
+BV_new_limited_aloneJ‚ˆ¾â„d¿¥Â-==Ç¾

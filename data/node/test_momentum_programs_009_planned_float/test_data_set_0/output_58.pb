@@ -1,1 +1,1 @@
-BX_new_turned_aloneJÙB'?éË¿»½@hí–>
+BV_new_limited_1JT)¾¾W0.¿ŒÌR¾4‹¨¾

@@ -1,1 +1,1 @@
-BV_new_turned_aloneJO¾~>O¯N¿Ë¿:E¾
+BV_new_limited_2J¥%ù¾¶ï¿á?¿ º¾

@@ -1,1 +1,1 @@
-BX_new_turned_1JÙ´.?U—Ò¿b@€v>
+BX_new_whole_aloneJjà9?‹Q©¿êX@HÔÍ>

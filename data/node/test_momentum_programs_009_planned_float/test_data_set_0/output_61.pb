@@ -1,1 +1,1 @@
-BX_new_turned_2J$∆ø?ï ?Ï£ø›d?
+BV_new_whole_aloneJ(8ÄºqB‚ø“Ú’æücø

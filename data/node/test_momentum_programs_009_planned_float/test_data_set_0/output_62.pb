@@ -1,1 +1,1 @@
-BV_new_turned_1J­r>ÃZ¿`ZM¿)ÍA¾
+BX_new_whole_1JjRA?øÉ°¿‘·@_]Ô>

@@ -1,1 +1,1 @@
-BX_new_scaled_rateJí??Ù¹Ç¿£]û?’†ª>
+BV_new_whole_1JN¥ø½+Ç¿¶ˆ*¿šE¿

@@ -1,1 +1,1 @@
-BV_new_scaled_rateJO¾~>F«³¿¥Â-=:E¾
+BV_new_whole_2J¥%ù¾¶ï¿á?¿ º¾

@@ -1,1 +1,1 @@
-BX_new_count_noneJ»?áü­¿{}ö?÷+†>
+BX_new_turned_aloneJÙB'?éË¿»½@hí–>

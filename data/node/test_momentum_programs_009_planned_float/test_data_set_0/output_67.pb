@@ -1,1 +1,1 @@
-BV_new_count_noneJé9?0À‚€>úE–>
+BV_new_turned_aloneJO¾~>O¯N¿Ë¿:E¾

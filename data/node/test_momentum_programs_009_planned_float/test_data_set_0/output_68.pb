@@ -1,1 +1,1 @@
-BX_new_count_T_nextJÙB'?ƒ!¶¿~ø?hí–>
+BX_new_turned_1JÙ´.?U—Ò¿b@€v>

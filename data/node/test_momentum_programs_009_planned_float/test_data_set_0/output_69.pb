@@ -1,1 +1,1 @@
-BV_new_count_T_nextJO¾~>F«³¿¥Â-=:E¾
+BX_new_turned_2J$Æ¿?• ?ì£¿Ýd?

@@ -1,1 +1,1 @@
-BX_new_count_TJÙB'?ƒ!¶¿~ø?hí–>
+BV_new_turned_1J­r>ÃZ¿`ZM¿)ÍA¾

@@ -1,1 +1,1 @@
-BX_new_turned_first_1Jƒœ?z¿æò>Ú‘B?
+BX_new_scaled_rateJí??Ù¹Ç¿£]û?’†ª>

@@ -1,1 +1,1 @@
-BX_new_turned_first_2JZy¹?Íx? ×¿[]?
+BV_new_scaled_rateJO¾~>F«³¿¥Â-=:E¾

@@ -1,1 +1,1 @@
-BV_new_turned_first_1JÜ¤>¤œ®¿¾Ý1©½
+BX_new_count_noneJ»?áü­¿{}ö?÷+†>

@@ -1,1 +1,1 @@
-BV_new_turned_first_2Jä‚¾Wý¿(Pk¿ù„¾
+BV_new_count_noneJé9?0À‚€>úE–>

@@ -1,1 +1,1 @@
-BX_backJZy¹?Qê?b‘¿[]?
+BX_new_count_T_nextJÙB'?ƒ!¶¿~ø?hí–>

@@ -1,1 +1,1 @@
-BX_half_afterJÙ´®>ð™=¿¯€?€v>
+BX_new_count_TJÙB'?ƒ!¶¿~ø?hí–>

@@ -1,1 +1,1 @@
-BX_rest_afterJS ‰?žó¼?Q…À*U5?
+BV_new_count_TJO¾~>F«³¿¥Â-=:E¾

@@ -1,1 +1,1 @@
-BX_new_after_2J$Æ¿?• ?ì£¿Ýd?
+BX_new_turned_first_1Jƒœ?z¿æò>Ú‘B?

@@ -1,1 +1,1 @@
-BX_new_betweenJÀfÁ?Lnp>‘8ƒ¿oSd?
+BX_new_turned_first_2JZy¹?Íx? ×¿[]?

@@ -1,1 +1,1 @@
-BV_new_betweenJ°h¿ïl\?vÖ¿à¶¶¾
+BV_new_turned_first_1JÜ¤>¤œ®¿¾Ý1©½

@@ -1,0 +1,1 @@
+BX_new_againJ j_ü­>d¿BN—Á§>BTB!H’>J„Àýe>

@@ -1,0 +1,1 @@
+BH_new_late_readJ Z„À©œÁ>Ù‘C-Åô´>Dªø’ >ú]cPl‘>

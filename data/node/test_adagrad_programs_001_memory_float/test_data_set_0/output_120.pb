@@ -1,0 +1,1 @@
+BG_flat_second_readJßØ¾G¿Y=äb?

@@ -1,0 +1,1 @@
+BH_flat_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

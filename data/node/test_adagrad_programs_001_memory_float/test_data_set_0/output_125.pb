@@ -1,0 +1,1 @@
+BG_cast_base_readJßØ¾G¿Y=äb?

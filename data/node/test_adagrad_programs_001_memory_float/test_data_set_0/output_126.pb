@@ -1,0 +1,1 @@
+BH_cast_base_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

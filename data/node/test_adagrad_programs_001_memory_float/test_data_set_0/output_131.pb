@@ -1,0 +1,1 @@
+BH_cast_second_readJ]siÀĞ?Àbı.ÀÃ±Œ¿

@@ -1,0 +1,1 @@
+BX_new_continued_allJ ”»~lÔs¦>JÃ½_W”¦>NÛRêœ>;‘eŽ^‡ >

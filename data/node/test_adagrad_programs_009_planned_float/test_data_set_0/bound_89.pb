@@ -1,0 +1,1 @@
+BX_new_betweenJ ³ƒ¯KlŠ—>7bl~>8îª3¤„>­ã‰q”sx>

@@ -1,0 +1,1 @@
+BX_new_continued_decay_factorJ Ic¯ãû¥>Æ"še¸,¥>¥Jyœû>úŠ#‰£ >

@@ -1,0 +1,1 @@
+BH_new_continued_decay_factorJ ‹Á´7æ%«>P4«‚À>U„2£°Í©>”-®¯rÄ>

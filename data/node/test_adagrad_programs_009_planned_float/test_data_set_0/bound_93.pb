@@ -1,0 +1,1 @@
+BX_new_continued_epsilonJ :L†çã¥>{´?šP¥>í~Ù‹>§34t >

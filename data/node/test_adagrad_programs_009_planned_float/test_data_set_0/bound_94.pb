@@ -1,0 +1,1 @@
+BH_new_continued_epsilonJ ‹Á´7æ%«>P4«‚À>U„2£°Í©>”-®¯rÄ>

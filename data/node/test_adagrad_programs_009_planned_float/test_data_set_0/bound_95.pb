@@ -1,0 +1,1 @@
+B X_new_continued_norm_coefficientJ Ò´É¹8a¥>È¨eúÆF¦>˜]®Ê›>²|SHºŸ>

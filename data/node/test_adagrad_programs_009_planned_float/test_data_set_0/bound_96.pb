@@ -1,0 +1,1 @@
+B H_new_continued_norm_coefficientJ 5¨(¢rÙ­>%¬´}^À>Óïê9V­>T19ú¡ÎÂ>

@@ -1,0 +1,1 @@
+BX_new_continued_allJ³j±¿ñ“£¿¿+b?Ÿwy¿

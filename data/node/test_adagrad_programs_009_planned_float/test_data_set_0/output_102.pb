@@ -1,0 +1,1 @@
+BH_new_continued_allJ3.u@n!È@Îa@šFö@

@@ -1,0 +1,1 @@
+BX_new_begun_all_readJiQ®?`Õ?a¿C}?

@@ -1,0 +1,1 @@
+BH_new_begun_all_readJÈÎSÀõµˆÀ,ì`ÀëÏéÀ

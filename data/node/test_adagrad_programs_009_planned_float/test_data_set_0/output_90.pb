@@ -1,0 +1,1 @@
+BH_new_betweenJMÌÓ@¯v.@äÚd@FQH@

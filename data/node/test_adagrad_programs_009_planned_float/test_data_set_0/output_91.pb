@@ -1,0 +1,1 @@
+BX_new_continued_decay_factorJe·°¿%£¿0a?Ðx¿

@@ -1,0 +1,1 @@
+BH_new_continued_decay_factorJêLg@Üìº@í`@Z´û@

@@ -1,0 +1,1 @@
+BH_new_continued_epsilonJêLg@Üìº@í`@Z´û@

@@ -1,0 +1,1 @@
+B X_new_continued_norm_coefficientJ,›°¿1Y¢¿Våa?¢rz¿

@@ -1,0 +1,1 @@
+B H_new_continued_norm_coefficientJ3.u@n!È@Îa@šFö@

@@ -1,0 +1,1 @@
+BX_new_continued_RJ¨7¯¿Cs ¿m%a??˜{¿

@@ -1,0 +1,1 @@
+BX_new_continued_TJcê±¿íL¥¿x8a?V–v¿

@@ -1,0 +1,1 @@
+BX_flat_second_readJæµ?»©ë¾gÄC¿

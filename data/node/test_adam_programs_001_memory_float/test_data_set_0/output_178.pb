@@ -1,0 +1,1 @@
+BG_flat_second_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,0 +1,1 @@
+BV_flat_second_readJëø?~Føbü0=ı§<

@@ -1,0 +1,1 @@
+BX_cast_base_readJæµ?»©ë¾gÄC¿

@@ -1,0 +1,1 @@
+BG_cast_base_readJéØ?òHù¾˜;Ù>‹mç?

@@ -1,0 +1,1 @@
+BV_cast_base_readJ‘¿?~F¿bŸ0=õ¤<

@@ -1,0 +1,1 @@
+BH_new_cast_firstJûˆC@ïý^?f@o#@

@@ -1,0 +1,1 @@
+BG_cast_second_readJéØ?òHù¾˜;Ù>‹mç?

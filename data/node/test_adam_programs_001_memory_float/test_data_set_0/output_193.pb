@@ -1,0 +1,1 @@
+BV_cast_second_readJëø?~Føbü0=ı§<

@@ -1,0 +1,1 @@
+BH_cast_second_readJN õ¿œ†À¿"„ÀWïÅ¿

@@ -1,0 +1,1 @@
+BX_new_late_readJrtª¿‰8á½æ}Ô>B°1?

@@ -1,0 +1,1 @@
+BH_new_late_readJœ×«¿­]B¿kæÀ¸`i¿

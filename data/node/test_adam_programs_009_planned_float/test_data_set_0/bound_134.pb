@@ -1,0 +1,1 @@
+BX_new_continued_alphaJ ZàHœÊ˜»>ÌNöÐ·>,MŠó¯—±>=o¹½‰¼>

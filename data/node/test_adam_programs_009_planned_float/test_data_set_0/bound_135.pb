@@ -1,0 +1,1 @@
+BV_new_continued_alphaJ ‰E{—Æü­>Ùi’£“¨>Cí/>»¤³>xa$7>»>

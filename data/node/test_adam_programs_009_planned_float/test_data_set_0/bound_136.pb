@@ -1,0 +1,1 @@
+BH_new_continued_alphaJ Êd„)*J¸>ÿ¨#ÿ+±­>@9OIù·>ÙaU§—Â>

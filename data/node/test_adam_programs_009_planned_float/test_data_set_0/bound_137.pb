@@ -1,0 +1,1 @@
+BX_new_continued_betaJ ÿcaïÙº>A+SU›¹>yOU¦fß°>0-Zg½>

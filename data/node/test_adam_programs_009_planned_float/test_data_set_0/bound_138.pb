@@ -1,0 +1,1 @@
+BV_new_continued_betaJ 5â\bJ‘>áq¨À¥L„>cíí ¡>ù^ Aå–>

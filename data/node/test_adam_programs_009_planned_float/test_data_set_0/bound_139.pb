@@ -1,0 +1,3 @@
+BH_new_continued_betaJ %ŠÜß
+
+´>º—Œ@ê®>ÌV,GÍ6¾>;çB\9Ë>

@@ -1,0 +1,1 @@
+BX_new_continued_epsilonJ d:ðÿa¸º>›ü¨r¸>¦íŸ£Å°>héÒW¾>

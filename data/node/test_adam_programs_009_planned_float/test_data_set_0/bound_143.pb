@@ -1,0 +1,1 @@
+B X_new_continued_norm_coefficientJ “{UÛ¹º>"J_û+¸>€A­{Ó°>µ é*17¾>

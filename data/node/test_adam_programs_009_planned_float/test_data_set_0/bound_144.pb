@@ -1,0 +1,1 @@
+B V_new_continued_norm_coefficientJ ×+ÿv	>±W5Î§Œ{>ž¥Îª>ö­K‚@ß”>

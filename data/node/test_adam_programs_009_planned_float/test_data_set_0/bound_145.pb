@@ -1,0 +1,1 @@
+B H_new_continued_norm_coefficientJ iåDôä·>Kf™¨>ÚYG ¶µ>&¤Dx$¼>

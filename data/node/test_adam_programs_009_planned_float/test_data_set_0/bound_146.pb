@@ -1,0 +1,1 @@
+B%X_new_continued_norm_coefficient_postJ O,u†˜»>ÆŠM=o¸>’/òe¨±>“¬gåÏ ¾>

@@ -1,0 +1,1 @@
+BH_new_continued_TJ Êd„)*J¸>ÿ¨#ÿ+±­>@9OIù·>ÙaU§—Â>

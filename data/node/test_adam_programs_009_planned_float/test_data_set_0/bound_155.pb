@@ -1,0 +1,1 @@
+BX_new_continued_allJ øï!ÁU¼>Ù“Ö˜y¨·>%½¶*¤b²>xÖ¾*¼>

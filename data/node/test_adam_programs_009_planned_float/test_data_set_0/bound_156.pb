@@ -1,0 +1,1 @@
+BV_new_continued_allJ –•cŸ…q«>h…óZ£>Tè¢ÏÍÂ²>È$—´ð·>

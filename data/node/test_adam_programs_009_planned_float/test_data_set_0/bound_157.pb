@@ -1,0 +1,2 @@
+BH_new_continued_allJ ú°=
+C³>åŠðí0m¤>Å•èÿO»>zj·I;ÍÃ>

@@ -1,0 +1,2 @@
+BX_new_begun_all_readJ &nèà•ß°>§È°L¬>ý¥·óm–§>
+¨ña°>

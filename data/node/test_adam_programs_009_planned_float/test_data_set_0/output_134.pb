@@ -1,0 +1,1 @@
+BX_new_continued_alphaJ”ž•?è1„?× ÿ>Ÿ>ˆ¿

@@ -1,0 +1,1 @@
+BV_new_continued_betaJ§¡œ;¨‡>å4W¼¸6¿

@@ -1,0 +1,1 @@
+BX_new_continued_epsilonJz(’?:ì„?÷zæ>‚¹ˆ¿

@@ -1,0 +1,1 @@
+B V_new_continued_norm_coefficientJÜŠ½Zh>Ùî¼úO,¿

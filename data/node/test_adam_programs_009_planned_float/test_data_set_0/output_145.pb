@@ -1,0 +1,1 @@
+B H_new_continued_norm_coefficientJâ@ÒeÄ?ß@(<)@

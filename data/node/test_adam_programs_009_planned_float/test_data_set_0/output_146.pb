@@ -1,0 +1,1 @@
+B%X_new_continued_norm_coefficient_postJ‚™œ?Ü†Ž?Óìö>m¨’¿

@@ -1,0 +1,1 @@
+B%V_new_continued_norm_coefficient_postJ§¡œ;¨‡>å4W¼¸6¿

@@ -1,0 +1,1 @@
+BX_new_continued_RJ2í?1á?Ê>pIçø

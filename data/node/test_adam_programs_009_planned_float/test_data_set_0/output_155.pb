@@ -1,0 +1,1 @@
+BX_new_continued_allJBM¢?ØŒ?W™	?üB’¿

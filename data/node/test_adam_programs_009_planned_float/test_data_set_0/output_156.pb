@@ -1,0 +1,1 @@
+BV_new_continued_allJŸø¿p:?¨B`¿ßf³¿

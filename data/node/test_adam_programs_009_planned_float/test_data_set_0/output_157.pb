@@ -1,0 +1,1 @@
+BH_new_continued_allJW§“?rç?Q#@gŒe@

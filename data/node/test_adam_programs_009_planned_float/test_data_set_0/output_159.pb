@@ -1,0 +1,1 @@
+BV_new_begun_all_readJæã›¾P³æ¼"	¿‰ð?>

@@ -1,0 +1,1 @@
+	Bindex_Kept_default_minus_2_0J

@@ -1,0 +1,1 @@
+	Bindex_Outer_1_minus_1_0J

@@ -1,0 +1,1 @@
+	Bindex_Inner_1_minus_1_1J

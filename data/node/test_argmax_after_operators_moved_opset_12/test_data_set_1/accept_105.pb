@@ -1,0 +1,1 @@
+	Bindex_Every_minus_1_1J

@@ -1,0 +1,1 @@
+BV_new_late_readJ ½,ö™Ù°>«S[³âi²>çvq®É–>M2CEËÁ«>

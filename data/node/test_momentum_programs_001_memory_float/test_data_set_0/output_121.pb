@@ -1,0 +1,1 @@
+BV_flat_second_readJÕo@¾$½>Î½Š˜K?

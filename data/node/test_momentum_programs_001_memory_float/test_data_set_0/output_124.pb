@@ -1,0 +1,1 @@
+BX_cast_base_readJ╥ук?ъ┘Р©%x+?gд■©

@@ -1,0 +1,1 @@
+BV_cast_base_readJÕo@¾$½>Î½Š˜K?

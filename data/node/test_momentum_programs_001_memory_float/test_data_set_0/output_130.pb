@@ -1,0 +1,1 @@
+BG_cast_second_readJ"‡Њї	GѕгС?‚л»

@@ -1,0 +1,1 @@
+BX_new_late_readJ|ä¿tx@p5¿Øæ©?

@@ -1,0 +1,1 @@
+BV_new_late_readJz J?Ò²s¿„34>a„¿

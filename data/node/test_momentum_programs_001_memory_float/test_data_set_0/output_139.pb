@@ -1,0 +1,1 @@
+Bjoined_againJ z J¿Ò²s?„34¾a„?|ä?txÀp5?Øæ©¿

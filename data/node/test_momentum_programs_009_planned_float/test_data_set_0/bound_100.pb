@@ -1,0 +1,1 @@
+BV_new_continued_RJ OøQCÕ’>›ánä­>Ü†°Æì‘•>^dÿGr†>

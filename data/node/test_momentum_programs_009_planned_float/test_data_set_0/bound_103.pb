@@ -1,0 +1,1 @@
+BX_new_continued_allJ tRºšÄ±>\Í"Ï–Á>SÔ8¡îÅ>{KÙBÄ >

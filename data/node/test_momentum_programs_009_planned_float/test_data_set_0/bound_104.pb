@@ -1,0 +1,1 @@
+BV_new_continued_allJ hY‰»¥Q}>ð±'™>¾ÂQ\%Üx>á*ë‰ð¹s>

@@ -1,0 +1,1 @@
+BV_new_begun_all_readJ ÷p½âß†>F‰o‘I–>q¿\¹Yae>1Ä«÷â>

@@ -1,0 +1,1 @@
+BX_new_continued_alphaJ ?å¼Þ²Î·>‹i£EÇ>ŸÉÆ´nºÎ>Å_G¬DÀ¥>

@@ -1,0 +1,1 @@
+BX_new_continued_betaJ  LtÓ·>“Žïø[Ç>nx‚ ¢Î>…L ãì¥>

@@ -1,0 +1,1 @@
+B X_new_continued_norm_coefficientJ Ù³È}ÈË·>zñ…Š}Ç>(.™Ï>TZžìë„¦>

@@ -1,0 +1,1 @@
+B V_new_continued_norm_coefficientJ hY‰»¥Q>ð±'©>¾ÂQ\%Üˆ>á*ë‰ð¹ƒ>

@@ -1,0 +1,1 @@
+BX_new_continued_RJ ÉãÖé¨·>èuÑmE…Ç>a›vB…Î>b>‹laÄ¥>

@@ -1,0 +1,1 @@
+BV_new_continued_RJזע=ÜÜט¿נ0H=U¾

@@ -1,0 +1,1 @@
+BX_new_continued_allJD&?“«¿Èôø?Iíš>

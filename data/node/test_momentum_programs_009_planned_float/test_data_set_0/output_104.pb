@@ -1,0 +1,1 @@
+BV_new_continued_allJ•D=Ãz]¿˜e½ûŸ½

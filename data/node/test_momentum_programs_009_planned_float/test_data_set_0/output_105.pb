@@ -1,0 +1,1 @@
+BX_new_begun_all_readJÙB'¿ƒ!¶?~ø¿hí–¾

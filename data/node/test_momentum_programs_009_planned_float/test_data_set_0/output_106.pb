@@ -1,0 +1,1 @@
+BV_new_begun_all_readJO¾~¾F«³?¥Â-½:E>

@@ -1,0 +1,1 @@
+BX_new_betweenJÀfÁ?Lnp>‘8ƒ¿oSd?

@@ -1,0 +1,1 @@
+BV_new_betweenJ°h¿ïl\?vÖ¿à¶¶¾

@@ -1,0 +1,1 @@
+BX_new_continued_alphaJ *?Mœ¿Ãå÷?¯›>

@@ -1,0 +1,1 @@
+BV_new_continued_alphaJ]Ï<¡|¥¿ò=¾†¬½

@@ -1,0 +1,1 @@
+BV_new_continued_betaJÞ@>¨Î·¿vA%=AÑú½

@@ -1,0 +1,1 @@
+BX_new_continued_modeJ“9$?:Øž¿éÝ÷?­û>

@@ -1,0 +1,1 @@
+B V_new_continued_norm_coefficientJ•DŸ=ÃzÝ¿˜e”½û¾

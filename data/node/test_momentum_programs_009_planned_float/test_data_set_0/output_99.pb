@@ -1,0 +1,2 @@
+BX_new_continued_RJÝÜ'?d–£¿
+ø?Ô$›>
