@@ -57,13 +57,14 @@ def _slice(
 
 def _split(call: Call, x: Tensor, sizes: Tensor | None = None) -> tuple[Tensor, ...]:
     """Split a tensor along the axis into parts of given sizes, or into as many equal parts as there are outputs."""
-    parts = len(call.node.output) if sizes is None else np.cumsum(sizes.integers())[:-1]
+    given = call.integers("split", sizes)
+    parts = np.cumsum(given)[:-1] if given else len(call.node.output)
     pieces = np.split(x.elements, parts, axis=call.attributes["axis"])
     return tuple(map(x.with_elements, pieces))
 
 
-def _squeeze(call: Call, x: Tensor, axes: Tensor) -> Tensor:
-    return x.with_elements(np.squeeze(x.elements, tuple(axes.integers())))
+def _squeeze(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    return x.with_elements(np.squeeze(x.elements, tuple(call.integers("axes", axes)) or None))
 
 
 def _tile(call: Call, x: Tensor, repeats: Tensor) -> Tensor:
@@ -74,8 +75,8 @@ def _transpose(call: Call, x: Tensor) -> Tensor:
     return x.with_elements(np.transpose(x.elements, call.attributes.get("perm")))
 
 
-def _unsqueeze(call: Call, x: Tensor, axes: Tensor) -> Tensor:
-    return x.with_elements(np.expand_dims(x.elements, tuple(axes.integers())))
+def _unsqueeze(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    return x.with_elements(np.expand_dims(x.elements, tuple(call.integers("axes", axes))))
 
 
 OPERATORS = {
