@@ -82,11 +82,7 @@ GRAPHS = {
     "round": (SQUARE, "float[2,3] Y, float[2,3] Z", f"{HALVED} Y = Round (A) Z = Ceil (A)"),
     "cast": (SQUARE, "int32[2,3] Y, bool[2,3] Z", f"{HALVED} Y = Cast <to = 6> (A) Z = Cast <to = 9> (A)"),
     "flatten": (CUBE, "float[a,b] Y", "Y = Flatten <axis = 2> (X)"),
-    "split": (
-        SQUARE,
-        "float[2,1] Y, float[2,2] Z",
-        "S = Constant <value_ints = [1, 2]> () Y, Z = Split <axis=1> (X, S)",
-    ),
+    "split": (SQUARE, "float[2,1] Y, float[2,2] Z", "S = Constant <value_ints=[1,2]> () Y, Z = Split <axis=1> (X, S)"),
     "split_opset_12": (SQUARE, "float[2,1] Y, float[2,2] Z", "Y, Z = Split <axis = 1, split = [1, 2]> (X)"),
     "squeeze_opset_12": (SQUARE, "float[2,3] Y", "A = Unsqueeze <axes = [0, 3]> (X) Y = Squeeze <axes = [-1, 0]> (A)"),
     "tile": (SQUARE, "float[4,3] Y", "R = Constant <value = int64[2] {2, 1}> () Y = Tile (X, R)"),
