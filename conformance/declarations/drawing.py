@@ -22,6 +22,7 @@ from conformance.declarations.values import (
     INTEGER_MODES,
     MODE_WEIGHTS,
     MODES,
+    choose_by_bits,
     element_bits,
     elements,
     mode_count,
@@ -420,7 +421,7 @@ class _Draft:
         values: Sequence[Any] = self.integers(rule) if rule.low else [self.scalar(each) for each in rule.options]
         if rule.distinct:
             return self.distinct(values, self.expression(rule.distinct), bits)
-        array = np.array(values)[(bits % np.uint64(len(values))).astype(np.intp)]
+        array = choose_by_bits(values, bits)
         for place, each in enumerate(rule.first):
             array.reshape(-1)[place] = self.scalar(each)
         return array

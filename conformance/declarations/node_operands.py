@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.declarations.probe_values import probe_indices, probe_values
 from conformance.declarations.tables import Rule, declarations, operator_name
-from conformance.declarations.values import element_bits
+from conformance.declarations.values import choose_by_bits, element_bits
 from conformance.models.arrays import is_floating
 from conformance.models.types import normal_domain
 
@@ -133,8 +133,7 @@ def hard_elements(
         return probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
     text, data = f"{node.op_type}/X{place}/{probe}", values[node.input[0]]
     if not is_index(kind):
-        chosen = (element_bits(text, array.shape) % np.uint64(len(kind.options))).astype(np.intp)
-        return np.asarray(np.array(kind.options)[chosen]).astype(array.dtype)
+        return choose_by_bits(kind.options, element_bits(text, array.shape)).astype(array.dtype)
     attributes = {each.name: each.i for each in node.attribute}
     first = attributes.get("batch_dims", 0)
     sizes = data.shape[first : first + array.shape[-1]] if kind.columns else data.shape[attributes.get("axis", 0)]

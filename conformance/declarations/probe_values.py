@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.declarations.values import INTEGER_MODES, MODES, element_bits, elements
+from conformance.declarations.values import INTEGER_MODES, MODES, choose_by_bits, element_bits, elements
+from conformance.generation.models import unit_fractions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,8 +119,7 @@ def _finite_rows(text: str, shape: Sequence[int]) -> Array:
     """Return halves, moderate numbers, and the largest or smallest one in several elements; rows have one sign."""
     bits, other = element_bits(text, shape), element_bits(f"{text}/class", shape)
     halves = ((bits % np.uint64(13)).astype(np.float64) - 6) / 2
-    unit = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    moderate = 3 * (LARGEST_MODERATE / 3) ** unit * np.where(bits & np.uint64(1), 1, -1)
+    moderate = 3 * (LARGEST_MODERATE / 3) ** unit_fractions(bits) * np.where(bits & np.uint64(1), 1, -1)
     signs, kind = _signs(shape), other % np.uint64(8)
     numbers = np.where(kind < 3, halves, np.where(kind < 5, moderate, LARGEST_MODERATE))
     sizes = np.where(signs == 0, numbers, np.maximum(np.abs(numbers), 0.5))
@@ -138,9 +138,9 @@ def _integers(text: str, shared: str, array: Array, number: int) -> Array:
     kind, bits, same = (element_bits(each, array.shape) for each in (f"{text}/kind", f"{text}/bits", f"{shared}/same"))
     half = (bits % np.uint64(2 ** (8 if dtype.itemsize == 1 else dtype.itemsize * 4 - 1))).astype(dtype)
     drawn = np.where(kind % np.uint64(4) < 2, near, half)
-    drawn = np.where(kind % np.uint64(4) == 0, large[(bits % np.uint64(len(large))).astype(np.intp)], drawn)
+    drawn = np.where(kind % np.uint64(4) == 0, choose_by_bits(large, bits), drawn)
     step = (bits >> np.uint64(32)) & np.uint64(1)
-    alike = large[(same % np.uint64(len(large))).astype(np.intp)] ^ step.astype(dtype)
+    alike = choose_by_bits(large, same) ^ step.astype(dtype)
     is_alike = _is_shared(shared, array.shape) & (number % 5 == 3)
     drawn = np.where(is_alike, alike, drawn)
     signs = _signs(array.shape) if number % 5 == 1 and dtype.kind == "i" else np.zeros((), np.int64)

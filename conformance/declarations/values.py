@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from conformance.generation.models import SPLITMIX64_INCREMENT, splitmix64
+from conformance.generation.models import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
 from conformance.models.arrays import is_floating
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def element_bits(text: str, shape: Sequence[int]) -> Array:
     return bits
 
 
+def choose_by_bits(options: Sequence[Any] | Array, bits: Array) -> Array:
+    """Return one of some options for the bits of each element."""
+    return np.asarray(np.asarray(options)[(bits % np.uint64(len(options))).astype(np.intp)])
+
+
 def elements(
     text: str, dtype: np.dtype[Any], shape: Sequence[int], kind: str, mode: int, hard: Sequence[float]
 ) -> Array:
@@ -75,7 +80,7 @@ def elements(
         return np.asarray(few.astype(str) if dtype.kind == "O" else few, dtype)
     bits = element_bits(text, shape)
     if kind == "scale":
-        return np.array(SCALES)[(bits % np.uint64(len(SCALES))).astype(np.intp)].astype(dtype)
+        return choose_by_bits(SCALES, bits).astype(dtype)
     with np.errstate(all="ignore"):
         numbers = _numbers(text, bits, dtype, MODES[mode], hard).astype(dtype)
         return np.abs(numbers) if kind == "positive" else numbers
@@ -105,17 +110,16 @@ def _integers(text: str, dtype: np.dtype[Any], shape: Sequence[int], mode: str) 
     elif mode == "with limits":
         ends = np.array([limits.max, limits.min, limits.max - 1, limits.min + 1, limits.max // 2, 0], dtype)
         chosen = element_bits(f"{text}/ends", shape)
-        place = (chosen // np.uint64(4) % np.uint64(len(ends))).astype(np.intp)
-        numbers = np.where(chosen % np.uint64(4) == 0, ends[place], numbers)
+        numbers = np.where(chosen % np.uint64(4) == 0, choose_by_bits(ends, chosen // np.uint64(4)), numbers)
     return np.asarray(numbers)
 
 
 def _numbers(text: str, bits: Array, dtype: np.dtype[Any], mode: str, hard: Sequence[float]) -> Array:
-    unit = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    unit = unit_fractions(bits)
     if mode in {"integers", "halves"}:
         steps = (bits % np.uint64(13)).astype(np.float64) - 6
         return np.asarray(steps / 2)
-    ordinary = (unit + (splitmix64(bits) >> np.uint64(11)).astype(np.float64) * 2.0**-53 - 1) * 2.5
+    ordinary = (unit + unit_fractions(splitmix64(bits)) - 1) * 2.5
     if mode == "wide":
         limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         low, high = int(limits.minexp - limits.nmant), int(limits.maxexp)
@@ -124,11 +128,10 @@ def _numbers(text: str, bits: Array, dtype: np.dtype[Any], mode: str, hard: Sequ
     if "hard" not in mode:
         factor, summand = {"near 1": (1, 0), "around 5": (1, 5), "large": (300, 0), "near 0": (1e-3, 0)}[mode]
         return np.asarray(ordinary * factor + summand)
-    special = np.array(hard_numbers(dtype, hard, has_nan=mode != "hard without NaN"))
+    special = hard_numbers(dtype, hard, has_nan=mode != "hard without NaN")
     chosen = element_bits(f"{text}/hard", bits.shape)
-    place = (chosen // np.uint64(8) % np.uint64(len(special))).astype(np.intp)
     is_hard = np.full(bits.shape, mode == "only hard") | (chosen % np.uint64(8) == 0)
-    return np.asarray(np.where(is_hard, special[place], ordinary))
+    return np.asarray(np.where(is_hard, choose_by_bits(special, chosen // np.uint64(8)), ordinary))
 
 
 def hard_numbers(dtype: np.dtype[Any], hard: Sequence[float], *, has_nan: bool = True) -> list[float]:

@@ -122,8 +122,7 @@ def pseudo_random_array(name: str, shape: Sequence[int], dtype: Any, low: float 
     seed = np.uint64(int.from_bytes(sha256(name.encode()).digest()[:8], "big"))
     with np.errstate(over="ignore"):
         counters = np.arange(1, prod(shape) + 1, dtype=np.uint64) * SPLITMIX64_INCREMENT + seed
-    fractions = (splitmix64(counters) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return (low + fractions * (high - low)).astype(dtype).reshape(tuple(shape))
+    return (low + unit_fractions(splitmix64(counters)) * (high - low)).astype(dtype).reshape(tuple(shape))
 
 
 def splitmix64(x: Array) -> Array:
@@ -132,6 +131,11 @@ def splitmix64(x: Array) -> Array:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def unit_fractions(bits: Array) -> Array:
+    """Return a number from 0 to less than 1 for 64 bits; it has the first 53 of them."""
+    return np.asarray((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
 def permuted_quarters(name: str, shape: Sequence[int], dtype: Any) -> Array:
