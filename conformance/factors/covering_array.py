@@ -104,10 +104,18 @@ class Declaration:
 
     def is_forbidden(self, row: Row) -> bool:
         """Return whether a row, possibly partial, contains a forbidden combination."""
-        for combination in self.forbidden:  # noqa: SIM110 - a loop is faster than `any`
-            if combination.is_in(row):
-                return True
-        return False
+        return _has_any(self.forbidden, row)
+
+    def is_masked(self, row: Row) -> bool:
+        """Return whether a row, possibly partial, contains a masking combination."""
+        return _has_any(self.masking, row)
+
+
+def _has_any(level_combinations: Iterable[LevelCombination], row: Row) -> bool:
+    for combination in level_combinations:  # noqa: SIM110 - a loop is faster than `any`
+        if combination.is_in(row):
+            return True
+    return False
 
 
 Interaction: TypeAlias = tuple[tuple[str, str], ...]
@@ -149,7 +157,7 @@ def covered_interactions(declaration: Declaration, row: Row) -> list[Interaction
 def coverage(declaration: Declaration, rows: Iterable[Row]) -> Coverage:
     """Return which interactions a set of complete rows covers."""
     covered = {interaction for row in rows for interaction in covered_interactions(declaration, row)}
-    coverable = covering_array_search(declaration).coverable
+    coverable = _CoveringArraySearch(declaration).coverable
     possible = set(coverable)
     return Coverage(
         coverable,
@@ -163,12 +171,7 @@ def covering_array(declaration: Declaration) -> list[dict[str, str]]:
 
     The rows of the original declaration (`Declaration.added`) come first.
     """
-    return covering_array_search(declaration).rows()
-
-
-def covering_array_search(declaration: Declaration) -> _CoveringArraySearch:
-    """Return the search for a declaration's covering array."""
-    return _CoveringArraySearch(declaration)
+    return _CoveringArraySearch(declaration).rows()
 
 
 def _triples_of(declaration: Declaration, row: Row) -> Iterator[Interaction]:
@@ -330,7 +333,7 @@ class _CoveringArraySearch:
             if all(level in self.declaration.factors[factor] for factor, level in start.items())
         )
         needed = frozenset(factor for factor, _ in interaction)
-        return [start for start in possible if self._can_complete(start, needed)]
+        return [start for start in possible if self._is_possible(self._state(start), needed)]
 
     def _complete_row(
         self, seed: Interaction, row: dict[str, str], missing: _MissingInteractions, offset: int
@@ -342,7 +345,7 @@ class _CoveringArraySearch:
         """
         names = list(self.declaration.factors)
         needed = frozenset(factor for factor, _ in seed)
-        gain, is_masked = self._gain(row, missing), self._is_masked(row)
+        gain, is_masked = self._gain(row, missing), self.declaration.is_masked(row)
         nodes, state = missing.nodes(row), self._state(row)
         for name in [*names[offset:], *names[:offset]]:
             if name in row:
@@ -354,7 +357,7 @@ class _CoveringArraySearch:
                 if level in constrained:
                     if not self._is_possible((*state[:position], level, *state[position + 1 :]), needed):
                         continue
-                    masks = masks or self._is_masked({**row, name: level})
+                    masks = masks or self.declaration.is_masked({**row, name: level})
                 if masks:
                     total = self._gain({**row, name: level}, missing)
                 else:
@@ -383,13 +386,6 @@ class _CoveringArraySearch:
         """Return how many of the missing interactions a row covers."""
         return sum(interaction in missing.all for interaction in covered_interactions(self.declaration, row))
 
-    def _is_masked(self, row: Row) -> bool:
-        """Return whether a row contains a masking combination."""
-        for combination in self.declaration.masking:  # noqa: SIM110 - a loop is faster than `any`
-            if combination.is_in(row):
-                return True
-        return False
-
     @cached_property
     def _constrained(self) -> Mapping[str, frozenset[str]]:
         """The levels in forbidden or masking combinations, by factor. Factors without such levels are omitted."""
@@ -405,15 +401,6 @@ class _CoveringArraySearch:
         """The position of each constrained factor in `_state`."""
         return {factor: position for position, factor in enumerate(self._constrained)}
 
-    def _can_complete(self, row: Row, needed: frozenset[str]) -> bool:
-        """Return whether a partial row can be completed to an allowed row in which an interaction is not masked.
-
-        Args:
-            row: the partial row.
-            needed: the factors of the interaction.
-        """
-        return self._is_possible(self._state(row), needed)
-
     def _state(self, row: Row) -> tuple[str | None, ...]:
         """Return the level of each constrained factor, as `_is_possible` takes them."""
         return tuple(
@@ -422,11 +409,13 @@ class _CoveringArraySearch:
         )
 
     def _is_possible(self, state: tuple[str | None, ...], needed: frozenset[str]) -> bool:
-        """Return the result of `_can_complete`, which depends on the constrained factors only, and cache it.
+        """Return whether a partial row can be completed to an allowed row in which an interaction is not masked.
+
+        The result depends on the constrained factors only, and is cached.
 
         Args:
-            state: the level of each constrained factor; None if no level is chosen yet, an empty text for any
-                unconstrained level.
+            state: the level of each constrained factor in the partial row; None if no level is chosen yet, an empty
+                text for any unconstrained level.
             needed: the factors of the interaction.
         """
         known = self._possible.get((state, needed))

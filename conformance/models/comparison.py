@@ -18,7 +18,7 @@ import onnx
 from onnx import AttributeProto, TensorProto, defs, numpy_helper
 
 from conformance.models.arrays import array_of, tensor_of
-from conformance.models.graphs import M, attribute_graphs, copy_of, count_free_uses, topological_order
+from conformance.models.graphs import M, copy_of, names_taken_by, topological_order
 from conformance.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
@@ -180,10 +180,7 @@ def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> None:
     makers = {name: place for place, node in enumerate(nodes) for name in node.output if name}
     if len(makers) != sum(bool(name) for node in nodes for name in node.output):
         return
-    uses = []
-    for node in nodes:
-        used = {*node.input}.union(*(count_free_uses(inner) for _, inner in attribute_graphs(node)))
-        uses.append([makers[name] for name in used if name in makers])
+    uses = [[makers[name] for name in names_taken_by(node) if name in makers] for node in nodes]
     order = topological_order(uses, [node.SerializeToString(deterministic=True) for node in nodes])
     if len(order) == len(nodes):
         del graph.node[:]

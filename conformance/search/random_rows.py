@@ -359,7 +359,7 @@ def sample_rows(
             candidates = [_random_row(declaration, start, {}, chance) for _ in range(CANDIDATE_ROWS)]
             allowed = [row for row in candidates if not declaration.is_forbidden(row)]
         row = max(
-            allowed or [_first_levels(declaration.factors)],
+            allowed or [{name: levels[0] for name, levels in declaration.factors.items()}],
             key=lambda one: len(set(covered_interactions(declaration, one)) - seen[name]),
         )
         seen[name].update(covered_interactions(declaration, row))
@@ -462,10 +462,6 @@ def _with_plain_graph(row: Mapping[str, str]) -> dict[str, str]:
     plain |= {"names": PLAIN_NAMES, **({"repeated": "none"} if "repeated" in row else {})}
     plain |= {name: "input" for name in row if name.startswith("source_")}
     return {**row, **plain, **{name: "output" for name in row if name.startswith("consumer_")}}
-
-
-def _first_levels(factors: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    return {name: values[0] for name, values in factors.items()}
 
 
 def row_context(row: Row, operands: Sequence[str], results: Sequence[str]) -> Context:

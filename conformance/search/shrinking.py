@@ -149,7 +149,7 @@ def _smaller_rows(example: Example) -> Iterator[Example]:
 
 def _fewer_attributes(example: Example) -> Iterator[Example]:
     given = dict(example.attributes)
-    required = set() if example.operator == ARGMAX else _required(example.operator)
+    required = () if example.operator == ARGMAX else TRAINING_OPTIMIZERS[example.operator].required
     optional = [name for name in given if name not in required]
     if example.chain:
         optional = [name for name in optional if name != "axis"]
@@ -164,12 +164,6 @@ def _fewer_attributes(example: Example) -> Iterator[Example]:
         plainer = (0.0, 1.0, 0.5, 0.25) if isinstance(value, float) else (0,) if isinstance(value, int) else ()
         for plain in plainer:
             yield replace(example, attributes={**given, name: plain})
-
-
-def _required(operator: str) -> set[str]:
-    """Return the names of the attributes of a training optimizer without a default value."""
-    optimizer = TRAINING_OPTIMIZERS[operator]
-    return {name for name in ("alpha", "beta", "mode", "norm_coefficient") if name not in optimizer.defaults}
 
 
 def _plainer_numbers(example: Example) -> Iterator[Example]:
