@@ -131,11 +131,6 @@ class OperandSource:
     after: GraphPart = _NO_PART
 
 
-def raw_tensor(array: Array, name: str) -> onnx.TensorProto:
-    """Return a tensor with its elements in `raw_data`."""
-    return tensor_of(array, name)
-
-
 def typed_tensor(array: Array, name: str) -> onnx.TensorProto:
     """Return a tensor with its elements in a typed field such as `float_data`. 16-bit floats are stored as bits."""
     type = type_number(type_name(array.dtype))
@@ -145,7 +140,7 @@ def typed_tensor(array: Array, name: str) -> onnx.TensorProto:
     return helper.make_tensor(name, type, array.shape, array.flatten().tolist())
 
 
-TENSOR_ENCODINGS: Mapping[str, TensorEncoding] = {"raw": raw_tensor, "typed": typed_tensor}
+TENSOR_ENCODINGS: Mapping[str, TensorEncoding] = {"raw": tensor_of, "typed": typed_tensor}
 """Functions that create a tensor from an array and a name, by storage: raw bytes or typed field."""
 
 
@@ -205,7 +200,7 @@ def _sparse_constant(name: str, array: Array, encode: TensorEncoding) -> Operand
     if not array.ndim or not array.size:
         return _constant(name, array, encode)
     places = np.flatnonzero(array).astype(np.int64)
-    stored = places if encode is raw_tensor else np.stack(np.unravel_index(places, array.shape), axis=1)
+    stored = places if encode is tensor_of else np.stack(np.unravel_index(places, array.shape), axis=1)
     values, indices = encode(array.reshape(-1)[places], f"{name}_values"), encode(stored, f"{name}_indices")
     sparse = helper.make_sparse_tensor(values, indices, array.shape)
     return OperandSource(before=GraphPart([helper.make_node("Constant", [], [name], sparse_value=sparse)]))
@@ -333,8 +328,7 @@ def _unused(_: str, __: Array) -> GraphPart:
 
 def _read_too(name: str, array: Array) -> GraphPart:
     """Return a consumer that makes the result a graph output and also reads it in another node."""
-    other = f"{name}_negative"
-    return GraphPart([helper.make_node("Neg", [name], [other])], given={name: array, other: array})
+    return join_parts((_output(name, array), extra_reader(name, array)))
 
 
 def _identity(name: str, array: Array) -> GraphPart:

@@ -28,17 +28,7 @@ if TYPE_CHECKING:
 
 CHECKSUMS = "SHA256SUMS"
 INDEX = "index.csv"
-INDEX_COLUMNS = (
-    "case",
-    "kind",
-    "level",
-    "data_sets",
-    "checks",
-    "one_computation",
-    "operators",
-    "clauses",
-    "title",
-)
+INDEX_COLUMNS = ("case", "kind", "level", "data_sets", "checks", "one_computation", "operators", "clauses", "title")
 """Columns of the index. harnesses/c/judge.c reads the first six, and requires them in this order."""
 
 _ADDED_FILES = {

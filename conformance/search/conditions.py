@@ -60,13 +60,7 @@ def features(example: AnyExample) -> list[Feature]:
         return [*_choice_features(example)]
     if isinstance(example, ProgramExample):
         return [Feature(name, name, tuple(plainer)) for name, plainer in plainer_parts(example).items()]
-    builders: Sequence[Callable[[Example], Iterator[Feature]]] = (
-        _operator_features,
-        _attribute_features,
-        _operand_features,
-        _size_features,
-        _context_features,
-    )
+    builders = (_operator_features, _attribute_features, _operand_features, _size_features, _context_features)
     return [feature for builder in builders for feature in builder(example)]
 
 

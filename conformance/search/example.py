@@ -235,18 +235,9 @@ class Example:
             MalformedError: no model can be built from the document.
         """
         try:
-            example = cls(
-                document.operator,
-                Context(**asdict(document.context)),
-                document.attributes,
-                tuple({name: tensor_array(tensor) for name, tensor in run.items()} for run in document.runs),
-                tuple(document.chain),
-                document.opset,
-                document.axis_relation,
-                document.distractor,
-                document.repeated,
-                document.names,
-            )
+            context, chain = Context(**asdict(document.context)), tuple(document.chain)
+            runs = tuple({name: tensor_array(tensor) for name, tensor in run.items()} for run in document.runs)
+            example = cls(**{**asdict(document), "context": context, "chain": chain, "runs": runs})
             example.built  # noqa: B018 - a wrong document has no model
         except Exception as error:  # noqa: BLE001 - the builders assume correct examples and can raise anything
             raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None

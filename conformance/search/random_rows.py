@@ -22,13 +22,7 @@ from conformance.factors.wrapping import IMPORT_LEVELS, Context
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS
-from conformance.search.distributions import (
-    ATTRIBUTE_CLASSES,
-    COUNT_CLASSES,
-    MAX_RANK,
-    SIZE_CLASSES,
-    spread_choice,
-)
+from conformance.search.distributions import ATTRIBUTE_CLASSES, COUNT_CLASSES, MAX_RANK, SIZE_CLASSES, spread_choice
 from conformance.search.example import ARGMAX, AXIS_RELATIONS, CHAIN_OPERATORS
 
 if TYPE_CHECKING:

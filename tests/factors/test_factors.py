@@ -20,7 +20,6 @@ from conformance.factors.connections import (
     SOURCES,
     TENSOR_ENCODINGS,
     Fragment,
-    raw_tensor,
     typed_tensor,
 )
 from conformance.factors.covering_array import (
@@ -33,7 +32,7 @@ from conformance.factors.covering_array import (
 from conformance.factors.scopes import ITERATIONS, SCOPES
 from conformance.factors.training import placed_declaration
 from conformance.factors.wrapping import IMPORT_LEVELS, Context, build_in_context
-from conformance.models.arrays import array_of, dtype_of, type_number
+from conformance.models.arrays import array_of, dtype_of, tensor_of, type_number
 from conformance.models.inputs import fed_input_names, required_input_names
 from conformance.mutants import op_types
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -60,7 +59,7 @@ def test_typed_tensor_equals_raw_tensor(type):
     array = np.array([[1, 0, 3], [2, 5, 4]]).astype(dtype_of(type_number(type)))
     stored = typed_tensor(array, "X")
     assert not stored.raw_data
-    np.testing.assert_array_equal(array_of(stored), array_of(raw_tensor(array, "X")), strict=True)
+    np.testing.assert_array_equal(array_of(stored), array_of(tensor_of(array, "X")), strict=True)
 
 
 def test_golomb_ruler_has_distinct_distances():
