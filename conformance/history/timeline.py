@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-import msgspec
+from msgspec import UNSET, UnsetType
 
+from conformance.history.store import UnavailableDocument  # noqa: TC001 - msgspec reads the annotations
 from conformance.results.known_faults import known_faults_in
+from conformance.serialization.decoding import StoredRecord
 from conformance.serialization.text import shorten_middle
+from conformance.subjects.naming import SubjectKind  # noqa: TC001 - msgspec reads the annotations
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.history.store import HistoryStore, StoredRelease, UnavailableDocument
+    from conformance.history.store import HistoryStore, StoredRelease
     from conformance.results.known_faults import KnownFault
     from conformance.subjects.naming import SubjectName
 
@@ -309,40 +312,77 @@ def _fault_of(target: SubjectName, case: str, verdict: str) -> KnownFault | None
     return next((fault for fault in faults if fault.verdict == verdict), None)
 
 
-def document(found: Sequence[Timeline]) -> dict[str, Any]:
-    """Return timelines as JSON, for programs; a list of regressions can be compared with it."""
-    return {"format": 1, "subjects": [_subject_document(timeline) for timeline in found]}
+class RowRecord(StoredRecord):
+    """A row in the document of timelines.
+
+    Attributes:
+        verdicts: verdict of each release; empty for a release without a result.
+        fault: the location of the known fault.
+        since: the first release of the last series of releases that fail; for the other attributes see `Span`.
+        ends_in: the first release after the series with a result.
+        ends_as: verdict of that release.
+        varies: number of releases whose verdict varied when the case was repeated.
+    """
+
+    course: Course
+    level: Level
+    verdicts: dict[str, str]
+    cause: str
+    cases: tuple[str, ...]
+    fault: str = ""
+    since: str = ""
+    since_is_oldest: bool | UnsetType = UNSET
+    since_is_again: bool | UnsetType = UNSET
+    fixed_in: str | UnsetType | None = UNSET
+    ends_in: str = ""
+    ends_as: str = ""
+    varies: int = 0
 
 
-def _subject_document(timeline: Timeline) -> dict[str, Any]:
-    return {
-        "subject": timeline.target.text,
-        "kind": str(timeline.target.kind),
-        "releases": list(timeline.releases),
-        "unavailable": list(map(msgspec.structs.asdict, timeline.unavailable)),
-        "faults": list(timeline.faults),
-        "failing": list(timeline.failing),
-        "rows": [_row_document(timeline, row) for row in timeline.rows],
-    }
+class SubjectTimeline(StoredRecord):
+    """The timeline of one subject in the document; for the attributes see `Timeline`."""
+
+    subject: str
+    kind: SubjectKind
+    releases: tuple[str, ...]
+    unavailable: tuple[UnavailableDocument, ...]
+    faults: tuple[int, ...]
+    failing: tuple[int, ...]
+    rows: list[RowRecord]
 
 
-def _row_document(timeline: Timeline, row: Row) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "course": str(row.course),
-        "level": str(row.level),
-        "verdicts": dict(zip(timeline.releases, row.verdicts, strict=True)),
-        "cause": row.cause,
-        "cases": list(row.cases),
-    }
-    if row.fault:
-        found["fault"] = row.fault.location
+class TimelinesDocument(StoredRecord):
+    """The file of `--json`, for programs; a list of regressions can be compared with it."""
+
+    format: Literal[1]
+    subjects: list[SubjectTimeline]
+
+
+def document(found: Sequence[Timeline]) -> TimelinesDocument:
+    """Return the document of some timelines."""
+    return TimelinesDocument(1, [_subject_timeline(timeline) for timeline in found])
+
+
+def _subject_timeline(timeline: Timeline) -> SubjectTimeline:
+    return SubjectTimeline(
+        timeline.target.text,
+        timeline.target.kind,
+        timeline.releases,
+        timeline.unavailable,
+        timeline.faults,
+        timeline.failing,
+        [_row_record(timeline, row) for row in timeline.rows],
+    )
+
+
+def _row_record(timeline: Timeline, row: Row) -> RowRecord:
+    verdicts = dict(zip(timeline.releases, row.verdicts, strict=True))
+    record = RowRecord(row.course, row.level, verdicts, row.cause, row.cases, varies=row.varies)
+    record.fault = row.fault.location if row.fault else ""
     if span := failing_span(timeline.releases, row.verdicts):
-        found |= {"since": span.since, "since_is_oldest": span.is_oldest, "since_is_again": span.is_again}
-        found["fixed_in"] = span.fixed_in
-        found |= {"ends_in": span.end, "ends_as": span.end_verdict} if span.end else {}
-    if row.varies:
-        found["varies"] = row.varies
-    return found
+        record.since, record.since_is_oldest, record.since_is_again = span.since, span.is_oldest, span.is_again
+        record.fixed_in, record.ends_in, record.ends_as = span.fixed_in, span.end or "", span.end_verdict
+    return record
 
 
 MAX_NAME_LENGTH = 100

@@ -89,14 +89,14 @@ def test_failing_span_is_not_fixed_by_unsupported_release():
 def test_timeline_has_regressions_with_first_releases(timeline):
     assert timeline.releases == ("1.0", "1.1", "1.2", "1.10")
     assert timeline.failing == (0, 2, 2, 3)
-    document_ = document([timeline])["subjects"][0]
-    found = {tuple(row["cases"]): (row["course"], row["since"], row["fixed_in"]) for row in document_["rows"]}
+    document_ = document([timeline]).subjects[0]
+    found = {row.cases: (row.course, row.since, row.fixed_in) for row in document_.rows}
     assert {case: value for cases, value in found.items() for case in cases} == {
         ADAM: ("regression", "1.10", None),
         EXACT: ("regression", "1.1", None),
         INDEX: ("regression", "1.1", None),
     }
-    assert document_["unavailable"][0]["release"] == "1.3"
+    assert document_.unavailable[0].release == "1.3"
 
 
 def test_text_table_marks_only_rows_that_vary(timeline):
