@@ -20,15 +20,16 @@ from instruction_count import count_instructions
 from conformance.adapters.reference import ReferenceBackend
 from conformance.corpus.case import CaseKind
 from conformance.diagnosis.diagnosis import SEARCH_TAG
-from conformance.factors.wrapping import Context
+from conformance.factors.wrapping import BuiltModel, Context
 from conformance.mutants import catalogue
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.search.cases import CpuTimeoutError, NoExpectedOutputsError, limit_cpu_time
 from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS, SHOULD_NAMES
 from conformance.search.evaluation import EvaluatedExample, optimizer_task
-from conformance.search.example import Example
+from conformance.search.example import ARGMAX, Example
 from conformance.search.failing_examples import to_case
 from conformance.search.named_mutants import NamedMutant, mutants_sentence, name_mutants
+from conformance.search.program_example import ProgramExample
 from conformance.search.random_rows import PASS_STARTS
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
@@ -168,6 +169,17 @@ def test_shrink_removes_the_distractor_first():
     assert shrink(replace(PLAIN, distractor="annotated"), lambda smaller: bool(smaller.chain))[0].distractor == ""
 
 
+TWO_COERCED = """
+<ir_version: 9, opset_import: ["": 11]>
+two (float[2,2] x) => (int64[1,2] first, int64[2,1] last) {
+  whole = Softmax <axis = 0> (x)
+  row = Softmax <axis = 1> (x)
+  first = ArgMax <axis = 0> (whole)
+  last = ArgMax <axis = 1> (row)
+}
+"""
+
+
 def test_removal_of_coerced_softmax_is_optional():
     example = replace(PLAIN, chain=("Softmax",), opset=11, attributes={"axis": -2})
     (stays,) = (one for one in CORRECT_PASSES if one.id == "not_coerced")
@@ -178,6 +190,13 @@ def test_removal_of_coerced_softmax_is_optional():
 
 def test_chain_with_several_optional_removals_has_no_outputs():
     example = replace(PLAIN, chain=("LogSoftmax", "Sqrt", "Exp"), opset=11, attributes={"axis": -2})
+    with pytest.raises(NoExpectedOutputsError, match="optional"):
+        optimizer_task(EvaluatedExample(example).native)
+
+
+def test_independent_optional_removals_have_no_outputs():
+    model = onnx.parser.parse_model(TWO_COERCED)
+    example = ProgramExample(ARGMAX, BuiltModel(model.SerializeToString(), ((np.ones((2, 2), np.float32),),)))
     with pytest.raises(NoExpectedOutputsError, match="optional"):
         optimizer_task(EvaluatedExample(example).native)
 
