@@ -406,7 +406,8 @@ class DrawnProgram:
         if parameters is None or self.is_likely(0.4):
             return made
         own = name if self.is_likely(0.6) else f"{name[:2]}_own"
-        if type(parameters.setdefault(own, value)) is not type(value):
+        stored = parameters.setdefault(own, value)
+        if type(stored) is not type(value) or (isinstance(value, int) and stored > value):  # no axis of the tensor
             return made
         return onnx.AttributeProto(name=name, type=made.type, ref_attr_name=own)
 
@@ -454,7 +455,9 @@ class DrawnProgram:
             given = self.add(inner, "Neg", [taken])
             self._close_function(inner, op_type, [taken], [given])
         found = next(each for each in self.functions if each.name == op_type)
-        if len(found.inputs) == len(found.outputs) == 1 and value.fits(found.inputs[0]) and not found.parameters:
+        taken, *more = (*found.inputs, *found.outputs)
+        keeps = len(more) == 1 and (taken.type, taken.shape) == (more[0].type, more[0].shape)
+        if keeps and value.fits(taken) and not found.parameters:
             return self.add(scope, op_type, [value], domain=DOMAIN, like=found.outputs[0])
         return self.add(scope, "Neg", [value])
 
