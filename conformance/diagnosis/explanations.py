@@ -84,7 +84,7 @@ def select_explanations(evidence: Evidence) -> list[Explanation]:
 
 def _explain_with_one(evidence: Evidence) -> list[Explanation]:
     """Explain all failing cases by one mutant; return an empty list if that is not possible."""
-    complete = [(one,) for one in evidence.candidates if evidence.explains_all((one,), evidence.failing)]
+    complete = [(one,) for one in evidence.candidates if evidence.explains_all((one,))]
     whole = [alone for alone in complete if not evidence.is_refuted(alone)]
     if not whole:
         return []
@@ -125,13 +125,12 @@ def _complete_pairs(evidence: Evidence, pairs: Iterable[MutantCombination]) -> l
 
 def _is_complete_pair(evidence: Evidence, pair: MutantCombination) -> bool:
     """Return whether a pair of mutants explains all failing cases and is not refuted."""
-    return evidence.explains_all(pair, _telling_order(evidence, pair)) and not evidence.is_refuted(pair)
+    return evidence.explains_all(pair, _explained_jointly(evidence, pair)) and not evidence.is_refuted(pair)
 
 
-def _telling_order(evidence: Evidence, pair: MutantCombination) -> list[str]:
-    """Return the failing cases; those that neither mutant explains alone come first, because they often decide."""
-    explained_alone = evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])
-    return [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
+def _explained_jointly(evidence: Evidence, pair: MutantCombination) -> frozenset[str]:
+    """Return the failing cases that neither mutant explains alone, which often decide whether the pair does."""
+    return evidence.failing.difference(*map(evidence.explained_alone, pair))
 
 
 def _alternative_pairs(
@@ -144,7 +143,7 @@ def _alternative_pairs(
     Args:
         known: the pairs that were found before, which are not returned.
     """
-    telling = _telling_order(evidence, pair)
+    telling = _explained_jointly(evidence, pair)
     others = ((kept, one) for kept in pair for one in evidence.catalogue if one not in pair)
     orders = (order for two in others for order in permutations(two) if order not in known)
     return [order for order in orders if evidence.explains_all(order, telling) and not evidence.is_refuted(order)]

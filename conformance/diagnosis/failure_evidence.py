@@ -68,13 +68,15 @@ class Evidence:
         ids = self.failing if among is None else among
         return frozenset(id for id in ids if self.runner.explains(mutants, id))
 
-    def explains_all(self, mutants: MutantCombination, ids: Iterable[str]) -> bool:
-        """Return whether the combination of mutants explains all of these failing cases."""
+    def explains_all(self, mutants: MutantCombination, telling: frozenset[str] = frozenset()) -> bool:
+        """Return whether the combination of mutants explains all failing cases; `telling` are tried first."""
+        ids = [*self._smallest_first(telling), *self._smallest_first(self.failing - telling)]
         return all(self.runner.explains(mutants, id) for id in ids)
 
     def is_refuted(self, mutants: MutantCombination) -> bool:
         """Return whether the mutants cannot be combined, or fail a case that the subject passes."""
-        return not can_compose(mutants) or any(self.runner.fails(mutants, id) for id in self.passed)
+        passed = self._smallest_first(self.passed)
+        return not can_compose(mutants) or any(self.runner.fails(mutants, id) for id in passed)
 
     def refuting_cases(self, mutant: Mutant) -> frozenset[str]:
         """Return the passed cases of any level that a mutant fails."""
@@ -89,6 +91,18 @@ class Evidence:
         fails = self.runner.fails
         holding = [each for each in alternatives if not any(fails(each, id) for id in self.passed_at_lower_level)]
         return holding or list(alternatives)
+
+    @cached_property
+    def _sizes(self) -> Mapping[str, int]:
+        """The size of each case, in bytes: of its model and its inputs."""
+        return {
+            id: case.model.ByteSize() + sum(array.nbytes for data_set in case.held for array in data_set.inputs)
+            for id, case in self.cases.items()
+        }
+
+    def _smallest_first(self, ids: Iterable[str]) -> list[str]:
+        """Return cases in an order in which a difference is found after little work."""
+        return sorted(ids, key=lambda case: (self._sizes[case], case))
 
     @cached_property
     def candidates(self) -> Sequence[Mutant]:
