@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.corpus.loading import CaseInMemory, load_case_in_memory
+from conformance.corpus.loading import load_case
 from conformance.judging.backend import judge_backend
 from conformance.mutants import model_family, op_types
 from conformance.verdicts import Level, Verdict
@@ -19,15 +19,17 @@ from mutation.dimensions import all_mutants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeVar
 
     from conformance.corpus.corpus import Corpus
-    from conformance.corpus.loading import LoadedCase
+    from conformance.corpus.loading import CaseInMemory, LoadedCase
     from conformance.models.arrays import Array
     from conformance.mutants import Mutant
     from conformance.results.records import CaseJudgement
     from mutation.variants import Variant
 
     Operators = Mapping[str, set[str]]  # by the id of a case
+    Case = TypeVar("Case")
 
 
 ONNX_CASES = (
@@ -138,7 +140,7 @@ def measure_mutation_score(
     progress: Callable[[str], None],
     only: Iterable[str] = (),
     mutants: Mapping[str, Sequence[Mutant]] | None = None,
-    variants_per_case: int | None = None,
+    correct_per_case: int | None = None,
     first_cases: Mapping[str, str] | None = None,
 ) -> MutationScore:
     """Run every mutant and every correct variant on the cases of its operator.
@@ -147,27 +149,30 @@ def measure_mutation_score(
         progress: function that is called with the id of each mutant and variant when it is done.
         only: the families to test; all if empty.
         mutants: the mutants by family; all mutants and the correct variants if None.
-        variants_per_case: number of correct variants that run on each case, in turns; all variants if None.
+        correct_per_case: number of correct variants that run on each `must` case, in turns, and of mutants of a weaker
+            level, which it must accept; all if None.
         first_cases: the id of the case that a mutant runs on first, by the id of the mutant.
     """
     from mutation.variants import VARIANTS
 
-    cases = cases_by_family(corpus)
+    cases = cases_by_family(corpus, only)
     operators = {case.id: op_types(case.model) for own in cases.values() for case in own}
     families = {name: rows for name, rows in (mutants or all_mutants()).items() if not only or name in only}
     results: dict[str, list[MutantResult]] = {}
     for family, rows in families.items():
         results[family] = []
+        own = cases.get(family, [])
+        weaker = [mutant.id for mutant in rows if mutant.level is not Level.MUST]
         for mutant in rows:
             first = (first_cases or {}).get(mutant.id)
-            ordered = sorted(cases.get(family, []), key=lambda case: case.id != first)
-            results[family].append(_test_mutant(mutant, ordered, operators))
+            ordered = sorted(own, key=lambda case: case.id != first)
+            accepted = in_turns(own, weaker, mutant.id, correct_per_case) if mutant.id in weaker else ()
+            results[family].append(_test_mutant(mutant, ordered, accepted, operators))
             progress(mutant.id)
     variants = []
     tested = [case for family in families for case in cases.get(family, [])]
-    step = len(VARIANTS) // (variants_per_case or len(VARIANTS))
-    for number, variant in enumerate(VARIANTS if mutants is None else ()):
-        variants.append(_test_variant(variant, tested[number % step :: step], operators))
+    for variant in VARIANTS if mutants is None else ():
+        variants.append(_test_variant(variant, in_turns(tested, VARIANTS, variant, correct_per_case), operators))
         progress(variant.id)
     return MutationScore(results, variants)
 
@@ -179,16 +184,22 @@ def progress_steps() -> int:
     return sum(len(rows) for rows in all_mutants().values()) + len(VARIANTS)
 
 
-def cases_by_family(corpus: Corpus) -> dict[str, list[CaseInMemory]]:
-    """Return the valid `must` and `should` cases of the corpus by family. Each case is read once."""
+def in_turns(cases: Sequence[Case], implementations: Sequence[Any], one: Any, per_case: int | None) -> Sequence[Case]:
+    """Return the cases on which one of several implementations runs if `per_case` of them run on each; None for all."""
+    step = max(1, len(implementations) // (per_case or len(implementations)))
+    return cases[implementations.index(one) % step :: step]
+
+
+def cases_by_family(corpus: Corpus, only: Iterable[str] = ()) -> dict[str, list[CaseInMemory]]:
+    """Return the valid `must` and `should` cases of the corpus, of all families or of some. Each case is read once."""
     cases: dict[str, list[CaseInMemory]] = {}
     for entry in corpus.cases.values():
-        if entry.is_invalid:
+        if entry.is_invalid or entry.level is Level.SILENT:
             continue
-        case = load_case_in_memory(corpus, entry)
+        case = load_case(corpus, entry)
         family = model_family(case.model)
-        if family is not None and case.level is not Level.SILENT:
-            cases.setdefault(family, []).append(case)
+        if family is not None and (not only or family in only):
+            cases.setdefault(family, []).append(case.in_memory())
     return cases
 
 
@@ -200,11 +211,14 @@ def detect(backend: Any, case: LoadedCase) -> Detection | None:
     return _to_detection(case.id, result)
 
 
-def _test_mutant(mutant: Mutant, cases: Sequence[CaseInMemory], operators: Operators) -> MutantResult:
+def _test_mutant(
+    mutant: Mutant, cases: Sequence[CaseInMemory], accepted: Sequence[CaseInMemory], operators: Operators
+) -> MutantResult:
+    """Run a mutant on cases of its level, and on those of `accepted` that are `must` cases."""
     backend = mutant.backend
     relevant = [case for case in cases if mutant.operator in operators[case.id]]
     own = [case for case in relevant if case.level is mutant.level]
-    must = [case for case in relevant if case.level is Level.MUST and mutant.level is not Level.MUST]
+    must = [case for case in accepted if case.level is Level.MUST and mutant.operator in operators[case.id]]
     return MutantResult(
         mutant,
         _best_detection(backend, own),

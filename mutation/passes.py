@@ -16,6 +16,7 @@ from conformance.judging.optimizer import judge_rewrite
 from conformance.judging.optimizer_run import OptimizerTask
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.verdicts import Level, Verdict
+from mutation.operators import in_turns
 from mutation.pass_mutants import pass_mutants
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def measure_pass_mutation_score(
     corpus: Corpus,
     progress: Callable[[str], None],
     mutants: Mapping[str, Sequence[PassMutant]] | None = None,
+    correct_per_case: int | None = None,
     first_cases: Mapping[str, str] | None = None,
 ) -> PassMutationScore:
     """Run every mutant of the pass and every correct optimizer on the cases of the pass.
@@ -147,6 +149,7 @@ def measure_pass_mutation_score(
     Args:
         progress: function that is called with the id of each mutant and optimizer when it is done.
         mutants: the mutants by theme; the catalogue and the correct optimizers if None.
+        correct_per_case: number of correct optimizers of each kind that run on each case, in turns; all if None.
         first_cases: the id of the case that a mutant runs on first, by the id of the mutant.
     """
     from mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
@@ -165,9 +168,10 @@ def measure_pass_mutation_score(
     groups = ((CORRECT_PASSES, (PASS_NAME,)), (CORRECT_OTHER_OPTIMIZERS, ())) if mutants is None else ()
     for optimizers, passes in groups:
         for one in optimizers:
-            selected = cases if one.optimize is eliminate or not passes else _cases_with_other_output(one, cases)
+            own = in_turns(cases, optimizers, one, correct_per_case)
+            selected = own if one.optimize is eliminate or not passes else _cases_with_other_output(one, own)
             found = (case.detect(one.optimize, passes) for case in selected)
-            correct.append(CorrectPassResult(one, tuple(each for each in found if each), len(cases)))
+            correct.append(CorrectPassResult(one, tuple(each for each in found if each), len(own)))
             progress(one.id)
     return PassMutationScore(results, correct)
 

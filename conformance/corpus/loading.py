@@ -104,6 +104,14 @@ class LoadedCase:
             with _corpus_errors(self.corpus, self.entry):
                 yield _read_data_set(self.corpus, self.entry, files, names)
 
+    def in_memory(self) -> CaseInMemory:
+        """Return the case with all its data sets.
+
+        Raises:
+            CorpusError: a file is altered or malformed.
+        """
+        return CaseInMemory(self.corpus, self.entry, self.model, tuple(self.data_sets()))
+
 
 def load_case(corpus: Corpus, case: CorpusCase) -> LoadedCase:
     """Load a case.
@@ -214,5 +222,4 @@ def load_case_in_memory(corpus: Corpus, case: CorpusCase) -> CaseInMemory:
     Raises:
         CorpusError: a file is altered or malformed.
     """
-    loaded = load_case(corpus, case)
-    return CaseInMemory(corpus, case, loaded.model, tuple(loaded.data_sets()))
+    return load_case(corpus, case).in_memory()

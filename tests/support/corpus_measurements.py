@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
 
 
-VARIANTS_PER_CASE = 6
+CORRECT_PER_CASE = 2
 
 
 def families() -> Sequence[str]:
@@ -43,10 +43,10 @@ def measure_family(corpus: Corpus, family: str) -> Any:
     """Measure the mutation score of one family; mutants, which contain functions, are replaced by their ids.
 
     To save time, a mutant first runs on the case that detected it in the committed report, and each case is run by some
-    of the correct variants. `nox -s mutation` runs each variant on each case.
+    of the correct implementations. `nox -s mutation` runs each of them on each case.
     """
     score = measure_mutation_score(
-        *(corpus, no_progress), only=(family,), variants_per_case=VARIANTS_PER_CASE, first_cases=detecting_cases()
+        *(corpus, no_progress), only=(family,), correct_per_case=CORRECT_PER_CASE, first_cases=detecting_cases()
     )
     return (
         [(one.mutant.id, one.detection, one.false_positive, one.detected_by_onnx) for one in score.results[family]],
@@ -68,7 +68,9 @@ def read_measurement(measured: Mapping[str, Any]) -> MutationScore:
 
 def measure_pass_cases(corpus: Corpus) -> Any:
     """Measure the mutation score of the pass; mutants, which contain functions, are left out."""
-    score = measure_pass_mutation_score(corpus, no_progress, first_cases=detecting_cases())
+    score = measure_pass_mutation_score(
+        *(corpus, no_progress), correct_per_case=CORRECT_PER_CASE, first_cases=detecting_cases()
+    )
     return (
         {theme: [one.detection for one in results] for theme, results in score.results.items()},
         [(one.false_positives, one.cases) for one in score.correct],
