@@ -169,15 +169,11 @@ def test_shrink_removes_the_distractor_first():
     assert shrink(replace(PLAIN, distractor="annotated"), lambda smaller: bool(smaller.chain))[0].distractor == ""
 
 
-TWO_COERCED = """
-<ir_version: 9, opset_import: ["": 11]>
+TWO_COERCED = """<ir_version: 9, opset_import: ["": 11]>
 two (float[2,2] x) => (int64[1,2] first, int64[2,1] last) {
-  whole = Softmax <axis = 0> (x)
-  row = Softmax <axis = 1> (x)
-  first = ArgMax <axis = 0> (whole)
-  last = ArgMax <axis = 1> (row)
-}
-"""
+  whole = Softmax <axis = 0> (x) first = ArgMax <axis = 0> (whole)
+  row = Softmax <axis = 1> (x) last = ArgMax <axis = 1> (row)
+}"""
 
 
 def test_removal_of_coerced_softmax_is_optional():
