@@ -17,6 +17,7 @@ from conformance.graphs.cutting import with_outputs
 from conformance.graphs.intermediate_values import SubjectRefused, are_identical, run_once
 from conformance.models.graphs import is_operator, main_opset, with_inferred_types
 from conformance.models.inputs import initializer_arrays, required_input_names
+from conformance.passes.analysis import ArgMaxSite  # noqa: TC001 - msgspec reads the annotations
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate, explicit_axis
 from conformance.passes.hazards import hazards
 
@@ -89,6 +90,16 @@ class HazardCounts(msgspec.Struct):
     argmax: list[ArgMaxChanges]
     not_counted: list[str]
     remarks: list[str] = []
+
+
+class HazardsDocument(msgspec.Struct):
+    """The file of `--json` of the verb `hazards`; it has inputs, a seed and counts if a subject runs the model."""
+
+    model: str
+    argmax: list[ArgMaxSite]
+    inputs: list[str] | msgspec.UnsetType = msgspec.UNSET
+    seed: int | msgspec.UnsetType | None = msgspec.UNSET
+    counts: list[HazardCounts] | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True)

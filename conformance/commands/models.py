@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -72,12 +72,10 @@ def hazards(
     Exit status: 0 even if hazards are found, 1 if the subject does not run the model, 2 if the command line or a file
     is wrong.
     """
-    from msgspec import to_builtins
-
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_json_atomically
     from conformance.graphs.inputs import choose_inputs, input_text
-    from conformance.hazard_counts import text_lines
+    from conformance.hazard_counts import HazardsDocument, text_lines
     from conformance.models.inputs import required_input_names
     from conformance.models.validity import read_model, report_invalid_model
     from conformance.passes.analysis import analyse_argmaxes
@@ -94,9 +92,9 @@ def hazards(
     takes_output = json is not None and is_standard_output(json)
     texts = [input_text(required_input_names(proto.graph), data_set) for data_set in data_sets]
     if json is not None:
-        document: dict[str, Any] = {"model": str(model), "argmax": [_document(site) for site in findings]}
+        document = HazardsDocument(str(model), findings)
         if backend:
-            document |= {"inputs": texts, "seed": None if inputs else seed, "counts": to_builtins(counts)}
+            document.inputs, document.seed, document.counts = texts, None if inputs else seed, counts
         write_json_atomically(json, document)
     for line in _lines(findings):
         print_line(line, err=takes_output)
@@ -125,17 +123,11 @@ def _count_on_subjects(
         return [count_hazards(original, subject, data_sets) for subject in subjects]
 
 
-def _document(finding: ArgMaxSite) -> dict[str, Any]:
-    removals = [
-        {"op_type": one.op_type, "value": one.value, "type": one.type, "hazards": [h.id for h in one.hazards]}
-        for one in finding.removals
-    ]
-    return {"output": finding.path, "removed": removals, "reason_for_stop": finding.reason_for_stop}
-
-
 def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
+    from conformance.passes.hazards import hazards as all_hazards
     from conformance.serialization.text import one_line
 
+    known = all_hazards()
     for finding in findings:
         if not finding.removals:
             yield one_line(f"ArgMax {finding.path} is not changed: {finding.reason_for_stop}.")
@@ -144,7 +136,7 @@ def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
         for removal in finding.removals:
             value = one_line(removal.value)
             yield f"    {removal.op_type} is removed, and with it {value} ({removal.type}). The output may change:"
-            for hazard in removal.hazards:
+            for hazard in (known[id] for id in removal.hazards):
                 yield f"        {hazard.id}: {hazard.text}"
                 yield f"            In practice: {hazard.practice}"
     rewritten = sum(bool(finding.removals) for finding in findings)

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import onnx
 from onnx import AttributeProto, TensorProto
 
@@ -24,7 +24,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     is_only_use,
     is_standard,
 )
-from conformance.passes.hazards import Hazard, hazards
+from conformance.passes.hazards import hazards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,25 +101,23 @@ def _check_axes(scope: Scope, outer: Mapping[str, int]) -> None:
 ARGMAX = "ArgMax"
 
 
-@dataclass(frozen=True)
-class RiskyRemoval:
+class RiskyRemoval(msgspec.Struct, frozen=True):
     """An operator that the pass removes before an ArgMax.
 
     Attributes:
         op_type: type of the operator.
         value: name of the operator's output.
         type: element type of the output, or "unknown type".
-        hazards: classes of inputs on which the answer may change.
+        hazards: ids of the classes of inputs on which the answer may change.
     """
 
     op_type: str
     value: str
     type: str
-    hazards: tuple[Hazard, ...]
+    hazards: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ArgMaxSite:
+class ArgMaxSite(msgspec.Struct, frozen=True, rename={"path": "output", "removals": "removed"}):
     """An ArgMax of a model.
 
     Attributes:
@@ -151,7 +149,7 @@ def analyse_argmaxes(model: onnx.ModelProto) -> list[ArgMaxSite]:
     types = _element_types(inferred.graph)
     risks: dict[str, list[RiskyRemoval]] = defaultdict(list)
     for removal in removals:
-        classes = tuple(hazard for hazard in hazards().values() if hazard.affects(removal.op_type, opset))
+        classes = tuple(id for id, hazard in hazards().items() if hazard.affects(removal.op_type, opset))
         risk = RiskyRemoval(removal.op_type, removal.value, types.get(removal.value, "unknown type"), classes)
         risks[removal.argmax].append(risk)
     return [
