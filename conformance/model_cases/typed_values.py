@@ -128,9 +128,8 @@ class _Walk:
 
     def _results(self, node: onnx.NodeProto, values: Mapping[str, TypedValue], depth: int) -> list[TypedValue | None]:
         if is_operator(node, "Constant"):
-            return [
-                replace(each, is_constant=True, is_given=False) for each in self._enclosed(node, values, is_given=True)
-            ]
+            constants = self._enclosed(node, values, is_given=True)
+            return [replace(each, is_constant=True, is_given=False) for each in constants]
         if subgraphs_of(node):
             return self._control_flow(node, values, depth) if depth < MAX_DEPTH else []
         taken = [values.get(name) for name in names_taken_by(node)]
@@ -218,13 +217,11 @@ def _body_inputs(node: onnx.NodeProto, values: Mapping[str, TypedValue]) -> Iter
         yield from plain[: len(plain) - count]
         axes = attributes.get("scan_input_axes", repeat(0))
         for each, axis in zip(plain[len(plain) - count :], axes, strict=False):
-            yield (
-                None
-                if each is None or not each.shape
-                else replace(
-                    each, shape=tuple(size for place, size in enumerate(each.shape) if place != axis % len(each.shape))
-                )
-            )
+            if each is None or not each.shape:
+                yield None
+                continue
+            place = axis % len(each.shape)
+            yield replace(each, shape=(*each.shape[:place], *each.shape[place + 1 :]))
 
 
 def infer(
