@@ -6,6 +6,7 @@ graph, which is appended to the main graph with new names (`GRAPH_TEXTS`), or a 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,37 +61,47 @@ FULL_VERSIONS = {"ir_version": 11, "": 21}
 """The oldest IR version and opset that define every protobuf field."""
 
 
-def _fill_fields(message: str, place: MessageScope) -> Callable[[onnx.ModelProto], None]:
-    """Return a function that adds protobuf messages of one type to a scope and sets all fields of this type there.
+def _fill_fields(model: onnx.ModelProto, *, message: str, place: MessageScope) -> None:
+    """Add protobuf messages of one type to a scope, and set all fields of this type there.
 
     Args:
+        model: the model.
         message: the type of the messages, a key of `PARTS_BY_MESSAGE`.
+        place: the scope.
     """
-
-    def touch(model: onnx.ModelProto) -> None:
-        _raise_versions(model)
-        build, _ = PARTS_BY_MESSAGE[message]
-        parts = build(DISTRACTOR_SHAPE[1:] if place is MessageScope.SUBGRAPH else DISTRACTOR_SHAPE)
-        made = {
-            MessageScope.MAIN: _main_graph_model,
-            MessageScope.SUBGRAPH: _scan_model,
-            MessageScope.FUNCTION: _function_model,
-        }[place](parts)
-        join(model, made, f"fields_{snake_case(message)}")
-        fill_messages(model, message, place)
-
-    return touch
+    _raise_versions(model)
+    build, _ = PARTS_BY_MESSAGE[message]
+    parts = build(DISTRACTOR_SHAPE[1:] if place is MessageScope.SUBGRAPH else DISTRACTOR_SHAPE)
+    made = {
+        MessageScope.MAIN: _main_graph_model,
+        MessageScope.SUBGRAPH: _scan_model,
+        MessageScope.FUNCTION: _function_model,
+    }[place](parts)
+    join(model, made, f"fields_{snake_case(message)}")
+    fill_messages(model, message, place)
 
 
 def _raise_versions(model: onnx.ModelProto) -> None:
     """Set the IR and opset versions to the oldest that define every protobuf field."""
     model.ir_version = FULL_VERSIONS["ir_version"]
+    _set_opsets(model, versions=FULL_VERSIONS)
+
+
+def _set_opsets(model: onnx.ModelProto, *, versions: Mapping[str, int]) -> None:
+    """Set the versions of some domains in the model and its functions."""
     for holder in (model, *model.functions):
         for entry in holder.opset_import:
-            entry.version = FULL_VERSIONS.get(entry.domain, entry.version)
+            entry.version = versions.get(entry.domain, entry.version)
 
 
-def _model_of(graph: onnx.GraphProto, functions: Sequence[onnx.FunctionProto]) -> onnx.ModelProto:
+def _model_of(
+    nodes: Sequence[onnx.NodeProto],
+    outputs: Sequence[onnx.ValueInfoProto],
+    functions: Sequence[onnx.FunctionProto],
+    given: str = "X",
+) -> onnx.ModelProto:
+    """Return a model with one input, which has the name `given`."""
+    graph = helper.make_graph(list(nodes), "g", [_float_info(given)], outputs)
     opsets = [helper.make_opsetid("", FULL_VERSIONS[""]), helper.make_opsetid("acme", 1)]
     return helper.make_model(graph, functions=list(functions), opset_imports=opsets)
 
@@ -101,9 +112,9 @@ def _float_info(name: str, shape: Sequence[int] = DISTRACTOR_SHAPE) -> onnx.Valu
 
 
 def _main_graph_model(parts: ExtraNodes) -> onnx.ModelProto:
-    graph = helper.make_graph(list(parts.nodes), "g", [_float_info("X")], [parts.output])
-    parts.add_tensors_to(graph)
-    return _model_of(graph, parts.functions)
+    model = _model_of(parts.nodes, [parts.output], parts.functions)
+    parts.add_tensors_to(model.graph)
+    return model
 
 
 def _scan_model(parts: ExtraNodes) -> onnx.ModelProto:
@@ -111,15 +122,13 @@ def _scan_model(parts: ExtraNodes) -> onnx.ModelProto:
     body = helper.make_graph(list(parts.nodes), "body", [_float_info("X", DISTRACTOR_SHAPE[1:])], [parts.output])
     parts.add_tensors_to(body)
     scan = helper.make_node("Scan", ["X_rows"], ["all"], num_scan_inputs=1, body=body)
-    every = parts.stacked_output(DISTRACTOR_SHAPE[0])
-    return _model_of(helper.make_graph([scan], "g", [_float_info("X_rows")], [every]), parts.functions)
+    return _model_of([scan], [parts.stacked_output(DISTRACTOR_SHAPE[0])], parts.functions, "X_rows")
 
 
 def _function_model(parts: ExtraNodes) -> onnx.ModelProto:
     """Return a model that calls a model-local function; the body of the function contains the nodes in `parts`."""
     call, body = parts.as_function()
-    graph = helper.make_graph([call], "g", [_float_info("X")], [parts.output, _float_info("shares")])
-    return _model_of(graph, [*parts.functions, body])
+    return _model_of([call], [parts.output, _float_info("shares")], [*parts.functions, body])
 
 
 def _set_model_fields(model: onnx.ModelProto) -> None:
@@ -132,13 +141,12 @@ def _set_function_fields(model: onnx.ModelProto) -> None:
     _raise_versions(model)
     body = filled_function([helper.make_node("Neg", ["B0"], ["B1"])], DISTRACTOR_SHAPE)
     call = helper.make_node("Largest", ["X"], ["Z"], domain="acme", overload="sloping", kept=0)
-    graph = helper.make_graph([call], "g", [_float_info("X")], [_float_info("Z", ())])
-    join(model, _model_of(graph, [*OVERLOADED_FUNCTIONS, body]), "function")
+    join(model, _model_of([call], [_float_info("Z", ())], [*OVERLOADED_FUNCTIONS, body]), "function")
 
 
 FIELD_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
     **{
-        f"fields_{snake_case(message)}_{place}": _fill_fields(message, place)
+        f"fields_{snake_case(message)}_{place}": partial(_fill_fields, message=message, place=place)
         for message, (_, places) in PARTS_BY_MESSAGE.items()
         for place in places
     },
@@ -252,15 +260,6 @@ def _add_long_tensor(model: onnx.ModelProto) -> None:
     model.graph.output.append(_float_info("longest", ()))
 
 
-def _set_opset(version: int) -> Callable[[onnx.ModelProto], None]:
-    def touch(model: onnx.ModelProto) -> None:
-        for holder in (model, *model.functions):
-            for entry in holder.opset_import:
-                entry.version = entry.version if entry.domain else version
-
-    return touch
-
-
 def _name_default_domain(model: onnx.ModelProto) -> None:
     for entry in model.opset_import:
         entry.domain = entry.domain or "ai.onnx"
@@ -270,17 +269,13 @@ def _set_graph_name(model: onnx.ModelProto) -> None:
     model.graph.name = "a graph: größe/0"
 
 
-def _set_ir_version(version: int) -> Callable[[onnx.ModelProto], None]:
-    """Return a function that sets an older IR version. Before version 4, every initializer is also a graph input."""
-
-    def touch(model: onnx.ModelProto) -> None:
-        model.ir_version = version
-        known = {value.name for value in model.graph.input}
-        for tensor in model.graph.initializer if version < 4 else ():
-            if tensor.name not in known:
-                model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-
-    return touch
+def _set_ir_version(model: onnx.ModelProto, *, version: int) -> None:
+    """Set an older IR version. Before version 4, every initializer is also a graph input."""
+    model.ir_version = version
+    known = {value.name for value in model.graph.input}
+    for tensor in model.graph.initializer if version < 4 else ():
+        if tensor.name not in known:
+            model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
 
 
 MODEL_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
@@ -294,13 +289,13 @@ MODEL_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
     "denoted": _add_denotations,
     "read_in_training": _add_training,
     "a_long_tensor": _add_long_tensor,
-    "opset_14": _set_opset(14),
-    "opset_22": _set_opset(22),
-    "opset_6": _set_opset(6),
+    "opset_14": partial(_set_opsets, versions={"": 14}),
+    "opset_22": partial(_set_opsets, versions={"": 22}),
+    "opset_6": partial(_set_opsets, versions={"": 6}),
     "main_by_name": _name_default_domain,
     "graph_name": _set_graph_name,
-    "ir_3": _set_ir_version(3),
-    "ir_7": _set_ir_version(7),
+    "ir_3": partial(_set_ir_version, version=3),
+    "ir_7": partial(_set_ir_version, version=7),
 }
 """Distractors that change the model in place, by name."""
 

@@ -134,11 +134,8 @@ def _smaller_rows(example: Example) -> Iterator[Example]:
     for place, size in enumerate(X.shape):
         parts = [[at] for at in range(min(size, MAX_ELEMENTS_TRIED_SINGLY))] if place != axis % X.ndim else []
         parts += [list(range(size // 2)), list(range(size // 2, size))] if size > 2 else []
-        parts += (
-            [[at for at in range(size) if at != left] for left in range(size)]
-            if size <= MAX_ELEMENTS_TRIED_SINGLY
-            else []
-        )
+        if size <= MAX_ELEMENTS_TRIED_SINGLY:
+            parts += [[at for at in range(size) if at != left] for left in range(size)]
         for part in parts if size > 1 else ():
             yield example.map_operands(lambda _, array: np.take(array, part, axis=place))  # noqa: B023 - called here
         if size == 1 and X.ndim > 1 and place != axis % X.ndim:
