@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from conformance.models.graphs import Scope
+from conformance.models.graphs import Scope, copy_of
 from conformance.passes.eliminate_nop_monotone_argmax import Elimination, Site, bypass_producer
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def remove_producers(model: onnx.ModelProto, removed: Iterable[str]) -> onnx.Mod
     Raises:
         ValueError: the model does not have such a value, or no node uses it.
     """
-    rewritten = deepcopy(model)
+    rewritten = copy_of(model)
     for path in removed:
         bypass_producer(_find_site(rewritten, path))
     return rewritten

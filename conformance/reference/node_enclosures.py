@@ -14,7 +14,7 @@ import onnx
 
 from conformance.errors import ConformanceError
 from conformance.models.arrays import is_floating, object_array, type_name
-from conformance.models.graphs import subgraphs_of
+from conformance.models.graphs import copy_of, subgraphs_of
 from conformance.models.inputs import initializer_arrays
 from conformance.models.types import MAIN_DOMAINS, normal_domain
 from conformance.reference.enclosures import enclose_node, is_supported
@@ -133,8 +133,7 @@ def enclose_steps(
         values: the values of its inputs by name.
         states: the output Y that an implementation returned.
     """
-    step = onnx.NodeProto()
-    step.CopyFrom(proto)
+    step = copy_of(proto)
     step.input.extend([*[""] * (8 - len(proto.input)), proto.output[0]])
     return enclose(scope, step, {**values, proto.output[0]: Enclosure.rounding_of(states)})
 
@@ -225,8 +224,7 @@ def _body(
     imports = {normal_domain(entry.domain): entry.version for entry in function.opset_import}
     nodes = []
     for each in function.node:
-        node = onnx.NodeProto()
-        node.CopyFrom(each)
+        node = copy_of(each)
         del node.attribute[:]
         node.attribute.extend(resolve_references(each.attribute, given))
         nodes.append(node)

@@ -244,8 +244,7 @@ def _sources(node: onnx.NodeProto) -> Iterator[Sequence[str]]:
 
 def _bypass(model: onnx.ModelProto, graph: onnx.GraphProto, place: int, sources: Sequence[str]) -> None:
     """Remove a node, or replace it by an Identity where its result is an output of the main graph."""
-    node = onnx.NodeProto()
-    node.CopyFrom(graph.node[place])
+    node = copy_of(graph.node[place])
     outputs = {value.name for value in graph.output}
     names = dict(zip(filter(None, node.output), sources, strict=False))
     kept = [onnx.helper.make_node("Identity", [source], [name]) for name, source in names.items() if name in outputs]
