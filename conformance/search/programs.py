@@ -170,13 +170,17 @@ class DrawnGraph:
 
 @dataclass(frozen=True)
 class DrawnFunction:
-    """A function of the model, with the types of its inputs and outputs."""
+    """A function of the model, with the types of its inputs and outputs, and the usual values of its attributes."""
 
-    name: str
+    proto: onnx.FunctionProto
     inputs: Sequence[TypedName]
     outputs: Sequence[TypedName]
     parameters: Mapping[str, Any]
-    defaults: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(self.proto.name)
 
 
 @dataclass
@@ -198,7 +202,6 @@ class DrawnProgram:
     inputs: list[TypedName] = field(default_factory=list)
     overridable: list[TypedName] = field(default_factory=list)
     functions: list[DrawnFunction] = field(default_factory=list)
-    function_protos: list[onnx.FunctionProto] = field(default_factory=list)
     main: DrawnGraph = field(default_factory=DrawnGraph)
 
     def __post_init__(self) -> None:
@@ -675,8 +678,9 @@ class DrawnProgram:
         function = self.chance.choice(known)
         taken = [self.pick_like(scope, value) for value in function.inputs]
         given, attributes = self.define_like(scope, function.outputs), []
+        defaults = {attribute.name for attribute in function.proto.attribute_proto}
         for name, value in function.parameters.items():
-            if name in function.defaults and self.is_likely(0.5):
+            if name in defaults and self.is_likely(0.5):
                 continue
             other = value
             if isinstance(value, float) and self.is_likely(0.6):
@@ -708,19 +712,17 @@ class DrawnProgram:
         parameters = inner.parameters or {}
         defaults = [name for name in parameters if self.is_likely(0.5)]
         imports = self._imports({"": self.opset if self.is_likely(0.9) else self.opset + 1, DOMAIN: 1})
-        self.functions.append(DrawnFunction(name, inputs, outputs, parameters, defaults))
-        self.function_protos.append(
-            helper.make_function(
-                DOMAIN,
-                name,
-                [value.name for value in inputs],
-                [value.name for value in outputs],
-                inner.nodes,
-                imports,
-                [name for name in parameters if name not in defaults],
-                [helper.make_attribute(name, parameters[name]) for name in defaults],
-            )
+        proto = helper.make_function(
+            DOMAIN,
+            name,
+            [value.name for value in inputs],
+            [value.name for value in outputs],
+            inner.nodes,
+            imports,
+            [name for name in parameters if name not in defaults],
+            [helper.make_attribute(name, parameters[name]) for name in defaults],
         )
+        self.functions.append(DrawnFunction(proto, inputs, outputs, parameters))
 
     def _imports(self, opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
         """Return the imports of some versions by domain, and those of the training optimizers if they are tested."""
@@ -747,7 +749,7 @@ class DrawnProgram:
             graph.value_info.extend(value.info for value in known if self.is_likely(0.5))
         if self.is_likely(0.5):
             _shuffle_nodes(graph, chance)
-        functions = [*self.function_protos]
+        functions = [function.proto for function in self.functions]
         chance.shuffle(functions)
         imports = self._imports({"": self.opset, **({DOMAIN: 1} if functions else {})})
         model = helper.make_model(graph, functions=functions, ir_version=IR_VERSION, opset_imports=imports)
