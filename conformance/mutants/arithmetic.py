@@ -163,9 +163,11 @@ def fma(a: Any, b: Any, c: Any) -> Any:
 
 @lru_cache(maxsize=None, typed=True)
 def by_loop(base: Any, T: Any) -> Any:
-    """Return base**T by T multiplications; the loop ends early if the product does not change."""
+    """Return base**T by T multiplications; the loop ends early if the product does not change, or only its sign."""
     power, left = base, int(T) - 1
     while left > 0 and power != (following := power * base):
+        if power == following * base:
+            return following if left % 2 else power
         power, left = following, left - 1
     return power
 
