@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from conformance.clauses import clauses as specification_clauses
 from conformance.corpus.case import CaseKind
@@ -411,7 +411,7 @@ class FailureGrouper:
 
     def __init__(self, load: Callable[[str, str], CaseResult]) -> None:
         self._load = load
-        self._groups: dict[tuple[_GroupKey, tuple[str, ...]], _CaseGroup] = defaultdict(_CaseGroup)
+        self._groups: dict[tuple[_GroupKey, tuple[str, ...]], _CaseGroup] = defaultdict(dict)
 
     def add(self, case: CaseRecord, result: Result) -> None:
         """Add an unexpected result."""
@@ -426,7 +426,7 @@ class FailureGrouper:
         elif cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_RETURN}:
             topics = violated_clauses(case, result.outputs)
         key = _GroupKey(result.subject, result.verdict, cause, is_by_operator)
-        self._groups[key, topics].add(_case_size(case), result.case, _shown_message(result))
+        self._groups[key, topics][result.case] = _GroupedCase(_case_size(case), _shown_message(result))
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
@@ -435,19 +435,18 @@ class FailureGrouper:
             diagnoses: the diagnoses; the first that explains a case takes it.
         """
         known = tuple(diagnoses)
-        diagnosed: dict[tuple[int, _GroupKey], _CaseGroup] = defaultdict(_CaseGroup)
-        rest: dict[_GroupKey, dict[tuple[str, ...], _CaseGroup]] = defaultdict(lambda: defaultdict(_CaseGroup))
+        diagnosed: dict[tuple[int, _GroupKey], _CaseGroup] = defaultdict(dict)
+        rest: dict[_GroupKey, dict[tuple[str, ...], _CaseGroup]] = defaultdict(lambda: defaultdict(dict))
         for (key, topics), cases in self._groups.items():
-            remaining = cases
+            remaining = dict(cases)
             for number, diagnosis in enumerate(known):
-                if diagnosis.subject == key.subject:
-                    part, remaining = remaining.partition(set(diagnosis.cases))
-                    if part.sizes:
-                        mutant = Cause(CauseKind.MUTANT, (diagnosis.operator, diagnosis.mutant))
-                        explained_key = _GroupKey(key.subject, key.verdict, mutant)
-                        diagnosed[number, explained_key].join(part)
-            if remaining.sizes:
-                rest[key][topics].join(remaining)
+                explained = remaining.keys() & diagnosis.cases if diagnosis.subject == key.subject else ()
+                if explained:
+                    mutant = Cause(CauseKind.MUTANT, (diagnosis.operator, diagnosis.mutant))
+                    explained_key = _GroupKey(key.subject, key.verdict, mutant)
+                    diagnosed[number, explained_key] |= {id: remaining.pop(id) for id in explained}
+            if remaining:
+                rest[key][topics] |= remaining
         groups = [
             *(self._diagnosed_group(key, cases, known[number]) for (number, key), cases in diagnosed.items()),
             *(group for key, by in rest.items() for group in self._unexplained_groups(key, by)),
@@ -468,7 +467,7 @@ class FailureGrouper:
                 yield self._group(key, cases, clause)
 
     def _diagnosed_group(self, key: _GroupKey, cases: _CaseGroup, diagnosis: DiagnosisRecord) -> FailureGroup:
-        unexpected = {id for (of, _), group in self._groups.items() if of.subject == key.subject for id in group.sizes}
+        unexpected = {id for (of, _), group in self._groups.items() if of.subject == key.subject for id in group}
         return replace(
             self._group(key, cases, diagnosis.clause or None),
             text=mutant_sentence(diagnosis),
@@ -477,7 +476,8 @@ class FailureGrouper:
         )
 
     def _group(self, key: _GroupKey, group: _CaseGroup, clause: str | None = None) -> FailureGroup:
-        cases = tuple(group.by_size())
+        cases = tuple(sorted(group, key=lambda case: (group[case].size, case)))
+        messages = {one.message for one in group.values()} if key.verdict != Verdict.FAIL else set()
         return FailureGroup(
             key.subject,
             key.verdict,
@@ -487,7 +487,7 @@ class FailureGrouper:
             None,
             cases=cases,
             smallest=tuple(self._load(key.subject, case) for case in cases[:EVIDENCE_CASES]),
-            message=group.common_message() if key.verdict != Verdict.FAIL else "",
+            message=messages.pop() if len(messages) == 1 else "",
         )
 
 
@@ -505,36 +505,15 @@ class _GroupKey:
     is_by_operator: bool = False
 
 
-@dataclass
-class _CaseGroup:
-    """The cases of a group: the size and the messages of each case, by id."""
+class _GroupedCase(NamedTuple):
+    """The size of a case of a group, and the message of the subject."""
 
-    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
-    messages: dict[str, str] = field(default_factory=dict)
+    size: tuple[int, int]
+    message: str
 
-    def add(self, size: tuple[int, int], case: str, message: str) -> None:
-        self.sizes[case] = size
-        self.messages[case] = message
 
-    def join(self, other: _CaseGroup) -> None:
-        self.sizes |= other.sizes
-        self.messages |= other.messages
-
-    def partition(self, cases: Collection[str]) -> tuple[_CaseGroup, _CaseGroup]:
-        """Return two groups: one of the cases with these ids, one of all other cases."""
-        parts = [_CaseGroup(), _CaseGroup()]
-        for case, size in self.sizes.items():
-            parts[case not in cases].add(size, case, self.messages[case])
-        return parts[0], parts[1]
-
-    def by_size(self) -> list[str]:
-        """Return the ids of the cases, the smallest case first."""
-        return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
-
-    def common_message(self) -> str:
-        """Return the message if it is the same in all cases, otherwise an empty text."""
-        messages = set(self.messages.values())
-        return messages.pop() if len(messages) == 1 else ""
+_CaseGroup: TypeAlias = dict[str, _GroupedCase]
+"""The cases of a group by id."""
 
 
 def _shown_message(result: Result) -> str:
@@ -569,9 +548,9 @@ def _tested_operators(case: CaseRecord) -> tuple[str, ...]:
 def _by_single_operator(groups: Mapping[tuple[str, ...], _CaseGroup]) -> dict[tuple[str, ...], _CaseGroup]:
     """Return the groups with regions by the operators that also fail alone, or by the whole region if none does."""
     alone = {operators[0] for operators in groups if len(operators) == 1}
-    found: dict[tuple[str, ...], _CaseGroup] = defaultdict(_CaseGroup)
+    found: dict[tuple[str, ...], _CaseGroup] = defaultdict(dict)
     for operators, group in groups.items():
-        found[tuple(filter(alone.__contains__, operators)) or ("-".join(operators),)].join(group)
+        found[tuple(filter(alone.__contains__, operators)) or ("-".join(operators),)] |= group
     return found
 
 
@@ -589,12 +568,12 @@ def _merge_by_clause(groups: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[t
         ranks: Counter[str] = Counter()
         for clauses, group in left.items():
             for rank, clause in enumerate(clauses):
-                cases[clause] += len(group.sizes)
-                ranks[clause] += rank * len(group.sizes)
+                cases[clause] += len(group)
+                ranks[clause] += rank * len(group)
         chosen = min(cases, key=lambda clause: (-cases[clause], ranks[clause], clause), default=None)
-        joined = _CaseGroup()
+        joined: _CaseGroup = {}
         for clauses in [clauses for clauses in left if chosen is None or chosen in clauses]:
-            joined.join(left.pop(clauses))
+            joined |= left.pop(clauses)
         yield chosen, joined
 
 
@@ -618,11 +597,8 @@ def _merge_under_output(
         is_probable = len(own) > MAX_CLAUSES_OF_CAUSE or formula in [clause for clause, _ in own]
         if not is_probable or formula not in specification_clauses():
             yield from own
-            continue
-        joined = _CaseGroup()
-        for _, group in own:
-            joined.join(group)
-        yield formula, joined
+        else:
+            yield formula, {id: case for _, group in own for id, case in group.items()}
 
 
 # ---- Diagnoses in sentences
