@@ -12,11 +12,11 @@ from msgspec import to_builtins
 from conformance.census import argmax, softmax
 from conformance.census.correct_rounding import RELATIVE_GUARD
 from conformance.census.file import CensusFooter, CensusHeader, cell_record
-from conformance.census.results import TABLE_COLUMNS, pass_impact, table_row
+from conformance.census.results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, pass_impact, table_row
 from conformance.plugins import suite_version
 from conformance.results.environment import cpu_name, describe_environment
 from conformance.serialization.decoding import read_own_toml
-from conformance.serialization.text import escape_markdown, one_line
+from conformance.serialization.text import escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -251,21 +251,7 @@ def pass_impact_row(found: CellResult) -> tuple[str, ...]:
     return (*names, tried, *(f"{of_nan if kind == 'nan' else changed.get(kind, 0):,}" for kind in classes))
 
 
-def terminal_lines(found: Sequence[CellResult]) -> Iterator[str]:
-    """Yield the lines of the table and the footnotes for a terminal."""
-    rows = [TABLE_COLUMNS, *(table_row(each) for each in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        texts = (
-            cell.ljust(width) if i < 3 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(texts).rstrip()
-    for each in found:
-        yield from map(one_line, footnotes(each))
-
-
 def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---" if i < 3 else "---:" for i in range(len(columns))]
+    rule = ["---" if i < TEXT_COLUMN_COUNT else "---:" for i in range(len(columns))]
     lines = (list(map(escape_markdown, columns)), rule, *(map(escape_markdown, row) for row in rows))
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)

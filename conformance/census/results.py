@@ -118,6 +118,9 @@ TABLE_COLUMNS = (
     *("out of order", "widest", "merged", "not rounded right", "worst ULP", "at"),
 )
 
+TEXT_COLUMN_COUNT = 3
+"""Number of the first columns, which have texts; the others have numbers."""
+
 
 def table_row(found: CellResult) -> tuple[str, ...]:
     """Return the table row for a census cell; its columns are `TABLE_COLUMNS`."""

@@ -12,7 +12,8 @@ import typer
 
 from conformance.commands.options import add_options
 from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_line, print_notice, progress_counter
+from conformance.serialization.terminal import print_line, print_notice, print_table, progress_counter
+from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +67,9 @@ def census(
     Exit status: 0 if at least one subject computes outputs, whatever the counts are; 1 if none does.
     """
     from conformance.census.page import render_page
-    from conformance.census.report import environment_facts, json_lines, terminal_lines
+    from conformance.census.report import environment_facts, footnotes, json_lines
     from conformance.census.report import markdown as markdown_of
-    from conformance.census.results import collect_cells
+    from conformance.census.results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, collect_cells, table_row
     from conformance.files.atomic_write import write_chunks_atomically, write_text_atomically
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
@@ -93,8 +94,10 @@ def census(
         write_text_atomically(html, render_page(found, environment_facts()))
     if markdown is not None:
         write_text_atomically(markdown, markdown_of(found, environment_facts()))
-    for line in terminal_lines(found):
-        print_line(line, err=reports.take_standard_output)
+    rows = [[(cell, "") for cell in row] for row in (TABLE_COLUMNS, *map(table_row, found))]
+    print_table(rows, TEXT_COLUMN_COUNT, err=reports.take_standard_output)
+    for note in (note for each in found for note in footnotes(each)):
+        print_line(one_line(note), err=reports.take_standard_output)
     raise typer.Exit(0 if any(each.number("pairs") for each in found) else 1)
 
 

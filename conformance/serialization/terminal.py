@@ -75,16 +75,17 @@ def print_table(rows: Sequence[Sequence[tuple[str, str]]], left: int, *, err: bo
     """Print rows of cells as aligned columns; a cell is a text and its style.
 
     Args:
-        rows: the cells of each row; a shorter row ends with empty cells.
+        rows: the cells of each row; a shorter row ends with empty cells, and nothing is printed for these.
         left: number of columns that are aligned to the left; the other columns are aligned to the right.
         err: whether to print to standard error.
     """
     widths = [max(len(escape_line(text)) for text, _ in column) for column in zip_longest(*rows, fillvalue=("", ""))]
     for row in rows:
         parts: list[str | tuple[str, str]] = []
-        for number, ((text, style), width) in enumerate(zip(row, widths, strict=False)):
+        end = max((number for number, (text, _) in enumerate(row, 1) if text), default=0)
+        for number, ((text, style), width) in enumerate(zip(row[:end], widths, strict=False)):
             space = " " * (width - len(escape_line(text)))
-            is_last = number == len(row) - 1
+            is_last = number == end - 1
             parts += [(text, style), space * (not is_last)] if number < left else [space, (text, style)]
             parts += ["  "] * (not is_last)
         print_styled(*parts, err=err)
