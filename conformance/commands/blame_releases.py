@@ -170,7 +170,7 @@ def _search(
     named = question.named
     candidates = {*answered, *installed_releases(named)}
     if options.install:
-        candidates |= _index_releases(named, options.range)
+        candidates |= set(find_releases(released_package(named), ReleaseRange.parse(options.range)))
     releases_in_range(named, options.range, candidates)
     known = {*candidates, *stored_releases(options.store, named)}  # some may have no environment; they are unknown
     search = ReleaseSearch(
@@ -185,11 +185,6 @@ def _search(
     answers = {release: found.answer for release, found in search.tested}
     introduced = [change.after for change in changes if change.kind == "introduced"]
     return dict(answers), introduced[-1] if introduced else search.oldest_fault
-
-
-def _index_releases(named: SubjectName, text: str) -> set[str]:
-    """Return the releases of a range that the package index has."""
-    return set(find_releases(released_package(named), ReleaseRange.parse(text)))
 
 
 def _preparation(*, install: bool) -> Callable[[SubjectName], None]:
