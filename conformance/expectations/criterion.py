@@ -350,11 +350,11 @@ def _has_other_cause(entry: Expectation, file: Expectations, result: Result, loa
     The others are the further mutants of the entry, and those of all other entries of the file.
     """
     from conformance.diagnosis.explanations import is_cause
-    from conformance.mutants import catalogue
+    from conformance.mutants import mutants_by_id
 
     if result.recorded_outputs is None:
         return False
-    known = {mutant.id: mutant for mutants in catalogue().values() for mutant in mutants}
+    known = mutants_by_id()
     first, *others = dict.fromkeys((*entry.mutants, *(id for one in file.entries for id in one.mutants)))
     return not is_cause(known[first], [known[id] for id in others], load(), result.recorded_outputs)
 

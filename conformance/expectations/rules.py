@@ -213,10 +213,10 @@ def _check_mutants(file: Expectations) -> None:
     named = {id: entry for entry in file.entries for id in entry.mutants}
     if not named:
         return
-    from conformance.mutants import catalogue
+    from conformance.mutants import mutants_by_id
 
-    known = {mutant.id for mutants in catalogue().values() for mutant in mutants}
-    for id in sorted(named.keys() - known):
+    known = mutants_by_id()
+    for id in sorted(named.keys() - known.keys()):
         hint = did_you_mean(id, known, "Remove the mutant, and let update-expectations --by-cause write the entry.")
         raise ExpectationsError("no-such-mutant", f"{named[id].location}: there is no mutant {id}.", hint)
 

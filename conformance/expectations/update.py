@@ -27,7 +27,7 @@ from conformance.errors import ExpectationsError, UsageError
 from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import VERDICT_KEYS, check_same_corpus, parse_expectations
 from conformance.expectations.support import SupportCounter, support_name
-from conformance.mutants import catalogue
+from conformance.mutants import mutants_by_id
 from conformance.results.failure_groups import CaseResult, FailureGrouper, cause_text
 from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
@@ -510,7 +510,7 @@ def _remove_outdated_reasons(
     own = [record for record in results.run.footer.diagnoses if record.subject == results.subject.id]
     diagnosed = {case for record in own for case in record.cases if new.is_selected(case)}
     current = {(record.mutant,) for record in own}
-    texts = {f"{mutant.operator}: {mutant.text}" for mutants in catalogue().values() for mutant in mutants}
+    texts = {f"{mutant.operator}: {mutant.text}" for mutant in mutants_by_id().values()}
     for number, update in updates.items():
         reason = entries[number].reason
         is_of_a_diagnosis = any(reason.split(mark)[0] in texts for mark in (";", " (", "\n"))

@@ -30,6 +30,7 @@ __all__ = [
     "catalogue",
     "family_of_operators",
     "model_family",
+    "mutants_by_id",
     "op_types",
 ]
 
@@ -56,6 +57,12 @@ def catalogue() -> Mapping[str, tuple[Mutant, ...]]:
         family: tuple(chain.from_iterable(map(catalogue_mutants, operators)))
         for family, operators in FAMILY_OPERATORS.items()
     }
+
+
+@cache
+def mutants_by_id() -> Mapping[str, Mutant]:
+    """Return the mutants of all operator families by id."""
+    return {mutant.id: mutant for mutants in catalogue().values() for mutant in mutants}
 
 
 def model_family(model: onnx.ModelProto) -> str | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from conformance.corpus.case import CaseKind
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.models.graphs import all_nodes, onnx_op_type, subgraphs_of
 from conformance.models.spec_text import installed_version, quote_passage, text_package
-from conformance.mutants import FAMILIES, FAMILY_OPERATORS, catalogue
+from conformance.mutants import FAMILIES, FAMILY_OPERATORS, mutants_by_id
 from conformance.pages.environment import render_text
 from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import first_violation, violated_clauses
@@ -127,7 +126,8 @@ def issue_text(
     if check is not None and check.name in _PLAIN_CHECKS:
         ids = [_CHECK_CLAUSES[check.name]] if check.name in _CHECK_CLAUSES else []
     has_lead = False
-    violated = [clause for one in diagnoses if (clause := _mutant_clauses().get(one.mutant))]
+    mutants = (mutants_by_id().get(one.mutant) for one in diagnoses)
+    violated = [mutant.clause for mutant in mutants if mutant is not None and mutant.clause]
     if fault is None and violated:
         ids = violated
     if fault is not None:
@@ -192,12 +192,6 @@ def _contradicted_clauses(case: CaseRecord, result: Result) -> list[str]:
         return [id for id in case.clauses if id in _SHAPE_CLAUSES]
     family = case.clauses[0].partition(".")[0] if case.clauses else ""
     return [f"{family}.{name}" for name in ("output_type", "tensor_type") if f"{family}.{name}" in clauses()]
-
-
-@cache
-def _mutant_clauses() -> Mapping[str, str]:
-    """Return the clause that each mutant violates, by the id of the mutant."""
-    return {mutant.id: mutant.clause for mutants in catalogue().values() for mutant in mutants}
 
 
 def _mistake(diagnoses: Sequence[DiagnosisRecord]) -> str:
