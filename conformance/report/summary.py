@@ -56,18 +56,14 @@ def accuracy_summaries(run: Results) -> Iterator[AccuracySummary]:
 
     Results without `accuracy` are not counted.
     """
-    counts: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0] * 4)
+    counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for (subject, case), row in run.rows.items():
         for name, attained in row.accuracy.items():
             key = subject, case_family(run.case_rows[case]), name
-            whole = attained.within == attained.elements
-            counts[key] = [
-                old + new for old, new in zip(counts[key], (attained.elements, attained.within, 1, whole), strict=True)
-            ]
-    for (subject, operator, name), (elements, within, cases, cases_within) in sorted(
-        counts.items(), key=lambda item: item[0][:2]
-    ):
-        yield AccuracySummary(subject, operator, name, elements, within, cases, cases_within)
+            whole = int(attained.within == attained.elements)
+            counts[key].update(elements=attained.elements, within=attained.within, cases=1, cases_within=whole)
+    for (subject, operator, name), found in sorted(counts.items(), key=lambda item: item[0][:2]):
+        yield AccuracySummary(subject, operator, name, **found)
 
 
 FORMAT: Literal[1] = 1
@@ -234,7 +230,7 @@ def _subject_summaries(run: Results) -> list[SubjectSummary]:
             levels={
                 level: {
                     "cases": sum(counts.values()),
-                    **({"known_failures": number} if (number := known.get((subject.id, level), 0)) else {}),
+                    **({"known_failures": number} if (number := known[subject.id, level]) else {}),
                     **dict(sorted(counts.items())),
                 }
                 for level in Level

@@ -5,6 +5,7 @@ A run can pass although most of its cases are unsupported or known to fail. The 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -107,14 +108,9 @@ def _known_failures(run: Results) -> Iterator[ResultRow]:
     return (row for row in run.rows.values() if is_known_failure(row))
 
 
-def known_failures_by_level(run: Results) -> dict[tuple[str, str], int]:
+def known_failures_by_level(run: Results) -> Counter[tuple[str, Level]]:
     """Return the numbers of known failures by subject and level; silent cases never count."""
-    found: dict[tuple[str, str], int] = {}
-    for row in _known_failures(run):
-        key = row.subject, row.level
-        if row.level is not Level.SILENT:
-            found[key] = found.get(key, 0) + 1
-    return found
+    return Counter((row.subject, row.level) for row in _known_failures(run) if row.level is not Level.SILENT)
 
 
 def _plural(count: int, what: str) -> str:
