@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.profiles import RequirementProfile
     from conformance.results.file import Key, Results
-    from conformance.results.records import CaseRow, Header, ResultRow
+    from conformance.results.records import Header
 
 
 class Standing(NamedTuple):
@@ -67,7 +67,8 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
         ResultsError: the file is malformed, or has no result of any of the subjects.
     """
     run = read_results(path)
-    standings = {key: _standing(row, run.case_rows[key[1]]) for key, row in run.rows.items()}
+    levels = {key: level_if_weaker(row, run.case_rows[row.case].level) for key, row in run.rows.items()}
+    standings = {key: Standing(row.verdict, levels[key]) for key, row in run.rows.items()}
     if relative_to is not None:
         return _relative_baseline(path, run, standings, subjects, relative_to)
     if not {subject for subject, _ in standings} & set(subjects):
@@ -96,10 +97,6 @@ def _relative_baseline(
         BaselineRecord(name, corpus.label, corpus.digest, name),
         {(subject, case): standing for subject in subjects for case, standing in of_base.items()},
     )
-
-
-def _standing(result: ResultRow, case: CaseRow) -> Standing:
-    return Standing(result.verdict, level_if_weaker(result, Level(case.level)))
 
 
 @dataclass(frozen=True)

@@ -432,7 +432,7 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
         )
     results = {case: row for (of, case), row in run.rows.items() if of == subject}
     level = fail_level(run.header)
-    varying = tuple(sorted(case for case, result in results.items() if len(result.repeats) > 1))
+    varying = tuple(sorted(case for case, result in results.items() if result.varies))
     judged = (case for case, result in results.items() if result.level.is_within(level))
     return _SubjectResults(
         results,

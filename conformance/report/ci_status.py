@@ -109,7 +109,7 @@ def _beside_baseline(result: ResultRow) -> str:
 
 def _unexpected_reason(result: ResultRow) -> str:
     repeats, expected = result.repeats, result.expected
-    if len(repeats) > 1:
+    if result.varies:
         return f"the verdict varies ({', '.join(f'{n} times {verdict}' for verdict, n in repeats.items())})"
     if result.baseline is None and expected and expected.verdict != result.verdict:
         expectation = f"expected {expected.verdict}: {expected.reason}; {expected.location}"

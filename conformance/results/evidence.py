@@ -54,8 +54,8 @@ def full_evidence(case: CaseRecord, result: Result) -> Iterator[str]:
     phase = f"; phase: {result.phase}" if result.phase else ""
     level = f"; at level {result.level}" if result.level != case.level else ""
     yield f"{verdict}: {verdict.meaning}{phase}{level}; {result.seconds * 1000:.3g} ms"
-    if len(repeats := result.repeats) > 1:
-        yield f"the verdict varies: {', '.join(f'{count} times {name}' for name, count in repeats.items())}"
+    if result.varies:
+        yield f"the verdict varies: {', '.join(f'{count} times {name}' for name, count in result.repeats.items())}"
     if (was := result.baseline) is not None and was != verdict:
         yield f"verdict in the baseline: {was}"
     if (expected := result.expected) is not None:

@@ -22,7 +22,6 @@ from conformance.results.identity import join_identities
 from conformance.results.records import ArchiveRecord, Diagnosed, Footer, Header
 from conformance.results.releases import separate_releases
 from conformance.run.selection import Shard
-from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -283,8 +282,7 @@ def _diagnose(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
     collector = ResultCollector()
     for run in runs:
         for key, row in run.rows.items():
-            level = Level(run.case_rows[row.case].level)
-            collector.add(run.results[key] if row.verdict.is_defect else row, level)
+            collector.add(run.results[key] if row.verdict.is_defect else row, run.case_rows[row.case].level)
     if not collector.has_explainable_failure:
         return Diagnosed([], [])
     from conformance.diagnosis.run import diagnose_run

@@ -58,7 +58,7 @@ def _summary(runs: Sequence[Results]) -> dict[str, int]:
         **{str(status): counts[status] for status in Status},
         "pending": 0,
         "other": 0,
-        "flaky": sum(_is_flaky(one) for one in found),
+        "flaky": sum(one.result.varies for one in found),
         "suites": sum(len(run.header.subjects) for run in runs),
         "start": round(1000 * start),
         "stop": round(1000 * max(run.header.started + run.footer.seconds for run in runs)),
@@ -107,13 +107,8 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
         test["extra"]["cause"] = one.cause.sentence
     if reason := one.reason:
         test["message"] = "\n".join([*one.details, reason])
-    if _is_flaky(one):
+    if result.varies:
         test["flaky"] = True
     if stderr := one.stderr:
         test["stderr"] = stderr.splitlines()
     return test
-
-
-def _is_flaky(one: CiResult) -> bool:
-    """Return whether the verdict varies between repeated runs of the case."""
-    return len(one.result.repeats) > 1
