@@ -394,9 +394,10 @@ def _parse_verdicts(location: _EntryLocation, table: Mapping[str, Any]) -> dict[
 
 def _parse_patterns(location: _EntryLocation, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """Return the patterns of a key, whose value is a string or a list of strings; empty without the key."""
-    patterns = string_tuple(table.get(key))
+    given = table.get(key)
+    patterns = string_tuple(given)
     if key in table and not (patterns and all(patterns)):
-        problem = f"{location}: {key} = {table[key]!r} is not a string or a list of strings."
+        problem = f"{location}: {key} = {given!r} is not a string or a list of strings."
         raise ExpectationsError("malformed-entry", problem, "Write one or more names or patterns.")
     return patterns
 
