@@ -119,15 +119,19 @@ class MutationScore:
     variants: Sequence[VariantResult]
 
     @property
+    def of_all_mutants(self) -> list[MutantResult]:
+        """The results of the mutants of all families."""
+        return [result for results in self.results.values() for result in results]
+
+    @property
     def survivors(self) -> list[MutantResult]:
         """The `must` mutants that no `must` case detects."""
-        every = [result for results in self.results.values() for result in results]
-        return [one for one in every if one.mutant.level is Level.MUST and one.detection is None]
+        return [one for one in self.of_all_mutants if one.mutant.level is Level.MUST and one.detection is None]
 
     @property
     def false_positives(self) -> list[MutantResult]:
         """The mutants of a weaker level than `must` that fail a `must` case."""
-        return [one for results in self.results.values() for one in results if one.false_positive]
+        return [one for one in self.of_all_mutants if one.false_positive]
 
     @property
     def passes(self) -> bool:
