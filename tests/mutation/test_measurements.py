@@ -23,7 +23,6 @@ from mutation.bound_tightness import AttainedError, Tightness, largest_attained_
 from mutation.dimensions import all_mutants
 from mutation.held_out import read_held_out
 from mutation.operators import (
-    DECISIVE_MARGIN,
     ONNX_CASES,
     cases_by_family,
     detect,
@@ -227,7 +226,6 @@ def test_must_cases_have_no_false_positives(mutation_score):
 def test_must_mutants_are_detected_decisively(mutation_score):
     must = [one for one in mutation_score.of_all_mutants if one.mutant.level is Level.MUST and one.detection]
     assert [one.mutant.id for one in must if not one.detection.is_decisive] == []
-    assert DECISIVE_MARGIN >= 10
 
 
 @pytest.mark.whole
@@ -251,8 +249,7 @@ def test_case_in_memory_survives_a_backend_that_changes_inputs(opened):
 
 
 def test_progress_is_called_as_often_as_announced(opened):
-    seen = []
-    measure_mutation_score(opened, seen.append, only=("ArgMax",))
+    measure_mutation_score(opened, (seen := []).append, only=("ArgMax",))
     assert len(seen) == progress_steps() - sum(len(all_mutants()[name]) for name in OPTIMIZERS)
 
 
@@ -283,9 +280,8 @@ def test_command_with_json_prints_one_object(mutation_command, small_corpus):
 
 
 def test_help_counts_the_mutants_of_the_catalogue(mutation_command):
-    words = mutation_command("--help").out.split()
-    for table in (all_mutants(), pass_mutants()):
-        assert str(sum(map(len, table.values()))) in words
+    numbers = {str(sum(map(len, table.values()))) for table in (all_mutants(), pass_mutants())}
+    assert numbers <= {*mutation_command("--help").out.split()}
 
 
 # The cases of the pass detect every mutant of the pass, and have no false positives.
