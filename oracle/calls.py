@@ -67,9 +67,11 @@ class Call:
         """Return the arithmetic for elements of a type."""
         return self.mode.arithmetic(FLOATS[type_]) if type_ in FLOATS else IntegerArithmetic(type_)
 
-    def integers(self, attribute: str, operand: Tensor | None) -> list[int]:
-        """Return the integers of an attribute that is an operand in later opsets, or none if both are omitted."""
-        return list(self.attributes.get(attribute, ())) if operand is None else operand.integers()
+    def integers(self, attribute: str, operand: Tensor | None) -> list[int] | None:
+        """Return the integers of an attribute that is an operand in later opsets; None if both are omitted."""
+        if operand is not None:
+            return operand.integers()
+        return list(self.attributes[attribute]) if attribute in self.attributes else None
 
 
 def round_tensor(tensor: Tensor) -> Tensor:

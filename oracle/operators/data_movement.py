@@ -58,13 +58,15 @@ def _slice(
 def _split(call: Call, x: Tensor, sizes: Tensor | None = None) -> tuple[Tensor, ...]:
     """Split a tensor along the axis into parts of given sizes, or into as many equal parts as there are outputs."""
     given = call.integers("split", sizes)
-    parts = np.cumsum(given)[:-1] if given else len(call.node.output)
+    parts = len(call.node.output) if given is None else np.cumsum(given)[:-1]
     pieces = np.split(x.elements, parts, axis=call.attributes["axis"])
     return tuple(map(x.with_elements, pieces))
 
 
 def _squeeze(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    return x.with_elements(np.squeeze(x.elements, tuple(call.integers("axes", axes)) or None))
+    """Remove axes of size 1: the given axes, or all if they are omitted."""
+    given = call.integers("axes", axes)
+    return x.with_elements(np.squeeze(x.elements, None if given is None else tuple(given)))
 
 
 def _tile(call: Call, x: Tensor, repeats: Tensor) -> Tensor:
@@ -76,7 +78,7 @@ def _transpose(call: Call, x: Tensor) -> Tensor:
 
 
 def _unsqueeze(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    return x.with_elements(np.expand_dims(x.elements, tuple(call.integers("axes", axes))))
+    return x.with_elements(np.expand_dims(x.elements, tuple(call.integers("axes", axes) or ())))
 
 
 OPERATORS = {

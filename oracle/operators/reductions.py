@@ -38,7 +38,7 @@ def _smallest(a: Arithmetic, items: Sequence[Any]) -> Any:
 def _reduction(of_items: Callable[[Arithmetic, Sequence[Any]], Any]) -> Callable[..., Tensor]:
     def operator(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
         """Reduce the axes of the attribute or, in later opsets, of the operand; by default all."""
-        given = call.integers("axes", axes)
+        given = call.integers("axes", axes) or []
         if not given and call.attributes.get("noop_with_empty_axes", 0):
             return x
         reduced = sorted(axis % x.rank for axis in given) or list(range(x.rank))
