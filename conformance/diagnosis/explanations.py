@@ -143,10 +143,10 @@ def _alternative_pairs(
     Args:
         known: the pairs that were found before, which are not returned.
     """
-    telling = _explained_jointly(evidence, pair)
+    decisive = _explained_jointly(evidence, pair)
     others = ((kept, one) for kept in pair for one in evidence.catalogue if one not in pair)
     orders = (order for two in others for order in permutations(two) if order not in known)
-    return [order for order in orders if evidence.explains_all(order, telling) and not evidence.is_refuted(order)]
+    return [order for order in orders if evidence.explains_all(order, decisive) and not evidence.is_refuted(order)]
 
 
 def _pair_explanations(

@@ -68,15 +68,16 @@ class Evidence:
         ids = self.failing if among is None else among
         return frozenset(id for id in ids if self.runner.explains(mutants, id))
 
-    def explains_all(self, mutants: MutantCombination, telling: frozenset[str] = frozenset()) -> bool:
-        """Return whether the combination of mutants explains all failing cases; `telling` are tried first."""
-        ids = [*self._smallest_first(telling), *self._smallest_first(self.failing - telling)]
+    def explains_all(self, mutants: MutantCombination, first: frozenset[str] = frozenset()) -> bool:
+        """Return whether the combination of mutants explains all failing cases; those in `first` are tried first."""
+        ids = [*self._smallest_first(first), *self._smallest_first(self.failing - first)]
         return all(self.runner.explains(mutants, id) for id in ids)
 
     def is_refuted(self, mutants: MutantCombination) -> bool:
         """Return whether the mutants cannot be combined, or fail a case that the subject passes."""
-        passed = self._smallest_first(self.passed)
-        return not can_compose(mutants) or any(self.runner.fails(mutants, id) for id in passed)
+        if not can_compose(mutants):
+            return True
+        return any(self.runner.fails(mutants, id) for id in self._smallest_first(self.passed))
 
     def refuting_cases(self, mutant: Mutant) -> frozenset[str]:
         """Return the passed cases of any level that a mutant fails."""
@@ -101,7 +102,7 @@ class Evidence:
         }
 
     def _smallest_first(self, ids: Iterable[str]) -> list[str]:
-        """Return cases in an order in which a difference is found after little work."""
+        """Return cases by size: a small case shows after little work that mutants do not explain it."""
         return sorted(ids, key=lambda case: (self._sizes[case], case))
 
     @cached_property
