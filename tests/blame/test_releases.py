@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from fake_subject import correct, wrong_abs, wrong_transform
+from msgspec import to_builtins
 from onnx import TensorProto, helper
 from refusals import assert_raises
 
@@ -104,17 +105,16 @@ def test_search_with_equal_ends_tests_the_hints_first():
 
 def test_report_names_first_bad_release_and_environment():
     lines = report_lines(NAMED, *search_in("..?FF"))
-    assert [word in "\n".join(lines) for word in ("1.3", "numpy 1.0 before, 2.0 now", "between them: 1.2")] == [
-        True
-    ] * 3
+    wanted = {"1.3", "numpy 1.0 before, 2.0 now", "between them: 1.2"}
+    assert {word for word in wanted if word not in "\n".join(lines)} == set()
     lines = report_lines(NAMED, *search_in("??FF"))
     assert "before it: 1.0, 1.1" in "\n".join(lines)
 
 
 def test_search_document_has_answers_and_changes():
-    document = search_document(NAMED, *search_in(".?F"))
-    assert [each.answer for each in document.releases] == ["lacks", "unknown", "has"]
-    assert document.changes == [Change("introduced", "1.2", "1.0", ("1.1",))]
+    document = to_builtins(search_document(NAMED, *search_in(".?F")))
+    assert [each["answer"] for each in document["releases"]] == ["lacks", "unknown", "has"]
+    assert document["changes"] == [{"kind": "introduced", "release": "1.2", "before": "1.0", "unknown": ("1.1",)}]
 
 
 class ScriptedQuestion(Question):
