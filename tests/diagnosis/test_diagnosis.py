@@ -174,17 +174,17 @@ def test_mistake_that_two_mutants_make_together_is_named_by_both(bench):
     ("text", "condition"),
     [
         ("adds 1 for a negative axis", "have a negative axis of ArgMax"),
-        ("adds 1 where keepdims is 0", "have keepdims = 0 at least once"),
-        ("adds 1 for vectors", "have dimensions of a tensor = 1 at least once"),
+        ("adds 1 where keepdims is 0", "have keepdims = 0"),
+        ("adds 1 for vectors", "have dimensions of a tensor = 1"),
     ],
 )
 @pytest.mark.whole
 def test_mutant_under_a_condition_is_named_with_its_condition(whole_corpus, cases_in_memory, text, condition):
     (mistake,) = (one for one in MISTAKES if one.text == text)
     found = Bench.of(whole_corpus, cases_in_memory, 4).diagnosis(mistake.backend, mistake.operator)
-    (explanation,) = found.explanations
-    (record,) = found.diagnosis_records
-    assert (explanation.mutant.id, record.condition) == ("argmax.from_1", condition)
+    (explanation,), (record,) = found.explanations, found.diagnosis_records
+    assert explanation.mutant.id == "argmax.from_1"
+    assert record.condition.removesuffix(" at least once") == condition  # "at least once" depends on the sample
 
 
 def test_catalogue_has_none_of_the_kernel_mistakes():
