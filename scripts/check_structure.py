@@ -37,7 +37,7 @@ SMALL_MODULE_LINES = 120
 MAX_SMALL_MODULES = 28
 """Limit for modules that are shorter than `SMALL_MODULE_LINES` and have exactly one importer."""
 
-MAX_CODE_LINES = 47_783
+MAX_CODE_LINES = 47_802
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
 MAX_TEST_CODE_LINES = 40_000

@@ -58,6 +58,9 @@ LAST_ITERATIONS = (-1, 0, 0, 1, 1, 2)
 """Numbers with which the condition of a Loop is compared, if it ends the Loop."""
 
 SHAPES: Sequence[tuple[int, ...]] = ((2,), (3,), (1,), (), (2, 2), (5,), (2, 3), (0,), (4,), (1, 3), (17,), (70,))
+AXES_AS_INPUT = 13
+"""The opset since which the axes of Squeeze and Unsqueeze are an input."""
+
 OPSETS = (13, 13, 14, 15, 16, 17, 18, 21)
 RATES = (0.1, 0.5, 0.25, 0.3, 1.0, -0.1, 0.01)
 NUMBERS = (0.5, -0.5, 1.0, -1.0, 2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
@@ -449,6 +452,26 @@ class DrawnProgram:
         shape = argmax_shape(value.sizes, given.get("axis", 0), given.get("keepdims", 1))
         index = self.define(scope, "int64", (None,) * len(shape) if is_open else shape)
         scope.append("ArgMax", [value], [index], attributes)
+        if not is_open and self.is_likely(0.3):
+            self._read_index(scope, index)
+
+    def _read_index(self, scope: DrawnGraph, index: TypedName) -> None:
+        """Add an operator that reads an index: a runtime may fuse it into ArgMax, or compute it from the operand."""
+        kind, shape = self.chance.choice(("Add", "Cast", "Shape", "Squeeze", "Unsqueeze")), index.sizes
+        if kind == "Add":
+            self.add(scope, kind, [index, index])
+        elif kind == "Shape":
+            self.add(scope, kind, [index], like=TypedName("", "int64", (len(shape),)))
+        elif kind == "Cast":
+            type = self.chance.choice(("int32", "float", "double"))
+            self.add(scope, kind, [index], like=TypedName("", type, shape), to=type_number(type))
+        elif self.opset >= AXES_AS_INPUT:
+            places = range(len(shape) + 1)
+            if axes := [axis for axis in places if kind == "Unsqueeze" or shape[axis : axis + 1] == (1,)]:
+                axis = self.chance.choice(axes)
+                rest = (1, *shape[axis:]) if kind == "Unsqueeze" else shape[axis + 1 :]
+                like = TypedName("", "int64", (*shape[:axis], *rest))
+                self.add(scope, kind, [index, self.constant(scope, [axis])], like=like)
 
     def _look_alike(self, scope: DrawnGraph, op_type: str, value: TypedName) -> TypedName:
         """Add a call of a function that has the name of an operator and computes something else."""
