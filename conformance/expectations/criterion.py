@@ -123,7 +123,7 @@ _ENTRY_PREDICATES = {
     UnexpectedKind.VIOLATES: "{verb} {on} by {expected} too: write an entry with the reason",
     UnexpectedKind.OTHER_CAUSE: "{verb} {on}, but not as {expected}: write an entry with the reason",
 }
-"""What a reason states about results that contradict an entry of an expectations file."""
+"""The predicate of a reason, if results contradict an entry of an expectations file."""
 
 _PREDICATES = _ENTRY_PREDICATES | {
     UnexpectedKind.VARIES: "{vary} from run to run {on}",
