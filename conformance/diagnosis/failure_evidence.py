@@ -70,14 +70,12 @@ class Evidence:
 
     def explains_all(self, mutants: MutantCombination, first: frozenset[str] = frozenset()) -> bool:
         """Return whether the combination of mutants explains all failing cases; those in `first` are tried first."""
-        ids = [*self._smallest_first(first), *self._smallest_first(self.failing - first)]
+        ids = sorted(self._failing_by_size, key=lambda case: case not in first)
         return all(self.runner.explains(mutants, id) for id in ids)
 
     def is_refuted(self, mutants: MutantCombination) -> bool:
         """Return whether the mutants cannot be combined, or fail a case that the subject passes."""
-        if not can_compose(mutants):
-            return True
-        return any(self.runner.fails(mutants, id) for id in self._smallest_first(self.passed))
+        return not can_compose(mutants) or any(self.runner.fails(mutants, id) for id in self._passed_by_size)
 
     def refuting_cases(self, mutant: Mutant) -> frozenset[str]:
         """Return the passed cases of any level that a mutant fails."""
@@ -94,16 +92,21 @@ class Evidence:
         return holding or list(alternatives)
 
     @cached_property
-    def _sizes(self) -> Mapping[str, int]:
-        """The size of each case, in bytes: of its model and its inputs."""
-        return {
-            id: case.model.ByteSize() + sum(array.nbytes for data_set in case.held for array in data_set.inputs)
-            for id, case in self.cases.items()
-        }
+    def _failing_by_size(self) -> list[str]:
+        return self._by_size(self.failing)
 
-    def _smallest_first(self, ids: Iterable[str]) -> list[str]:
+    @cached_property
+    def _passed_by_size(self) -> list[str]:
+        return self._by_size(self.passed)
+
+    def _by_size(self, ids: Iterable[str]) -> list[str]:
         """Return cases by size: a small case shows after little work that mutants do not explain it."""
-        return sorted(ids, key=lambda case: (self._sizes[case], case))
+
+        def size(id: str) -> tuple[int, str]:
+            case = self.cases[id]
+            return case.model.ByteSize() + sum(array.nbytes for data in case.held for array in data.inputs), id
+
+        return sorted(ids, key=size)
 
     @cached_property
     def candidates(self) -> Sequence[Mutant]:
@@ -126,9 +129,8 @@ class Evidence:
         Args:
             left: the ids of the unexplained cases; a sample of them is tried.
         """
-        sample = sorted((id for id in left if self.observations[id].error is None), key=shuffle_key)[
-            :PARTNER_SAMPLE_SIZE
-        ]
+        answered = (id for id in left if self.observations[id].error is None)
+        sample = sorted(answered, key=shuffle_key)[:PARTNER_SAMPLE_SIZE]
         others = [one for one in self.catalogue if one not in mutants]
         orders = {one: ((*mutants, one), (one, *mutants)) for one in others}
         return [one for one in others if any(self.explained_cases(order, sample) for order in orders[one])]
