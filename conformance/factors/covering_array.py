@@ -15,10 +15,10 @@ Factor and level names are part of the ids and tags of cases. Do not change them
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -197,28 +197,8 @@ def _all_interactions(declaration: Declaration) -> Iterator[Interaction]:
         yield from product(*([(factor, level) for level in levels] for factor, levels in pair))
 
 
-_Node: TypeAlias = tuple[str, str]
-"""A pair (factor, level) or (group of `three_way`, level)."""
-
-
-@dataclass
-class _RowNodes:
-    """The nodes of a partial row.
-
-    Attributes:
-        pairs: the bits of the nodes of its factors.
-        groups: the nodes of each group of `three_way`, with their bits.
-    """
-
-    pairs: int
-    groups: dict[str, dict[_Node, int]]
-
-
 class _MissingInteractions:
     """The interactions that no row covers yet.
-
-    The search counts the interactions of millions of candidates. Therefore each node has a bit, and a set of nodes is
-    an integer.
 
     Attributes:
         all: the missing interactions, in the order of `_all_interactions`.
@@ -226,60 +206,44 @@ class _MissingInteractions:
 
     def __init__(self, declaration: Declaration, interactions: Iterable[Interaction]) -> None:
         self.all = dict.fromkeys(interactions)
-        self._three_way = declaration.three_way or {}
-        self._bits: dict[_Node, int] = {}
-        self._completing: dict[tuple[_Node, ...], int] = {}
-        """For each missing interaction without one of its nodes, the bits of the nodes that complete it."""
+        self._declaration = declaration
+        self._grouped = {factor for factors in (declaration.three_way or {}).values() for factor in factors}
+        self._partners: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        """For each level of a factor, the levels that are in a missing pair with it."""
         for interaction in self.all:
-            for node, others in _node_and_others(interaction):
-                bit = self._bits.setdefault(node, 1 << len(self._bits))
-                self._completing[others] = self._completing.get(others, 0) | bit
+            for level, other in _both_orders(interaction):
+                self._partners[level].add(other)
 
-    def remove(self, interactions: Iterable[Interaction]) -> None:
+    def remove(self, row: Row) -> None:
         """Remove the interactions that a row covers."""
-        for interaction in interactions:
-            if interaction in self.all:
-                del self.all[interaction]
-                for node, others in _node_and_others(interaction):
-                    self._completing[others] &= ~self._bits[node]
+        for interaction in covered_interactions(self._declaration, row):
+            self.all.pop(interaction, None)
+            for level, other in _both_orders(interaction):
+                self._partners[level].discard(other)
 
-    def nodes(self, row: Row) -> _RowNodes:
-        """Return the nodes of a partial row."""
-        nodes = _RowNodes(0, {group: {} for group in self._three_way})
-        for name, level in row.items():
-            self.add_level(nodes, name, level)
-        return nodes
+    def gain(self, row: Row) -> int:
+        """Return how many of the missing interactions a row covers."""
+        return self._count(covered_interactions(self._declaration, row))
 
-    def add_level(self, nodes: _RowNodes, name: str, level: str) -> None:
-        """Add the nodes of the level `level` of the factor `name`."""
-        nodes.pairs |= self._bits.get((name, level), 0)
-        for group, factors in self._three_way.items():
-            if name in factors:
-                nodes.groups[group][group, level] = self._bits.get((group, level), 0)
+    def _count(self, interactions: Iterable[Interaction]) -> int:
+        return sum(interaction in self.all for interaction in interactions)
 
-    def added_gain(self, nodes: _RowNodes, name: str, level: str) -> int:
+    def added_gain(self, row: Row, name: str, level: str) -> int:
         """Return how many more missing interactions a row covers with the level `level` for the factor `name`.
 
         The row must not contain a masking combination.
         """
-        gain = (self._completing.get(((name, level),), 0) & nodes.pairs).bit_count()
-        groups = nodes.groups
-        for group, factors in self._three_way.items():
-            added = group, level
-            if name not in factors or added in groups[group]:
-                continue
-            alone: dict[str, dict[_Node, int]] = {**groups, group: {added: self._bits.get(added, 0)}}
-            first, second, third = alone.values()
-            thirds = sum(third.values())
-            gain += sum((self._completing.get(pair, 0) & thirds).bit_count() for pair in product(first, second))
-            groups = {**groups, group: {**groups[group], **alone[group]}}
+        gain = len(self._partners[name, level] & row.items())
+        if name in self._grouped:
+            before, after = (_triples_of(self._declaration, each) for each in (row, {**row, name: level}))
+            gain += self._count(after) - self._count(before)
         return gain
 
 
-def _node_and_others(interaction: Interaction) -> Iterator[tuple[_Node, tuple[_Node, ...]]]:
-    """Yield each node of an interaction with the other nodes."""
-    for place, node in enumerate(interaction):
-        yield node, (*interaction[:place], *interaction[place + 1 :])
+def _both_orders(interaction: Interaction) -> Iterator[Interaction]:
+    """Yield a pair in both orders; nothing for a triple."""
+    if len(interaction) == 2:
+        yield from permutations(interaction)
 
 
 @dataclass(frozen=True)
@@ -303,7 +267,7 @@ class _CoveringArraySearch:
         missing = _MissingInteractions(self.declaration, self.coverable)
         original = self._original_rows()
         for row in original:
-            missing.remove(covered_interactions(self.declaration, row))
+            missing.remove(row)
         rows: list[dict[str, str]] = []
         while missing.all:
             seed = next(iter(missing.all))
@@ -311,7 +275,7 @@ class _CoveringArraySearch:
             candidates = (self._complete_row(seed, starts[offset % len(starts)], missing, offset) for offset in offsets)
             row = max(candidates, key=lambda candidate: candidate[0])[1]
             rows.append(row)
-            missing.remove(covered_interactions(self.declaration, row))
+            missing.remove(row)
         return [*original, *self._remove_redundant(rows, original)]
 
     def _original_rows(self) -> list[dict[str, str]]:
@@ -327,13 +291,13 @@ class _CoveringArraySearch:
         factors = [groups[name] if len(interaction) > 2 else (name,) for name, _ in interaction]
         levels = [level for _, level in interaction]
         starts = (dict(zip(chosen, levels, strict=True)) for chosen in product(*factors))
-        possible = (
+        needed = frozenset(factor for factor, _ in interaction)
+        return [
             start
             for start in starts
             if all(level in self.declaration.factors[factor] for factor, level in start.items())
-        )
-        needed = frozenset(factor for factor, _ in interaction)
-        return [start for start in possible if self._is_possible(self._state(start), needed)]
+            and self._is_possible(start, needed)
+        ]
 
     def _complete_row(
         self, seed: Interaction, row: dict[str, str], missing: _MissingInteractions, offset: int
@@ -345,32 +309,22 @@ class _CoveringArraySearch:
         """
         names = list(self.declaration.factors)
         needed = frozenset(factor for factor, _ in seed)
-        gain, is_masked = self._gain(row, missing), self.declaration.is_masked(row)
-        nodes, state = missing.nodes(row), self._state(row)
+        gain, is_masked = missing.gain(row), self.declaration.is_masked(row)
         for name in [*names[offset:], *names[:offset]]:
             if name in row:
                 continue
-            best: tuple[int, str, bool] | None = None
-            constrained, position = self._constrained.get(name, ()), self._state_positions.get(name, -1)
+            best: tuple[int, dict[str, str], bool] | None = None
             for level in self._rotated_levels(name, 0 if self.declaration.added else len(missing.all)):
-                masks = is_masked
-                if level in constrained:
-                    if not self._is_possible((*state[:position], level, *state[position + 1 :]), needed):
-                        continue
-                    masks = masks or self.declaration.is_masked({**row, name: level})
-                if masks:
-                    total = self._gain({**row, name: level}, missing)
-                else:
-                    total = gain + missing.added_gain(nodes, name, level)
+                longer = {**row, name: level}
+                if level in self._constrained.get(name, ()) and not self._is_possible(longer, needed):
+                    continue
+                masks = is_masked or self.declaration.is_masked(longer)
+                total = missing.gain(longer) if masks else gain + missing.added_gain(row, name, level)
                 if best is None or total > best[0]:
-                    best = total, level, masks
+                    best = total, longer, masks
             if best is None:
                 raise ValueError(f"no level of {name} is allowed in {row}")
-            gain, level, is_masked = best
-            row = {**row, name: level}
-            missing.add_level(nodes, name, level)
-            if position >= 0:
-                state = (*state[:position], level if level in constrained else "", *state[position + 1 :])
+            gain, row, is_masked = best
         return gain, {name: row[name] for name in names}
 
     def _rotated_levels(self, name: str, shift: int) -> Iterator[str]:
@@ -382,10 +336,6 @@ class _CoveringArraySearch:
         levels = self.declaration.factors[name]
         return (levels[(shift + index) % len(levels)] for index in range(len(levels)))
 
-    def _gain(self, row: Row, missing: _MissingInteractions) -> int:
-        """Return how many of the missing interactions a row covers."""
-        return sum(interaction in missing.all for interaction in covered_interactions(self.declaration, row))
-
     @cached_property
     def _constrained(self) -> Mapping[str, frozenset[str]]:
         """The levels in forbidden or masking combinations, by factor. Factors without such levels are omitted."""
@@ -396,51 +346,22 @@ class _CoveringArraySearch:
             if any(factor in constraint.levels for constraint in constraints)
         }
 
-    @cached_property
-    def _state_positions(self) -> Mapping[str, int]:
-        """The position of each constrained factor in `_state`."""
-        return {factor: position for position, factor in enumerate(self._constrained)}
-
-    def _state(self, row: Row) -> tuple[str | None, ...]:
-        """Return the level of each constrained factor, as `_is_possible` takes them."""
-        return tuple(
-            None if (level := row.get(factor)) is None else level if level in levels else ""
-            for factor, levels in self._constrained.items()
-        )
-
-    def _is_possible(self, state: tuple[str | None, ...], needed: frozenset[str]) -> bool:
+    def _is_possible(self, row: Row, needed: frozenset[str]) -> bool:
         """Return whether a partial row can be completed to an allowed row in which an interaction is not masked.
 
         The result depends on the constrained factors only, and is cached.
 
         Args:
-            state: the level of each constrained factor in the partial row; None if no level is chosen yet, an empty
-                text for any unconstrained level.
+            row: the partial row.
             needed: the factors of the interaction.
         """
-        known = self._possible.get((state, needed))
-        if known is not None:
-            return known
-        row = {factor: level for factor, level in zip(self._constrained, state, strict=True) if level is not None}
-        if self.declaration.is_forbidden(row) or not self.declaration.masking_factors(row) <= needed:
-            possible = False
-        elif None in state:
-            index = state.index(None)
-            possible = any(
-                self._is_possible((*state[:index], level, *state[index + 1 :]), needed)
-                for level in self._candidate_levels(index)
-            )
-        else:
-            possible = True
-        self._possible[state, needed] = possible
-        return possible
-
-    def _candidate_levels(self, index: int) -> Sequence[str]:
-        """Return the levels to try for the constrained factor at `index`; an empty text stands for all other levels."""
-        factor, constrained = list(self._constrained.items())[index]
-        levels = self.declaration.factors[factor]
-        unconstrained = [] if constrained.issuperset(levels) else [""]
-        return [*unconstrained, *(level for level in levels if level in constrained)]
+        key = tuple(row.get(factor) for factor in self._constrained), needed
+        if key not in self._possible:
+            is_allowed = not self.declaration.is_forbidden(row) and self.declaration.masking_factors(row) <= needed
+            free = next((factor for factor in self._constrained if factor not in row), None)
+            longer = ({**row, free: level} for level in self.declaration.factors[free]) if free else ()
+            self._possible[key] = is_allowed and (not free or any(self._is_possible(each, needed) for each in longer))
+        return self._possible[key]
 
     def _remove_redundant(self, rows: Sequence[dict[str, str]], kept: Sequence[dict[str, str]]) -> list[dict[str, str]]:
         """Return the rows without those whose interactions are all covered by other rows or by the rows `kept`."""
