@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -341,13 +341,13 @@ def _optimizer_mutants(op_type: str) -> Iterator[Mutant]:
         rewrite: ModelRewrite | None = None,
     ) -> Mutant:
         return Mutant(
-            f"{op_type.lower()}.{id}",
-            text,
-            f"{op_type.lower()}.{clause}",
+            id=f"{op_type.lower()}.{id}",
+            text=text,
+            clause=f"{op_type.lower()}.{clause}",
             wrappers=wrappers,
             within=within,
             operator=op_type,
-            rewrite=rewrite,
+            rewrites=(rewrite,) if rewrite else (),
         )
 
     for count in (64, 1024, 4096, 65536):
@@ -436,7 +436,11 @@ def _optimizer_mutants(op_type: str) -> Iterator[Mutant]:
         for other in TRAINING_OPTIMIZERS:
             clause = f"{other.lower()}.g_regularized"
             yield Mutant(
-                f"adam.shared_with_{other}".lower(), text, clause, operator="Adam", rewrite=_share_norm_coefficient
+                id=f"adam.shared_with_{other}".lower(),
+                text=text,
+                clause=clause,
+                operator="Adam",
+                rewrites=(_share_norm_coefficient,),
             )
 
 
@@ -450,9 +454,9 @@ def _has_columns(count: int, reduced: int, shape: tuple[int, ...]) -> bool:
 
 
 def _argmax_mutants() -> Iterator[Mutant]:
-    def mutant(id: str, text: str, *wrappers: KernelWrapper, operator: str = "ArgMax", **rest: object) -> Mutant:
+    def mutant(id: str, text: str, *wrappers: KernelWrapper, operator: str = "ArgMax", **rest: Any) -> Mutant:
         clause = "argmax.index" if operator == "ArgMax" else "monotone.softmax"
-        return Mutant(f"argmax.{id}", text, clause, wrappers=wrappers, operator=operator, **rest)  # type: ignore[arg-type]
+        return Mutant(id=f"argmax.{id}", text=text, clause=clause, wrappers=wrappers, operator=operator, **rest)
 
     for rank, axes in ((5, range(5)), (6, (0, 1, 3, 4, 5))):  # axis 2 of the tensors of rank 6 has one element
         for axis in axes:
@@ -471,16 +475,18 @@ def _argmax_mutants() -> Iterator[Mutant]:
             yield mutant(f"last_{last}_of_{count}_columns", f"ignores select_last_index beyond {count} columns", wrap)
     yield mutant("first_length", "searches as many elements as the first run has", _keep_first_length)
     yield Mutant(
-        "argmax.root_of_nonnegative_dropped",
-        "drops Sqrt between Abs or Relu and ArgMax",
-        "monotone.unfused",
+        id="argmax.root_of_nonnegative_dropped",
+        text="drops Sqrt between Abs or Relu and ArgMax",
+        clause="monotone.unfused",
         level=Level.SHOULD,
         operator="ArgMax",
-        rewrite=_drop_roots_of_nonnegatives,
+        rewrites=(_drop_roots_of_nonnegatives,),
     )
-    yield mutant("pushed_through_transpose", "takes the axis of another permutation", rewrite=_push_through_transposes)
+    yield mutant(
+        "pushed_through_transpose", "takes the axis of another permutation", rewrites=(_push_through_transposes,)
+    )
     for id, (text, rewrite) in SEARCH_REWRITES.items():
-        yield mutant(id, text, rewrite=rewrite)
+        yield mutant(id, text, rewrites=(rewrite,))
     for kinds, bytes, narrow in (("iu", 8, np.float64), ("iu", 4, np.float32), ("f", 8, np.float32)):
         text = f"compares types of {bytes} bytes and kind {kinds} as {narrow.__name__} beyond 256 elements"
         yield mutant(f"{kinds}{bytes}_narrowed_beyond_256", text, _narrow_long(kinds, bytes, narrow))

@@ -163,7 +163,7 @@ class PromotingArithmetic(FormulaArithmetic):
         return [Value(result, result.dtype) for result in results]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelPatch:
     """The differences between the kernel of an operator in a mutant and the kernel of the reference.
 
@@ -172,8 +172,8 @@ class KernelPatch:
         wrappers: the wrappers of the kernel, the outermost first.
         arithmetic: the number system in which the kernel computes.
         only_before_argmax: whether the patch applies only to nodes whose results are read by ArgMax nodes alone.
-        only_within: an op_type or `function`: the patch applies only inside such an operator's subgraph or a function.
-        is_direct: whether the scope `only_within` must be the innermost scope around the node.
+        within: an op_type or `function`: the patch applies only inside such an operator's subgraph or a function.
+        is_direct: whether the scope `within` must be the innermost scope around the node.
         by_position: whether the node's float attributes are taken in the order of the specification, ignoring their
             names.
         last_reader_of: an operand such as X: the patch applies only to nodes of the main graph after which no node
@@ -185,7 +185,7 @@ class KernelPatch:
     wrappers: tuple[KernelWrapper, ...] = ()
     arithmetic: NumberSystem = field(default_factory=NativeSystem)
     only_before_argmax: bool = False
-    only_within: str | None = None
+    within: str | None = None
     is_direct: bool = False
     by_position: bool = False
     last_reader_of: str | None = None
@@ -193,47 +193,28 @@ class KernelPatch:
 
     def applies_within(self, within: tuple[str, ...]) -> bool:
         """Return whether the patch applies inside these scopes, from the main graph inwards."""
-        return self.only_within is None or self.only_within in (within[-1:] if self.is_direct else within)
+        return self.within is None or self.within in (within[-1:] if self.is_direct else within)
 
 
-@dataclass(frozen=True, eq=False)
-class Mutant:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mutant(KernelPatch):
     """A wrong implementation of an operator: a known mistake, or the convention of another library.
 
     Attributes:
         id: the operator and the name of the mutant: `adam.epsilon_inside_root`.
         text: the faulty behaviour as a verb phrase: "adds epsilon inside the square root".
         clause: the id of the clause that the mutant violates.
-        edits: text replacements in the operator's pseudo-code.
-        wrappers: wrappers of the operator's kernel, the outermost first.
-        defaults: the values of attributes that the model does not set.
-        arithmetic: the number system in which the mutant computes, if it is not that of the reference.
+        operator: the op_type.
         level: the level of the cases that must detect the mutant. Cases of a stronger level must accept its behaviour.
         convention: the libraries with this behaviour, or None.
-        operator: the op_type.
-        within: an op_type or `function`: the fault shows only inside such an operator's subgraph or a function.
-        is_direct: whether the scope `within` must be the innermost scope around the node.
-        by_position: whether the node's float attributes are taken in the order of the specification, ignoring their
-            names.
-        last_reader_of: an operand: the fault shows only at nodes after which no node reads it by its name.
-        rewrite: a function that modifies each model before it is prepared, given the op_type.
     """
 
     id: str
     text: str
     clause: str
-    edits: Mapping[str, str] = field(default_factory=dict)
-    wrappers: tuple[KernelWrapper, ...] = ()
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    arithmetic: NumberSystem | None = None
+    operator: str
     level: Level = Level.MUST
     convention: str | None = None
-    operator: str = ""
-    within: str | None = None
-    is_direct: bool = False
-    by_position: bool = False
-    last_reader_of: str | None = None
-    rewrite: ModelRewrite | None = None
 
     @property
     def description(self) -> str:
@@ -241,20 +222,14 @@ class Mutant:
         return f"{self.text} (the convention of {self.convention})" if self.convention else self.text
 
     @property
+    def edits(self) -> Mapping[str, str]:
+        """The text replacements in the operator's pseudo-code."""
+        return self.arithmetic.edits if isinstance(self.arithmetic, FormulaArithmetic) else {}
+
+    @property
     def backend(self) -> MutantBackend:
         """A backend with the fault of this mutant."""
-        computing = self.arithmetic or (FormulaArithmetic(self.edits) if self.edits else NativeSystem())
-        patch = KernelPatch(
-            self.defaults,
-            self.wrappers,
-            computing,
-            only_within=self.within,
-            is_direct=self.is_direct,
-            by_position=self.by_position,
-            last_reader_of=self.last_reader_of,
-            rewrites=(self.rewrite,) if self.rewrite else (),
-        )
-        return MutantBackend({self.operator: patch})
+        return MutantBackend({self.operator: self})
 
 
 @dataclass(frozen=True)
@@ -407,9 +382,8 @@ def compose(mutants: tuple[Mutant, ...]) -> MutantBackend:
     """
     patches: dict[str, KernelPatch] = {}
     for mutant in mutants:
-        for operator, patch in mutant.backend.patches.items():
-            known = patches.get(operator)
-            patches[operator] = _compose_patches(operator, known, patch) if known else patch
+        known = patches.get(mutant.operator)
+        patches[mutant.operator] = _compose_patches(mutant.operator, known, mutant) if known else mutant
     return MutantBackend(patches)
 
 

@@ -45,11 +45,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 import conformance.mutants.argmax_wrappers  # noqa: F401 - registers its wrappers
 from conformance.mutants import arithmetic, optimizer_wrappers
 from conformance.mutants.mutant import FormulaArithmetic, Mutant, PromotingArithmetic
 from conformance.mutants.wrappers import MODEL_REWRITES, WRAPPERS
+from conformance.reference.numbers.native_system import NativeSystem
 from conformance.serialization.decoding import read_own_toml
 from conformance.verdicts import Level
 
@@ -160,27 +162,23 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
     prefix = "log_softmax" if operator == "LogSoftmax" else operator.lower()
     rows = [dict(zip(table.each, values, strict=True)) for values in zip(*table.each.values(), strict=True)]
     for row in rows or [{}]:
-        names = {**row, "operator": prefix}
-        id, text, clause, wrappers, rewrite, within = (
-            _fill(part, names)
-            for part in (table.id, table.text, table.clause, table.wrappers, table.rewrite, table.within)
-        )
+        own = MutantTable(**_fill(asdict(table), {**row, "operator": prefix}))
         yield Mutant(
-            id if "." in id else f"{prefix}.{id}",
-            text,
-            clause if "." in clause or not clause else f"{prefix}.{aliases.get(clause, clause)}",
-            edits=edits,
-            wrappers=tuple(map(_wrapper, wrappers)),
-            defaults=table.defaults,
-            arithmetic=_arithmetic(table.arithmetic, edits),
-            level=table.level,
-            convention=table.convention,
+            id=own.id if "." in own.id else f"{prefix}.{own.id}",
+            text=own.text,
+            clause=own.clause
+            and (own.clause if "." in own.clause else f"{prefix}.{aliases.get(own.clause, own.clause)}"),
             operator=operator,
-            within=within,
-            is_direct=table.is_direct,
-            by_position=table.by_position,
-            last_reader_of=table.last_reader_of,
-            rewrite=MODEL_REWRITES[rewrite] if rewrite else None,
+            level=own.level,
+            convention=own.convention,
+            defaults=own.defaults,
+            wrappers=tuple(map(_wrapper, own.wrappers)),
+            arithmetic=_arithmetic(own.arithmetic, edits),
+            within=own.within,
+            is_direct=own.is_direct,
+            by_position=own.by_position,
+            last_reader_of=own.last_reader_of,
+            rewrites=(MODEL_REWRITES[own.rewrite],) if own.rewrite else (),
         )
 
 
@@ -203,9 +201,9 @@ def _fill(value: Any, names: Mapping[str, int | str]) -> Any:
     return re.sub(r"\{(\w+)\}", lambda found: str(names.get(found[1], found[0])), value)
 
 
-def _arithmetic(table: ArithmeticTable | None, edits: Mapping[str, str]) -> NumberSystem | None:
+def _arithmetic(table: ArithmeticTable | None, edits: Mapping[str, str]) -> NumberSystem:
     if table is None:
-        return None
+        return FormulaArithmetic(edits) if edits else NativeSystem()
     if table.promotes:
         return PromotingArithmetic(edits)
     return FormulaArithmetic(edits, table.computing, named_function(table.rounding) if table.rounding else None)
