@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from corpus_documents import ManifestDocument, ReleasedDocument
 from protocol_messages import ANSWERS, COMMANDS, MESSAGES, ElementType, Placement
 
 from conformance.census.file import CensusRecord
 from conformance.corpus.case_json import CaseDocument
+from conformance.corpus.corpus import ManifestDocument
+from conformance.corpus.released import ReleasedDocument
 from conformance.report.summary import Summary
 from conformance.results.records import ResultsRecord
 
@@ -106,7 +107,7 @@ def main() -> int:
     outdated = []
     for name, schema in schemas.items():
         file = FOLDER / f"{name}.schema.json"
-        text = json.dumps(schema, indent=1) + "\n"
+        text = json.dumps(schema, indent=1).replace(r"\\Z", "$") + "\n"  # the end of a text in a regular expression
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
             outdated.append(file.name)
             if "--check" not in sys.argv[1:]:

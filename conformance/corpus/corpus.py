@@ -9,28 +9,69 @@ file when it is read, and `Corpus.verify` checks all hashes. The digest identifi
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from conformance.corpus import archive as archives
 from conformance.corpus.archive import CorpusArchive
 from conformance.corpus.case import CaseKind
 from conformance.errors import CorpusError, UnknownName, nearest_name
 from conformance.files.atomic_write import read_regular
-from conformance.serialization.decoding import MalformedError, decode_json
-from conformance.serialization.json_schema import schema_violation
-from conformance.verdicts import Level
+from conformance.serialization.codec import encode_document
+from conformance.serialization.decoding import MalformedError, StoredRecord, decode_json, malformed_errors
+from conformance.verdicts import Level  # noqa: TC001 - msgspec reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
+
+T = TypeVar("T")
+
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+CasePath = Annotated[str, Meta(pattern=r"^(node|pass|invalid)/test_[A-Za-z0-9_]{1,120}\Z")]
+CaseFile = Annotated[
+    str,
+    Meta(
+        pattern=r"^(case\.json|companion\.json|model\.onnx"
+        r"|test_data_set_(0|[1-9][0-9]{0,2})/(input|output|bound|accept)_(0|[1-9][0-9]{0,2})\.pb)\Z"
+    ),
+]
+REQUIRED_FILES = frozenset({"case.json", "model.onnx"})
+"""Files of every case."""
+
+
+class ManifestDocument(StoredRecord, kw_only=True):
+    """manifest.json: the level of each case, and the SHA-256 of each file of each case.
+
+    `name` is the name of a corpus that is not the suite's, such as `onnx`.
+    """
+
+    format: Literal[1]
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}\Z")] = ""
+    version: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+\Z")]
+    digest: Sha256
+    levels: dict[str, Level]
+    cases: Annotated[
+        dict[
+            CasePath,
+            Annotated[dict[CaseFile, Sha256], Meta(extra_json_schema={"required": sorted(REQUIRED_FILES)})],
+        ],
+        Meta(min_length=1),
+    ]
+
+    def __post_init__(self) -> None:
+        """Check that each case has a level and the required files."""
+        if self.levels.keys() != self.cases.keys():
+            raise ValueError("its levels and its cases have different keys")
+        if not all(files.keys() >= REQUIRED_FILES for files in self.cases.values()):
+            raise ValueError(f"a case lacks one of {', '.join(sorted(REQUIRED_FILES))}")
 
 
 SHA256_BYTES = 32
@@ -67,7 +108,6 @@ class FileHashes(Mapping[str, str]):
         return len(self._names)
 
 
-FORMAT = 1
 MANIFEST = archives.MANIFEST
 RELEASED = archives.RELEASED
 """File next to the manifest that is not part of the corpus, see `corpus.released`."""
@@ -306,12 +346,13 @@ def _has_expected_files(case: str, folders: Mapping[str, set[str]]) -> bool:
         return False
 
 
-def read_document(corpus: Path, name: str, largest: int) -> Any:
-    """Return a JSON document of a corpus in a directory or an archive, validated against the schema with the same name.
+def read_document(corpus: Path, name: str, largest: int, type: type[T]) -> T:
+    """Return a JSON document of a corpus in a directory or an archive.
 
     Args:
         name: `manifest.json` or `released.json`.
         largest: maximum size in bytes.
+        type: the type of the document.
 
     Raises:
         CorpusError: the file cannot be read, or is malformed.
@@ -320,13 +361,14 @@ def read_document(corpus: Path, name: str, largest: int) -> Any:
     try:
         content = archive.read_member(name, largest) if archive else read_regular(corpus / name, largest)
         document = decode_json(content)
-    except OSError as error:
-        raise damaged_corpus_error("file-unreadable", corpus, f"{name} cannot be read ({error.strerror})") from None
-    except (MalformedError, ValueError) as error:
-        raise damaged_corpus_error("file-unreadable", corpus, f"{name} cannot be read ({error})") from None
-    if problem := schema_violation(Path(name).stem, document):
-        raise damaged_corpus_error("malformed", corpus, f"{name} is malformed: {problem}")
-    return document
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise damaged_corpus_error("file-unreadable", corpus, f"{name} cannot be read ({reason})") from None
+    try:
+        with malformed_errors():
+            return msgspec.convert(document, type)
+    except MalformedError as error:
+        raise damaged_corpus_error("malformed", corpus, f"{name} is malformed: {error}") from None
 
 
 def has_file(corpus: Path, name: str) -> bool:
@@ -347,23 +389,15 @@ def read_manifest(path: Path) -> Corpus:
             f"{path} is not a corpus: it has no {MANIFEST}.",
             "Pass a directory that `onnx-conformance generate` wrote.",
         )
-    document = read_document(path, MANIFEST, MAX_MANIFEST_BYTES)
-    if document["levels"].keys() != document["cases"].keys():
-        raise damaged_corpus_error(
-            "malformed", path, f"{MANIFEST} is malformed: its levels and its cases have different keys"
-        )
-    name = document.get("name", "")
-    if document["digest"] != corpus_digest(document["version"], document["levels"], document["cases"], name):
+    document = read_document(path, MANIFEST, MAX_MANIFEST_BYTES, ManifestDocument)
+    if document.digest != _content_digest(document):
         raise damaged_corpus_error(
             "file-altered", path, f"{MANIFEST} is altered: its digest is not that of its content"
         )
-    cases = _cases_of_manifest(path, document["cases"], document["levels"])
-    return Corpus(path, document["version"], document["digest"], cases, name)
+    return Corpus(path, document.version, document.digest, _cases_of_manifest(path, document), document.name)
 
 
-def _cases_of_manifest(
-    corpus: Path, files: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]
-) -> dict[str, CorpusCase]:
+def _cases_of_manifest(corpus: Path, document: ManifestDocument) -> dict[str, CorpusCase]:
     """Return the cases of a manifest by id.
 
     Raises:
@@ -371,18 +405,18 @@ def _cases_of_manifest(
     """
     cases: dict[str, CorpusCase] = {}
     shared_names: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for path, hashes in files.items():
+    for path, hashes in document.cases.items():
         kind, _, id = path.partition("/")
         if id in cases:
             raise damaged_corpus_error("duplicate-case", corpus, f"{cases[id].path} and {path} have the same id")
         names = tuple(hashes)
         names = shared_names.setdefault(names, names)
-        cases[id] = CorpusCase(id, CaseKind(kind), Level(levels[path]), FileHashes(names, hashes.values()))
+        cases[id] = CorpusCase(id, CaseKind(kind), document.levels[path], FileHashes(names, hashes.values()))
     return cases
 
 
 def manifest_bytes(
-    version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str], name: str = ""
+    version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, Level], name: str = ""
 ) -> bytes:
     """Return the content of the manifest of a corpus.
 
@@ -392,31 +426,21 @@ def manifest_bytes(
         levels: for each case path, the level of the case.
         name: the name of the corpus; empty for the corpus of the suite.
     """
-    document = {
-        "format": FORMAT,
-        **({"name": name} if name else {}),
-        "version": version,
-        "digest": corpus_digest(version, levels, cases, name),
-        "levels": dict(sorted(levels.items())),
-        "cases": {case: dict(sorted(cases[case].items())) for case in sorted(cases)},
-    }
-    return (json.dumps(document, indent=1) + "\n").encode()
+    files = {case: dict(sorted(cases[case].items())) for case in sorted(cases)}
+    document = ManifestDocument(
+        format=1, name=name, version=version, digest="", levels=dict(sorted(levels.items())), cases=files
+    )
+    document.digest = _content_digest(document)
+    return encode_document(document)
 
 
-def corpus_digest(
-    version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]], name: str = ""
-) -> str:
+def _content_digest(document: ManifestDocument) -> str:
     """Return the digest of a corpus: the SHA-256 of [version, levels, cases] as JSON with sorted keys.
 
-    If the corpus has a name, the list has it as fourth element. The arguments are those of `manifest_bytes`.
+    If the corpus has a name, the list has it as fourth element.
     """
-    hashed = hashlib.sha256(b"[%b,%b,{" % (_encode_canonical(version), _encode_canonical(levels)))
-    for number, case in enumerate(sorted(cases)):
-        hashed.update(
-            b"%b%b:%b" % (b"," if number else b"", _encode_canonical(case), _encode_canonical(dict(cases[case])))
-        )
-    hashed.update(b"},%b]" % _encode_canonical(name) if name else b"}]")
-    return hashed.hexdigest()
+    content = document.version, document.levels, document.cases, document.name
+    return hashlib.sha256(_encode_canonical(content if document.name else content[:3])).hexdigest()
 
 
 _encode_canonical = msgspec.json.Encoder(order="sorted").encode

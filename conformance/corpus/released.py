@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from conformance.corpus.corpus import RELEASED, damaged_corpus_error, has_file, read_document
+from msgspec import Meta, structs
+
+from conformance.corpus.corpus import RELEASED, CasePath, Sha256, damaged_corpus_error, has_file, read_document
+from conformance.serialization.decoding import StoredRecord
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
 
 
-FORMAT = 1
 MAX_RELEASED_BYTES = 2**24
 """Largest size of released.json."""
 
@@ -45,19 +47,25 @@ class Fingerprint:
     described: str
 
 
-@dataclass(frozen=True)
-class Released:
-    """The record of a released corpus.
+class ReleasedDocument(StoredRecord):
+    """released.json: the level and two hashes of each case in the last released corpus."""
 
-    Attributes:
-        cases: fingerprints by the path of the case in the corpus.
-    """
+    format: Literal[1]
+    version: Annotated[str, Meta(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}\Z")]
+    digest: Sha256
+    cases: Annotated[
+        dict[CasePath, Annotated[str, Meta(pattern=r"^(must|should|silent) [0-9a-f]{32} [0-9a-f]{32}\Z")]],
+        Meta(min_length=1),
+    ]
 
-    version: str
-    cases: Mapping[str, Fingerprint]
+    @property
+    def fingerprints(self) -> dict[str, Fingerprint]:
+        """The fingerprints of the cases by path."""
+        rows = {path: row.split(" ") for path, row in self.cases.items()}
+        return {path: Fingerprint(Level(row[0]), *row[1:]) for path, row in rows.items()}
 
 
-def fingerprints(files: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> dict[str, Fingerprint]:
+def fingerprints(files: Mapping[str, Mapping[str, str]], levels: Mapping[str, Level]) -> dict[str, Fingerprint]:
     """Return the fingerprints of cases by path.
 
     Args:
@@ -65,19 +73,20 @@ def fingerprints(files: Mapping[str, Mapping[str, str]], levels: Mapping[str, st
         levels: for each case path, the level of the case.
     """
     return {
-        path: Fingerprint(Level(levels[path]), _judged_hash(own), own[CASE_JSON][:HASH_DIGITS])
-        for path, own in files.items()
+        path: Fingerprint(levels[path], _judged_hash(own), own[CASE_JSON][:HASH_DIGITS]) for path, own in files.items()
     }
 
 
-def release_of(corpus: Corpus) -> Released:
-    """Return the record that declares `corpus` as released."""
+def release_of(corpus: Corpus) -> ReleasedDocument:
+    """Return the record that declares `corpus` as released, with the cases sorted by path."""
     cases = corpus.cases.values()
     files, levels = {case.path: case.files for case in cases}, {case.path: case.level for case in cases}
-    return Released(corpus.version, fingerprints(files, levels))
+    found = sorted(fingerprints(files, levels).items())
+    rows = {path: f"{one.level} {one.judged} {one.described}" for path, one in found}
+    return ReleasedDocument(1, corpus.version, _released_digest(corpus.version, rows), rows)
 
 
-def read_released(corpus: Path) -> Released | None:
+def read_released(corpus: Path) -> ReleasedDocument | None:
     """Return the content of `released.json` of a corpus; None if there is no such file.
 
     Raises:
@@ -85,21 +94,12 @@ def read_released(corpus: Path) -> Released | None:
     """
     if not has_file(corpus, RELEASED):
         return None
-    document = read_document(corpus, RELEASED, MAX_RELEASED_BYTES)
-    if document["digest"] != _released_digest(document["version"], document["cases"]):
+    document = read_document(corpus, RELEASED, MAX_RELEASED_BYTES, ReleasedDocument)
+    if document.digest != _released_digest(document.version, document.cases):
         raise damaged_corpus_error(
             "file-altered", corpus, f"{RELEASED} is altered: its digest is not that of its content"
         )
-    rows = {path: row.split(" ") for path, row in document["cases"].items()}
-    return Released(document["version"], {path: Fingerprint(Level(row[0]), *row[1:]) for path, row in rows.items()})
-
-
-def released_bytes(released: Released) -> bytes:
-    """Return the content of `released.json`, with one line per case."""
-    cases = {path: f"{one.level} {one.judged} {one.described}" for path, one in sorted(released.cases.items())}
-    digest = _released_digest(released.version, cases)
-    document = {"format": FORMAT, "version": released.version, "digest": digest, "cases": cases}
-    return (json.dumps(document, indent=1) + "\n").encode()
+    return structs.replace(document, cases=dict(sorted(document.cases.items())))
 
 
 def _judged_hash(files: Mapping[str, str]) -> str:

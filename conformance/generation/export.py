@@ -60,7 +60,7 @@ def exported_files(
         files |= {f"{case.path}/{name}": corpus.read(case, name) for name in case.files}
         progress(case.id)
     added = {name: _added_file(name) for name in _ADDED_FILES} | _licence_files(corpus)
-    hashes, levels = {case.path: case.files for case in chosen}, {case.path: str(case.level) for case in chosen}
+    hashes, levels = {case.path: case.files for case in chosen}, {case.path: case.level for case in chosen}
     added[MANIFEST] = manifest_bytes(corpus.version, hashes, levels, corpus.name)
     added[INDEX] = corpus_index(corpus, chosen)
     sums = "".join(f"{hashlib.sha256(added[name]).hexdigest()}  {name}\n" for name in sorted(added))

@@ -25,19 +25,21 @@ from conformance.corpus.corpus import (
     open_corpus,
     read_manifest,
 )
-from conformance.corpus.released import fingerprints, read_released, release_of, released_bytes
+from conformance.corpus.released import fingerprints, read_released, release_of
 from conformance.errors import CorpusError, UsageError
 from conformance.files.atomic_write import real_path, write_bytes_atomically
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.generation.expected_outputs import compute_case_files
 from conformance.processes.helper import REPLACED_NAME
+from conformance.serialization.codec import encode_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from conformance.corpus.case import Case
-    from conformance.corpus.released import Fingerprint, Released
+    from conformance.corpus.released import Fingerprint, ReleasedDocument
+    from conformance.verdicts import Level
 
     Cases = Mapping[str, Fingerprint]
 
@@ -168,7 +170,7 @@ def generate(
         chosen = _version(old if is_versioned else None, released, fingerprints(hashes, _levels(cases)), version)
         (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name))
         if released is not None:
-            (staging / RELEASED).write_bytes(released_bytes(released))
+            (staging / RELEASED).write_bytes(encode_document(released))
         for path, content in added.items():
             (staging / path).write_bytes(content)
         written = _measure(staging, chosen, len(hashes))
@@ -176,7 +178,7 @@ def generate(
     return written
 
 
-def mark_released(directory: Path) -> Released:
+def mark_released(directory: Path) -> ReleasedDocument:
     """Record the current corpus as released in `released.json`, and return the record.
 
     Raises:
@@ -185,7 +187,7 @@ def mark_released(directory: Path) -> Released:
     corpus = open_corpus(directory)
     corpus.verify()
     released = release_of(corpus)
-    write_bytes_atomically(directory / RELEASED, released_bytes(released))
+    write_bytes_atomically(directory / RELEASED, encode_document(released))
     return released
 
 
@@ -219,7 +221,7 @@ def corpus_differences(
         compare(name, content)
     compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases), old.name))
     if released := read_released(directory):
-        compare(RELEASED, released_bytes(released))
+        compare(RELEASED, encode_document(released))
         least, why = _minimum_version_and_reason(released, fingerprints(hashes, _levels(cases)))
         if parse_version(old.version) < parse_version(least):
             violations.append(f"{MANIFEST} has version {old.version} but needs {least}: {why}")
@@ -259,7 +261,9 @@ def _old_corpus(directory: Path) -> Corpus | None:
     return corpus
 
 
-def _version(old: Corpus | None, released: Released | None, new: Mapping[str, Fingerprint], version: str | None) -> str:
+def _version(
+    old: Corpus | None, released: ReleasedDocument | None, new: Mapping[str, Fingerprint], version: str | None
+) -> str:
     if version is not None:
         try:
             parse_version(version)
@@ -280,19 +284,19 @@ def _version(old: Corpus | None, released: Released | None, new: Mapping[str, Fi
     return chosen
 
 
-def _minimum_version_and_reason(old: Released, new: Mapping[str, Fingerprint]) -> tuple[str, str]:
+def _minimum_version_and_reason(old: ReleasedDocument, new: Mapping[str, Fingerprint]) -> tuple[str, str]:
     """Return the smallest version that the new corpus may have, and the reason.
 
     Args:
         old: the record of the last released corpus.
         new: fingerprints of the cases of the new corpus, by path.
     """
-    size, why = classify_change(old.cases, new)
+    size, why = classify_change(old.fingerprints, new)
     return minimum_version(old.version, size), f"{why}, a {size.name.lower()} change to {old.version}"
 
 
-def _levels(cases: Iterable[tuple[str, Case]]) -> dict[str, str]:
-    return {case.path: str(case.level) for _, case in cases}
+def _levels(cases: Iterable[tuple[str, Case]]) -> dict[str, Level]:
+    return {case.path: case.level for _, case in cases}
 
 
 def _writer(root: Path) -> Callable[[str, bytes], None]:

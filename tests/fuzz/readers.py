@@ -20,7 +20,7 @@ from targets import TOML, Example, FuzzFailure, Seeds, bounded, write
 from conformance.corpus.case_json import COMPANION_FILE, companion_bytes, read_case_json, verify_companions
 from conformance.corpus.corpus import MANIFEST, RELEASED, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
-from conformance.corpus.released import read_released, release_of, released_bytes
+from conformance.corpus.released import read_released, release_of
 from conformance.environments.registry import DOCUMENT_NAME, list_environments
 from conformance.errors import JobError
 from conformance.expectations.file import read_expectations
@@ -76,7 +76,7 @@ def reader_targets(seeds: Seeds) -> dict[str, tuple[st.SearchStrategy[bytes], Ca
         "model": (model, _read("m.onnx", read_model)),
         "answer": (corrupted_document(ANSWER), _answer),
         "companion.json": (_spoilt(companion_bytes(SMALL[1])), _in_corpus(seeds, COMPANION_FILE)),
-        "released.json": (_spoilt(released_bytes(release_of(corpus))), _read_released),
+        "released.json": (_spoilt(json.dumps(to_builtins(release_of(corpus))).encode()), _read_released),
         "profile": (corrupted_toml(PROFILE.encode()), _read("p.toml", lambda path: load_profile(str(path)))),
         "environment.json": (_spoilt(json.dumps(ENVIRONMENT).encode()), _read_environment),
         "placement": (corrupted_document(PLACEMENT), _placement),
