@@ -157,7 +157,7 @@ class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
     """
 
     op_type: str
-    domain: str = ""
+    domain: str
     segment: tuple[int, ...] = ()
 
 

@@ -176,10 +176,8 @@ def test_file_in_the_place_of_the_folder_is_refused(model: LoadedModel, tmp_path
 @pytest.mark.parametrize("share", [0.0, 0.1, 1e-300, 5e-324, float("inf")])
 def test_judgement_survives_json(share: float) -> None:
     worst = JudgedElement("Y", (1, 2), float("-inf"), 1e22, -0.0)
-    node = NodeJudgement(
-        *(3, "n", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, 4, "cut", "float", 7),
-        op_type="Add",
-    )
+    given = 3, "n", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, 4, "cut", "float", 7
+    node = NodeJudgement(*given, op_type="Add", domain="")
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 4),))
     assert result_decoder(job)(encode_json(JudgedChunk([node]))).nodes == [node]
 
@@ -189,8 +187,8 @@ def test_judgements_of_other_nodes_are_refused(number: int, judged: list[int]) -
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 2), (2, 3)))
 
     def chunk(number: int, nodes: list[int], segment: int = 0) -> ChunkResult:
-        judgements = [NodeJudgement(each, "", NodeVerdict.CORRECT, op_type="", segment=(segment,)) for each in nodes]
-        return ChunkResult(number, JudgedChunk(judgements))
+        found = [NodeJudgement(n, "", NodeVerdict.CORRECT, op_type="", domain="", segment=(segment,)) for n in nodes]
+        return ChunkResult(number, JudgedChunk(found))
 
     job.check_result(chunk(0, [0, 1]))
     with pytest.raises(MalformedError):

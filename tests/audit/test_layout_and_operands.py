@@ -119,15 +119,15 @@ def test_operands_that_do_not_fit_the_output_are_left_out() -> None:
 def test_wrong_line_has_value_bound_operands_and_source() -> None:
     element = JudgedElement("y", (1,), 2.0, 1.0, 0.25, ("x = 0.5",))
     outside: dict[str, Any] = {"share": 4.0, "worst": element, "should_worst": element}
-    node = JudgedNode(3, "n", NodeVerdict.WRONG, op_type="Exp", type="float", **outside)
+    node = JudgedNode(3, "n", NodeVerdict.WRONG, op_type="Exp", domain="", type="float", **outside)
     for line, level in ((wrong_text(node), "must"), (should_text(node), "should")):
         assert line.startswith("node 3 Exp n: y[1] is 2, expected 1 ± 0.25")
         assert "; x = 0.5; bound of Exp in float at level " + level in line
 
 
 def test_exact_element_that_differs_has_no_multiple_of_its_bound() -> None:
-    element = JudgedElement("y", (0,), 2.0, 1.0, 0.0)
-    node = JudgedNode(0, "n", NodeVerdict.WRONG, op_type="Add", share=float("inf"), worst=element, type="int64")
+    worst = JudgedElement("y", (0,), 2.0, 1.0, 0.0)
+    node = JudgedNode(0, "n", NodeVerdict.WRONG, op_type="Add", domain="", share=float("inf"), worst=worst)
     assert "times" not in wrong_text(node)
 
 
