@@ -192,7 +192,7 @@ class JudgedShare(msgspec.Struct):
         operations: about how many operations the judged nodes need.
         all_operations: about how many operations all nodes need.
         unjudged: the number of nodes that were not judged, by operator, the most frequent first.
-        share: the smallest one of the judged shares of the nodes, the elements and the arithmetic; it is computed.
+        share: the smallest one of the judged shares of the nodes, the elements and the arithmetic.
     """
 
     nodes: int = 0
@@ -220,7 +220,7 @@ class JudgedShare(msgspec.Struct):
         useless = [node.useless_bounds(level) for node in nodes]
         verdicts = Counter(node.verdict for node in nodes)
         unjudged = Counter(operator_name(node) for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED)
-        return cls(
+        found = cls(
             nodes=len(judged),
             should_nodes=sum(node.is_judged_at(Level.SHOULD) and node.level is Level.SHOULD for node in nodes),
             all_nodes=len(nodes),
@@ -239,15 +239,12 @@ class JudgedShare(msgspec.Struct):
             all_operations=sum(node.operations for node in nodes),
             unjudged=dict(unjudged.most_common()),
         )
-
-    def __post_init__(self) -> None:
-        parts = (
-            (self.nodes, self.all_nodes),
-            (self.represented_elements, self.all_elements),
-            (self.operations, self.all_operations),
+        parts, wholes = (
+            (found.nodes, found.represented_elements, found.operations),
+            (len(nodes), found.all_elements, found.all_operations),
         )
-        shares = [part / whole for part, whole in parts if whole]
-        self.share = min(shares, default=0.0)
+        found.share = min((part / whole for part, whole in zip(parts, wholes, strict=True) if whole), default=0.0)
+        return found
 
     def is_enough(self, required: float) -> bool:
         """Return whether at least a share was judged, and at least one node and one element.
