@@ -67,7 +67,9 @@ class FaultPresence(StrEnum):
     @property
     def text(self) -> str:
         """The answer in words."""
-        return {"has": "has the fault", "lacks": "does not have the fault"}.get(self, str(self))
+        if self is FaultPresence.UNKNOWN:
+            return "unknown"
+        return "has the fault" if self is FaultPresence.HAS else "does not have the fault"
 
 
 @dataclass(frozen=True)
