@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 
+FULL_VERSIONS = {"ir_version": 11, "": 21}
+"""The oldest IR version and opset that define every protobuf field."""
+
+
 def constant_node(name: str, array: Array) -> onnx.NodeProto:
     """Return a Constant node."""
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
@@ -66,8 +70,8 @@ DEVICE_CONFIGURATION = "two devices"
 
 NEG, IDENTITY = (helper.make_node(op_type, ["A"], ["B"]) for op_type in ("Neg", "Identity"))
 OVERLOADED_FUNCTIONS = (
-    make_function("Same", [NEG], opset=21),
-    make_function("Same", [IDENTITY], overload="fast", opset=21),
+    make_function("Same", [NEG], opset=FULL_VERSIONS[""]),
+    make_function("Same", [IDENTITY], overload="fast", opset=FULL_VERSIONS[""]),
 )
 """Two functions that differ only in the overload."""
 
@@ -128,7 +132,7 @@ class ExtraNodes:
         handed_on = helper.make_node("Softmax", ["X"], ["handed_on"])
         handed_on.attribute.add(name="axis", ref_attr_name="along", type=onnx.AttributeProto.INT)
         nodes, results = [*constants, handed_on, *self.nodes], [self.output.name, "handed_on"]
-        body = make_function("Body", nodes, ["X"], results, attributes=["along"], opset=21)
+        body = make_function("Body", nodes, ["X"], results, attributes=["along"], opset=FULL_VERSIONS[""])
         body.opset_import.append(helper.make_opsetid("acme", 1))
         body.value_info.extend(self.value_info)
         return helper.make_node("Body", ["X"], [self.output.name, "shares"], domain="acme", along=1), body
@@ -201,7 +205,7 @@ def attribute_parts(shape: Sequence[int]) -> ExtraNodes:
     No operator has attributes of some types; a call of a model-local function has these.
     """
     sparse = LIST_ATTRIBUTES["sparse_tensors"][0]
-    body = make_function("Tagged", [NEG], attributes=["text", "texts", *LIST_ATTRIBUTES], opset=21)
+    body = make_function("Tagged", [NEG], attributes=["text", "texts", *LIST_ATTRIBUTES], opset=FULL_VERSIONS[""])
     then = make_branch("then", [helper.make_node("Neg", ["scaled"], ["then_Z"])], ["then_Z"], shape, "float")
     otherwise = make_branch("else", [helper.make_node("Abs", ["scaled"], ["else_Z"])], ["else_Z"], shape, "float")
     call = helper.make_node("Tagged", ["X"], ["tagged"], domain="acme", text="größer", texts=["one", "größer"])
@@ -276,7 +280,7 @@ def filled_function(between: Iterable[onnx.NodeProto], shape: Sequence[int]) -> 
     ]
     nodes[0].attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
     nodes[-1].attribute.add(name="keepdims", ref_attr_name="kept", type=onnx.AttributeProto.INT)
-    body = make_function("Largest", nodes, attributes=["kept"], overload="sloping", opset=21)
+    body = make_function("Largest", nodes, attributes=["kept"], overload="sloping", opset=FULL_VERSIONS[""])
     body.attribute_proto.append(helper.make_attribute("slope", 0.5))
     body.value_info.append(make_value_info("B1", "float", shape))
     fill_annotations(body)

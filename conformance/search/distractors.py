@@ -14,6 +14,7 @@ import onnx
 from onnx import helper, numpy_helper, parser
 
 from conformance.factors.message_fields import (
+    FULL_VERSIONS,
     OVERLOADED_FUNCTIONS,
     PARTS_BY_MESSAGE,
     ExtraNodes,
@@ -55,10 +56,6 @@ def join(model: onnx.ModelProto, other: onnx.ModelProto, word: str) -> None:
 
 GRAPH_TEXTS: Mapping[str, str] = read_own_toml("conformance.search", "distractors.toml")
 """Distractor graphs in ONNX's textual form, with the functions that they call, by name."""
-
-
-FULL_VERSIONS = {"ir_version": 11, "": 21}
-"""The oldest IR version and opset that define every protobuf field."""
 
 
 def _fill_fields(model: onnx.ModelProto, *, message: str, place: MessageScope) -> None:
