@@ -6,7 +6,6 @@ error is a property of the function; `bounds.toml` has a bound of it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnx
@@ -46,13 +45,11 @@ class _Measured(NamedTuple):
     evidence: OutputEvidence
     verdict: str
 
-    @property
     def ulp(self) -> float:
         return self.evidence.max_ulp or 0.0
 
-    @property
     def ratio(self) -> float:
-        """The error divided by the bound."""
+        """Return the error divided by the bound."""
         return self.evidence.error_over_bound or 0.0
 
 
@@ -146,26 +143,28 @@ def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) ->
     """Yield the rows of the cases of a run, one for each subject, operator and element type."""
     versions = {subject.id: subject.version for subject in run.header.subjects}
     produced = {id: outputs for id, case in cases.items() if (outputs := direct_outputs(case))}
-    measured: dict[tuple[str, str, str], list[_Measured]] = defaultdict(list)
+    measured: dict[tuple[str, str, str], tuple[int, _Measured, _Measured]] = {}
     for subject, id in sorted(run.rows):
         if id not in produced or cases[id].level == Level.SILENT:
             continue
         result = run.results[subject, id]
         for evidence in result.outputs:
             if evidence.max_ulp is not None and evidence.name in produced[id]:
-                measured[subject, *produced[id][evidence.name]].append(_Measured(id, evidence, result.verdict))
+                key, one = (subject, *produced[id][evidence.name]), _Measured(id, evidence, result.verdict)
+                count, largest, closest = measured.get(key, (0, one, one))
+                largest, closest = max(largest, one, key=_Measured.ulp), max(closest, one, key=_Measured.ratio)
+                measured[key] = count + 1, largest, closest
     file = run.path.rpartition("/")[2]
-    for (subject, operator, type), found in sorted(measured.items()):
-        largest, closest = max(found, key=lambda each: each.ulp), max(found, key=lambda each: each.ratio)
+    for (subject, operator, type), (count, largest, closest) in sorted(measured.items()):
         index = largest.evidence.worst_index
         case, number = cases[largest.case], largest.evidence.data_set
         name = largest.evidence.name + (str(index) if index is not None else "")
         yield (
-            *(subject, versions[subject], operator, type, "cases", 0.0, largest.ulp),
+            *(subject, versions[subject], operator, type, "cases", 0.0, largest.ulp()),
             *(_inputs_at(corpus, case, number, operator, index) if index is not None else (None, None)),
-            *(len(found), None, None, _limit(operator, type, Level.MUST)),
+            *(count, None, None, _limit(operator, type, Level.MUST)),
             *(largest.evidence.error_over_bound, largest.case, number, name, largest.verdict),
-            *(closest.ratio, closest.case, file),
+            *(closest.ratio(), closest.case, file),
         )
 
 
