@@ -169,8 +169,9 @@ class TestManifest:
         edit_manifest(corpus_copy, lambda document: document["levels"].update({f"node/{ADAM}": "silent"}))
         assert_refused(opening_error(corpus_copy), "file-altered", MANIFEST)
 
-    def test_missing_level_is_rejected(self, corpus_copy):
-        edit_manifest(corpus_copy, lambda document: document["levels"].pop(f"node/{ADAM}"))
+    @pytest.mark.parametrize("cut", [lambda d: d["levels"].popitem(), lambda d: d["cases"][f"node/{ADAM}"].clear()])
+    def test_missing_level_or_files_are_rejected(self, corpus_copy, cut):
+        edit_manifest(corpus_copy, cut)
         assert_refused(opening_error(corpus_copy), "malformed", MANIFEST)
 
     def test_duplicate_case_id_is_rejected(self, corpus_copy, opened):
@@ -178,8 +179,9 @@ class TestManifest:
         rehash(corpus_copy, {**files, f"pass/{ADAM}": opened.cases[ADAM].files}, {f"pass/{ADAM}": "must"})
         assert_refused(opening_error(corpus_copy), "duplicate-case", f"pass/{ADAM}")
 
-    def test_unknown_manifest_format_is_rejected(self, corpus_copy):
-        edit_manifest(corpus_copy, lambda document: document.update(format=2))
+    @pytest.mark.parametrize("news", [{"format": 2}, {"version": "1.0.\u0660"}, {"version": "1.0.0\n"}])
+    def test_unknown_format_or_version_of_the_manifest_is_rejected(self, corpus_copy, news):
+        edit_manifest(corpus_copy, lambda document: document.update(news))
         assert_refused(opening_error(corpus_copy), "malformed", MANIFEST)
 
     def test_digest_does_not_depend_on_the_order_of_cases(self, corpus_copy, opened):
