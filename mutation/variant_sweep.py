@@ -274,7 +274,9 @@ def outputs_of(variant: Variant, setting: RandomSetting) -> list[Array]:
     arithmetic = variant.patches[setting.operator].arithmetic
     R, T, *tensors = (Value(array, array.dtype) for array in (setting.R, setting.T, *setting.tensors))
     with np.errstate(all="ignore"):
-        results = arithmetic.apply_optimizer(TRAINING_OPTIMIZERS[setting.operator], R, T, tensors, setting.attributes)
+        (results,) = arithmetic.apply_optimizer(
+            TRAINING_OPTIMIZERS[setting.operator], R, T, [tensors], setting.attributes
+        )
     return [value.elements for value in results]
 
 

@@ -132,7 +132,7 @@ class FormulaArithmetic(NativeSystem):
     computing: Any = None
     rounding: Callable[[Array], Array] | None = None
 
-    def apply_optimizer(
+    def update_tensor(
         self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         own = tensors[0].dtype
@@ -153,7 +153,7 @@ class FormulaArithmetic(NativeSystem):
 class PromotingArithmetic(FormulaArithmetic):
     """Evaluates a formula with NumPy's type promotion: the types of R, T and the attributes can widen the results."""
 
-    def apply_optimizer(
+    def update_tensor(
         self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         operands = [operand.elements[()] for operand in (R, T, *tensors)]

@@ -42,6 +42,7 @@ from conformance.reference.numbers.bounded import is_power_of_two
 from conformance.reference.numbers.decimals import exact_context
 from conformance.reference.numbers.interval_system import IntervalSystem
 from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.reference.validity import InvalidModelError
 from conformance.verdicts import Level, Unsupported
@@ -87,13 +88,34 @@ def product_of_count_and_attribute(T, decay_factor, level):
     """Return T * decay_factor, computed as part of an optimizer's formula on float tensors."""
     system = IntervalSystem(strict=level is not Level.MUST)
     operands = (np.array(1, np.float32), np.array(T), np.ones((), np.float32))
-    (product,) = system.apply_optimizer(
+    (product,) = system.update_tensor(
         SimpleNamespace(formula_in_all_forms=lambda _, R, T, X, decay_factor: (T * decay_factor,)),
         *(system.from_array(operand) for operand in operands[:2]),
         [system.from_array(operands[2])],
         {"decay_factor": float(decay_factor)},
     )
     return product.elements.item()
+
+
+@pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
+def test_tensors_of_a_node_have_the_results_of_each_alone(op_type):
+    system, optimizer = IntervalSystem(), TRAINING_OPTIMIZERS[op_type]
+    scalars = system.from_array(np.array(0.1, np.float32)), system.from_array(np.array(3))
+    attributes = optimizer.complete_attributes(dict.fromkeys(optimizer.required, 0.75))
+    attributes |= {name: values[0] for name, values in optimizer.allowed_values.items()}
+    values = np.linspace(-2, 2, 7)
+    tensor_types = [((3, 4), "f4"), ((), "f4"), ((2, 5), "f8"), ((0,), "f4"), ((5000,), "f4"), ((9,), "f4")]
+    with exact_context():
+        tensors = [
+            [system.from_array(np.resize(values, shape).astype(dtype)) for _ in optimizer.operands]
+            for shape, dtype in tensor_types
+        ]
+        together = system.apply_optimizer(optimizer, *scalars, tensors, attributes)
+        for operands, results in zip(tensors, together, strict=True):
+            alone = system.update_tensor(optimizer, *scalars, operands, attributes)
+            for result, other in zip(results, alone, strict=True):
+                assert (result.dtype, result.elements.shape) == (other.dtype, other.elements.shape)
+                assert list(map(repr, result.elements.flat)) == list(map(repr, other.elements.flat))
 
 
 @pytest.mark.parametrize("T", [2**24 + 1, 2**25 + 3, 2**32 + 2**8 + 1])

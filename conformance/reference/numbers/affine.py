@@ -109,8 +109,9 @@ class AffineForm:
             with_symbols = self if self.base else other
             return AffineForm(with_symbols.base, low, high, with_symbols.scale)
         coefficients = Coefficients(self.coefficients)
-        for key, part in other.base.items():
-            coefficients[key] = COEFFICIENT_CONTEXT.fma(part, other.scale, coefficients.get(key, ZERO))
+        own = map(coefficients.get, other.base, repeat(ZERO))
+        sums = map(COEFFICIENT_CONTEXT.fma, other.base.values(), repeat(other.scale), own)
+        coefficients.update(zip(other.base, sums, strict=True))
         return AffineForm(coefficients, low, high)
 
     def __sub__(self, other: AffineForm) -> AffineForm:

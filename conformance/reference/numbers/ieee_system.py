@@ -67,13 +67,13 @@ class IeeeSystem(IntervalSystem):
     strict: bool = True
     rounds: bool = True
 
-    def apply_optimizer(
+    def update_tensor(
         self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
-        values = super().apply_optimizer(optimizer, R, T, tensors, attributes)
+        values = super().update_tensor(optimizer, R, T, tensors, attributes)
         if not self.rounds:
             return values
-        enclosures = IntervalSystem(strict=True).apply_optimizer(optimizer, R, T, tensors, attributes)
+        enclosures = IntervalSystem(strict=True).update_tensor(optimizer, R, T, tensors, attributes)
         return [self._round_within(*pair) for pair in zip(values, enclosures, strict=True)]
 
     def apply_elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:

@@ -20,6 +20,7 @@ from conformance.models.arrays import FLOAT, Array, object_array
 from conformance.reference.numbers import decimals
 from conformance.reference.numbers.bounded import BoundedNumber
 from conformance.reference.numbers.formula_evaluation import (
+    MAX_ELEMENTS_WITH_OWN_SYMBOLS,
     StatementForms,
     UniqueElements,
     as_number_array,
@@ -92,8 +93,30 @@ class IntervalSystem:
         return Value(object_array([Decimal(number)], ()), dtype)
 
     def apply_optimizer(
+        self,
+        optimizer: OptimizerFormula,
+        R: Value,
+        T: Value,
+        tensors: Sequence[Sequence[Value]],
+        attributes: Mapping[str, Any],
+    ) -> list[list[Value]]:
+        has_own_symbols = self.adversary is None and self.complement_formats is None
+        can_join = has_own_symbols and not R.elements.ndim
+        results: dict[int, list[Value]] = {}
+        for group in _tensors_to_join(tensors) if can_join else ([place] for place in range(len(tensors))):
+            if len(group) == 1:
+                results[group[0]] = self.update_tensor(optimizer, R, T, tensors[group[0]], attributes)
+                continue
+            operands = zip(*(tensors[place] for place in group), strict=True)
+            joined = self.update_tensor(optimizer, R, T, [_join(kind) for kind in operands], attributes)
+            parts = (_split(result, [tensors[place][0] for place in group]) for result in joined)
+            results.update(zip(group, map(list, zip(*parts, strict=True)), strict=True))
+        return [results[place] for place in range(len(tensors))]
+
+    def update_tensor(
         self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
+        """Return the results of a training optimizer's formula for the operands of one tensor."""
         dtype = tensors[0].dtype
         narrowest_scalar = dtype if self.strict else _narrower_dtype(R.dtype, dtype)
         narrowest_attribute = dtype if self.strict else _narrower_dtype(np.dtype(np.float32), dtype)
@@ -322,6 +345,39 @@ def _rows(elements: Array, axes: Sequence[int]) -> tuple[Array, tuple[int, ...]]
     moved = np.moveaxis(elements, axes, range(-len(axes), 0))
     shape = moved.shape[: moved.ndim - len(axes)]
     return moved.reshape(prod(shape), prod(moved.shape[len(shape) :])), shape
+
+
+def _tensors_to_join(tensors: Sequence[Sequence[Value]]) -> list[list[int]]:
+    """Return groups of the places of tensors whose equal elements can be computed once.
+
+    The elements of a group get noise symbols of their own, as those of each tensor do.
+    """
+    groups: list[list[int]] = []
+    open_groups: dict[np.dtype[Any], tuple[list[int], int]] = {}
+    for place, operands in enumerate(tensors):
+        X = operands[0]
+        group, size = open_groups.get(X.dtype, ([], 0))
+        has_one_shape = len({operand.elements.shape for operand in operands}) == 1
+        can_join = has_one_shape and X.elements.size <= MAX_ELEMENTS_WITH_OWN_SYMBOLS
+        if not group or not can_join or size + X.elements.size > MAX_ELEMENTS_WITH_OWN_SYMBOLS:
+            group, size = [], 0
+            groups.append(group)
+        group.append(place)
+        if can_join:
+            open_groups[X.dtype] = group, size + X.elements.size
+    return groups
+
+
+def _join(values: Sequence[Value]) -> Value:
+    """Return the elements of tensors of one type as one vector."""
+    return Value(np.concatenate([value.elements.reshape(-1) for value in values]), values[0].dtype)
+
+
+def _split(joined: Value, tensors: Sequence[Value]) -> list[Value]:
+    """Return the parts of a vector that have the shapes of tensors, one after the other."""
+    ends = np.cumsum([tensor.elements.size for tensor in tensors])[:-1]
+    parts = zip(np.split(joined.elements, ends), tensors, strict=True)
+    return [Value(part.reshape(tensor.elements.shape), joined.dtype) for part, tensor in parts]
 
 
 def _is_integral(dtype: np.dtype[Any]) -> bool:

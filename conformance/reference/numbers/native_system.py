@@ -29,8 +29,19 @@ class NativeSystem:
         return Value(np.asarray(number).astype(dtype), dtype)
 
     def apply_optimizer(
+        self,
+        optimizer: OptimizerFormula,
+        R: Value,
+        T: Value,
+        tensors: Sequence[Sequence[Value]],
+        attributes: Mapping[str, Any],
+    ) -> list[list[Value]]:
+        return [self.update_tensor(optimizer, R, T, operands, attributes) for operands in tensors]
+
+    def update_tensor(
         self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
+        """Return the results of a training optimizer's formula for the operands of one tensor."""
         dtype = tensors[0].dtype
         numbers = {name: dtype.type(value) if isinstance(value, float) else value for name, value in attributes.items()}
         with np.errstate(all="ignore"):

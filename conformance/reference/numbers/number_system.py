@@ -118,16 +118,21 @@ class NumberSystem(Protocol):
         """Return a number of an attribute or a schema as a scalar that can be combined with tensors of type `dtype`."""
 
     def apply_optimizer(
-        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
-    ) -> list[Value]:
-        """Return the results of a training optimizer's formula for the operands of one tensor.
+        self,
+        optimizer: OptimizerFormula,
+        R: Value,
+        T: Value,
+        tensors: Sequence[Sequence[Value]],
+        attributes: Mapping[str, Any],
+    ) -> list[list[Value]]:
+        """Return the results of a training optimizer's formula for each tensor.
 
         Args:
             optimizer: the formula. The roundings of all its forms are admissible. A system without intervals computes
                 the form of the operator's page.
             R: the learning rate.
             T: the update count.
-            tensors: the operands of one tensor: X, G and its state.
+            tensors: the operands of each tensor: X, G and its state.
             attributes: all attributes by name.
         """
 

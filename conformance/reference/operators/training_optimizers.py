@@ -427,8 +427,7 @@ def find_training_optimizer(domain: str, op_type: str) -> TrainingOptimizer | No
 def evaluate_optimizer(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     """Return the results of a training optimizer's node.
 
-    Operands and results are grouped by kind (X of all tensors, G of all tensors, …). The formula is evaluated for one
-    tensor at a time.
+    Operands and results are grouped by kind (X of all tensors, G of all tensors, …).
     """
     optimizer = TRAINING_OPTIMIZERS[node.op_type]
     R, T, *operands = inputs
@@ -436,5 +435,6 @@ def evaluate_optimizer(node: Node, inputs: list[Value], system: NumberSystem) ->
     count, rest = divmod(len(operands), kinds)
     if rest:
         raise Unsupported(f"{node.op_type} takes R, T and {kinds} operands per tensor, not {len(inputs)} inputs")
-    by_tensor = [system.apply_optimizer(optimizer, R, T, operands[i::count], node.attributes) for i in range(count)]
+    tensors = [operands[i::count] for i in range(count)]
+    by_tensor = system.apply_optimizer(optimizer, R, T, tensors, node.attributes)
     return [results[kind] for kind in range(len(optimizer.results)) for results in by_tensor]
