@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from conformance.search.job import FailingExample, SearchJob
     from conformance.subjects.naming import SubjectKind
 
-COMBINATION_PARTS = ("operator", "size", "type", "place", "T", "attributes")
-"""Names of the parts of a combination; see `Example.combination`."""
-
-
 ALL_OPERATORS = "all"
 """The value of `--operator` for all operators."""
 
@@ -63,7 +59,12 @@ def search(
     so far are printed and written.
     """
     from conformance.errors import ConformanceError, ExitStatus, UsageError
-    from conformance.files.atomic_write import check_distinct_targets, check_results_target, check_target
+    from conformance.files.atomic_write import (
+        check_distinct_targets,
+        check_results_target,
+        check_target,
+        write_json_atomically,
+    )
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
     from conformance.search.failing_examples import FailingExamples
@@ -114,8 +115,7 @@ def search(
     if status is ExitStatus.PASSES and (len(found) or found.unsupporting_subjects()):
         status = ExitStatus.FAILS
     _print_outcome(found, time.monotonic() - started, is_complete=failure is None)
-    if coverage is not None:
-        _write_coverage(found, coverage)
+    write_json_atomically(coverage, found.coverage)
     if len(found):
         wanted = failure is None and (results is not None or bool(outputs.paths))
         _keep_failing_examples(found, output, results, outputs if wanted else None)
@@ -181,21 +181,6 @@ def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) ->
         ) from None
 
 
-def _write_coverage(found: FailingExamples, path: Path) -> None:
-    """Write the numbers of examples and the combinations that they have as JSON."""
-    from conformance.files.atomic_write import write_json_atomically
-
-    document = {
-        "seed": found.job.seed,
-        "examples": found.examples,
-        "without_outputs": dict(sorted(found.without_outputs.items())),
-        "combinations": [
-            dict(zip(COMBINATION_PARTS, combination, strict=True)) for combination in sorted(found.combinations)
-        ],
-    }
-    write_json_atomically(path, document)
-
-
 def _check_output(output: Path | None, *, is_resumed: bool) -> None:
     """Check that the folder for the failing examples is empty and can be created; None is accepted.
 
@@ -248,6 +233,8 @@ def _operators(operators: list[str] | None, subjects: list[tuple[str, SubjectKin
 
 
 def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool) -> None:
+    from conformance.search.distributions import Combination
+
     if sys.stderr.isatty():
         print_line("", err=True)
     outcome = "FAILED" if len(found) or found.unsupporting_subjects() else "PASSED"
@@ -269,9 +256,9 @@ def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool)
     print_line(
         f"  {len(found.combinations)} combinations of operator, size class, type, place, class of T and attributes"
     )
-    for tested, number in sorted(Counter(combination[0].split()[-1] for combination in found.combinations).items()):
-        own = [combination[1:] for combination in found.combinations if combination[0].split()[-1] == tested]
-        levels = zip(COMBINATION_PARTS[1:], map(set, zip(*own, strict=True)), strict=True)
+    for tested, number in sorted(Counter(each.operator.split()[-1] for each in found.combinations).items()):
+        own = [each[1:] for each in found.combinations if each.operator.split()[-1] == tested]
+        levels = zip(Combination._fields[1:], map(set, zip(*own, strict=True)), strict=True)
         print_line(
             f"    {tested}: {number}, of " + ", ".join(f"{len(each)} {name}" for name, each in levels if each != {""})
         )

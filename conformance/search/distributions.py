@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from math import isqrt, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,26 @@ TINY = 2.0**-10
 
 MAX_RANK = 8
 """Highest rank of a tensor."""
+
+
+class Combination(NamedTuple):
+    """The combination of classes that an example has.
+
+    Attributes:
+        operator: the tested operators.
+        size: the class of the size of the largest tensor.
+        type: the element type.
+        place: the enclosing scope and the distractor.
+        T: the class of T.
+        attributes: the class of the attributes.
+    """
+
+    operator: str
+    size: str
+    type: str
+    place: str
+    T: str
+    attributes: str
 
 
 def class_of(number: int, classes: Mapping[str, range]) -> str:

@@ -16,7 +16,7 @@ from conformance.declarations.drawing import DrawnNode, InvalidNodeError, draw_n
 from conformance.declarations.tables import declarations
 from conformance.factors.wrapping import BuiltModel, Context
 from conformance.models.arrays import type_name
-from conformance.search.distributions import SIZE_CLASSES, class_of
+from conformance.search.distributions import SIZE_CLASSES, Combination, class_of
 from conformance.search.example import Example, count_digits
 from conformance.search.program_example import ProgramExample, SampledExample
 from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
@@ -82,13 +82,13 @@ class DrawnExample:
         return Context()
 
     @property
-    def combination(self) -> tuple[str, ...]:
-        """The combination of classes that the example has; see `Example.combination`."""
+    def combination(self) -> Combination:
+        """The combination of classes that the example has."""
         arrays = [*self.node.operands.values()]
         largest = max((array.size for array in arrays), default=0)
         first = type_name(arrays[0].dtype) if arrays else ""
         attributes = "+".join(sorted(attribute.name for attribute in self.node.proto.attribute))
-        return self.operator, class_of(largest, SIZE_CLASSES), first, "main", "", attributes
+        return Combination(self.operator, class_of(largest, SIZE_CLASSES), first, "main", "", attributes)
 
     @property
     def complexity(self) -> tuple[int, ...]:

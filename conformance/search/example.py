@@ -25,7 +25,7 @@ from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import add_distractor
-from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
+from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, Combination, attribute_class, class_of
 from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
 
 if TYPE_CHECKING:
@@ -138,12 +138,8 @@ class Example:
         return (len(self.operands) - 2) // len(TRAINING_OPTIMIZERS[self.operator].operands)
 
     @property
-    def combination(self) -> tuple[str, ...]:
-        """The combination of classes that the example has.
-
-        The parts are the tested operators, the class of the size of the largest tensor, the element type, the place
-        (the enclosing scope and the distractor), the class of T, and the class of the attributes.
-        """
+    def combination(self) -> Combination:
+        """The combination of classes that the example has."""
         operands = self.operands
         tensors = [array for name, array in operands.items() if name not in {"R", "T"}]
         T, attributes = "", "+".join(sorted(map(str, self.attributes)))
@@ -153,7 +149,7 @@ class Example:
             attributes = attribute_class([self.attributes.get(name) for name in floats if name != "mode"])
         elif "axis" in self.attributes:
             attributes += " (negative axis)" if self.attributes["axis"] < 0 else ""
-        return (
+        return Combination(
             " ".join((*self.chain, self.operator)),
             class_of(max(array.size for array in tensors), SIZE_CLASSES),
             type_name(tensors[0].dtype),

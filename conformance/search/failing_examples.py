@@ -23,7 +23,7 @@ from conformance.search.conditions import describe_conditions
 from conformance.search.drawn_example import DrawnExample, read_any_example
 from conformance.search.evaluation import expected_rewrite
 from conformance.search.example import ARGMAX
-from conformance.serialization.decoding import MalformedError
+from conformance.serialization.decoding import Count, MalformedError, StoredRecord
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.jobs.job import ChunkResult
+    from conformance.search.distributions import Combination
     from conformance.search.drawn_example import AnyExample
     from conformance.search.job import FailingExample, SearchJob
     from conformance.search.named_mutants import NamedMutant
@@ -99,6 +100,15 @@ CORPUS_VERSION = "1.0.0"
 """The version of the corpora that a search writes."""
 
 
+class CoverageDocument(StoredRecord):
+    """The file of `--coverage`: the numbers of examples, and the parts of each combination by name."""
+
+    seed: int
+    examples: Count
+    without_outputs: dict[str, Count]
+    combinations: list[dict[str, str]]
+
+
 @dataclass
 class FailingExamples:
     """The results of a search so far.
@@ -109,7 +119,7 @@ class FailingExamples:
         verdicts: by subject, the number of examples with each verdict.
         decided_natively: by subject, the number of examples judged without the oracle, by the reference backend alone.
         scopes: the number of examples by the enclosing scope of the tested node.
-        combinations: the combinations of classes that the examples have; see `Example.combination`.
+        combinations: the combinations of classes that the examples have.
     """
 
     job: SearchJob
@@ -118,7 +128,7 @@ class FailingExamples:
     verdicts: dict[str, Counter[str]] = field(default_factory=dict)
     decided_natively: Counter[str] = field(default_factory=Counter)
     scopes: Counter[str] = field(default_factory=Counter)
-    combinations: set[tuple[str, ...]] = field(default_factory=set)
+    combinations: set[Combination] = field(default_factory=set)
     _smallest: dict[tuple[object, ...], tuple[tuple[int, ...], int, FailingExample]] = field(default_factory=dict)
 
     def add(self, chunk: ChunkResult) -> None:
@@ -132,7 +142,7 @@ class FailingExamples:
         self.without_outputs.update(result.without_outputs)
         self.decided_natively.update(result.decided_natively)
         self.scopes.update(result.scopes)
-        self.combinations.update(map(tuple, result.combinations))
+        self.combinations.update(result.combinations)
         for subject, counts in result.verdicts.items():
             self.verdicts.setdefault(subject, Counter()).update(counts)
         for failure in result.failures:
@@ -163,6 +173,12 @@ class FailingExamples:
     def unsupporting_subjects(self) -> list[str]:
         """Return the subjects that supported none of the examples."""
         return [text for text, _ in self.job.subjects if not set(self.verdicts.get(text, {})) - {Verdict.UNSUPPORTED}]
+
+    @property
+    def coverage(self) -> CoverageDocument:
+        """The numbers of examples, and the combinations that they have."""
+        combinations = [combination._asdict() for combination in sorted(self.combinations)]
+        return CoverageDocument(self.job.seed, self.examples, dict(sorted(self.without_outputs.items())), combinations)
 
     def write_corpus(self, directory: Path) -> None:
         """Write the failing examples as a corpus for `run --data`; the corpus of an earlier search is replaced.

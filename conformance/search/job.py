@@ -18,6 +18,7 @@ from conformance.isolation.start_subjects import started_subjects
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import find_conditions, restore
+from conformance.search.distributions import Combination  # noqa: TC001 - msgspec reads the annotations
 from conformance.search.drawn_example import DrawnDocument, DrawnExample, draw_example, read_any_example
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
 from conformance.search.example import ARGMAX, Example, ExampleDocument
@@ -89,7 +90,7 @@ class SearchChunkResult(StoredRecord):
         decided_natively: by subject, the number of these examples for which the oracle was not needed: the backend was
             bit-identical to the reference backend or did not support the example.
         scopes: the number of examples by the enclosing scope of the tested node.
-        combinations: the combinations of classes that the examples have; see `Example.combination`.
+        combinations: the combinations of classes that the examples have.
         failures: the shrunk failing examples.
     """
 
@@ -99,7 +100,7 @@ class SearchChunkResult(StoredRecord):
     verdicts: dict[str, dict[str, Count]]
     decided_natively: dict[str, Count]
     scopes: dict[str, Count]
-    combinations: list[list[str]]
+    combinations: list[Combination]
     failures: list[FailingExample]
 
 
@@ -185,7 +186,7 @@ class SearchJob:
 def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> SearchChunkResult:
     """Generate the examples of a chunk, run them on the subjects and shrink the failing ones."""
     found: dict[FailureSignature, list[FailingExample]] = {}
-    combinations: set[tuple[str, ...]] = set()
+    combinations: set[Combination] = set()
     versions = {subject.id: subject.version for subject in subjects}
     result = SearchChunkResult(versions, 0, {}, {}, {}, {}, [], [])
     for example in _chunk_examples(job, number):
@@ -208,7 +209,7 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
                     found[signature].append(_shrink_failure(job, subject, example, signature, judged.message, number))
         except NoExpectedOutputsError as reason:
             _increment(result.without_outputs, str(reason)[:MAX_REASON_LENGTH])
-    result.combinations = [list(combination) for combination in sorted(combinations)]
+    result.combinations = sorted(combinations)
     result.failures = [failure for group in found.values() for failure in group]
     return result
 

@@ -36,7 +36,7 @@ from conformance.models.validity import check_model
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.reference.nodes import attribute_values
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.search.distributions import SIZE_CLASSES, class_of
+from conformance.search.distributions import SIZE_CLASSES, Combination, class_of
 from conformance.search.example import ARGMAX, CHAIN_OPERATORS, Example, TensorDocument, tensor_array, tensor_document
 from conformance.search.programs import draw_program
 from conformance.serialization.decoding import MalformedError, StoredRecord
@@ -100,14 +100,14 @@ class ProgramExample:
         return attribute_values(attribute for attribute in node.attribute if not attribute.ref_attr_name)
 
     @property
-    def combination(self) -> tuple[str, ...]:
-        """The combination of classes that the example has; see `Example.combination`."""
+    def combination(self) -> Combination:
+        """The combination of classes that the example has."""
         present = {node.op_type for node in all_nodes(self.model)}
         words = [word for word in CONTROL_FLOW if word in present] + ["functions"] * bool(self.model.functions)
         arrays = [array for array in self.built.data_sets[0] if array.dtype.kind != "b"]
         kind = next((type_name(array.dtype) for array in arrays if array.dtype.kind not in "iu"), "")
         largest = max((array.size for array in arrays), default=1)
-        return self.operator, class_of(largest, SIZE_CLASSES), kind, " ".join(["program", *words]), "", ""
+        return Combination(self.operator, class_of(largest, SIZE_CLASSES), kind, " ".join(["program", *words]), "", "")
 
     @property
     def complexity(self) -> tuple[int, ...]:

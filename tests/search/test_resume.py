@@ -12,12 +12,12 @@ from msgspec import convert, to_builtins
 from msgspec.structs import replace
 from refusals import assert_raises
 
-from conformance.commands import search as search_command
 from conformance.errors import JobError
 from conformance.jobs import process_pool
 from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import ChunkResult, JobState, run_job
 from conformance.jobs.process_pool import ProcessWorkers
+from conformance.search.distributions import Combination
 from conformance.search.failing_examples import FailingExamples
 from conformance.search.job import FailingExample, SearchJob
 from conformance.serialization.decoding import MalformedError
@@ -187,7 +187,7 @@ def test_coverage_lists_the_combinations(command, tmp_path):
     command(*COMMAND[:-1], "reference", "--examples", 40, "--coverage", path)
     document = json.loads(path.read_text())
     assert document["examples"] == 40
-    assert {*document["combinations"][0]} == {*search_command.COMBINATION_PARTS}
+    assert {*document["combinations"][0]} == {*Combination._fields}
     assert len(document["combinations"]) > 30
 
 
