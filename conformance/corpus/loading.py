@@ -62,7 +62,7 @@ class DataSet:
     outputs: tuple[ExpectedTensor, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LoadedCase:
     """A case loaded for one run. It shares no objects with other runs, so a subject may modify it.
 
@@ -192,7 +192,7 @@ def _decode_tensor(content: bytes) -> Array:
     return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CaseInMemory(LoadedCase):
     """A case whose files are read once. Each run receives copies of the inputs, which a subject may modify.
 

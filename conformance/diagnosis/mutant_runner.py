@@ -76,41 +76,45 @@ class MutantRunner:
         return bool(wrong) and not wrong.intersection(*differing)
 
     def _differing_parts_relevant(self, mutants: MutantCombination, id: str) -> frozenset[Part]:
-        observation = self._observe_mutants(mutants, id)
+        observation, _ = _observe_mutants(mutants, self._cases[id])
         if observation is None:
             return self._wrong_parts(id)  # a mutant that does not run a case explains no part of it
         return differing_parts(observation, self._observations[id], self._cases[id])
 
     def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
-        observation = self._observe_mutants(mutants, id)
-        return observation is not None and is_failure(observation, self._cases[id])
+        return _observe_mutants(mutants, self._cases[id])[1]
 
     def _compare_relevant(self, mutants: MutantCombination, id: str) -> FailureComparison:
-        observation, case = self._observe_mutants(mutants, id), self._cases[id]
-        if observation is None or not is_failure(observation, case):
+        observation, is_failed = _observe_mutants(mutants, self._cases[id])
+        if observation is None or not is_failed:
             return FailureComparison.PASSES
         return (
             FailureComparison.REPRODUCES
-            if are_equivalent(observation, self._observations[id], case)
+            if are_equivalent(observation, self._observations[id], self._cases[id])
             else FailureComparison.FAILS_DIFFERENTLY
         )
 
     def _reproduces_relevant(self, mutants: MutantCombination, id: str) -> bool:
+        if not can_compose(mutants):
+            return False
         case, expected = self._cases[id], self._observations[id]
-        observation = self._observe_mutants(mutants, id, expected)
+        observation = observe(compose(mutants), case, expected)
         return observation is not None and are_equivalent(observation, expected, case) and is_failure(observation, case)
-
-    def _observe_mutants(
-        self, mutants: MutantCombination, id: str, like: Observation | None = None
-    ) -> Observation | None:
-        if not mutants or not can_compose(mutants):
-            return None
-        return observe(compose(mutants), self._cases[id], like)
 
     def _relevant_mutants(self, mutants: MutantCombination, id: str) -> MutantCombination:
         """Return the mutants whose operator is in the model of a case; other mutants have no effect on the case."""
         present = self._operators[id]
         return _canonical_order(tuple(mutant for mutant in mutants if mutant.operator in present))
+
+
+@lru_cache(maxsize=2**15)
+def _observe_mutants(mutants: MutantCombination, case: CaseInMemory) -> tuple[Observation | None, bool]:
+    """Return the outputs of a combination of mutants, and whether it fails the case.
+
+    The result is cached for the diagnoses of further subjects. It is None if the combination does not run the case.
+    """
+    observation = observe(compose(mutants), case) if mutants and can_compose(mutants) else None
+    return observation, observation is not None and is_failure(observation, case)
 
 
 @lru_cache(maxsize=2**16)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.corpus.case_json import read_case_json
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from conformance.corpus.corpus import Corpus
+    from conformance.corpus.loading import CaseInMemory
     from conformance.diagnosis.collected_results import CollectedResult, ResultCollector
     from conformance.jobs.job import ChunkResult
 
@@ -66,24 +67,23 @@ class DiagnosisJob:
     @contextmanager
     def open(self) -> Iterator[Callable[[int], Diagnosed]]:
         """See `conformance.jobs.job.Job`."""
-        yield self._answer
+        yield partial(self._answer, cache(lambda case: load_case_in_memory(self.corpus, self.corpus.cases[case])))
 
-    def _answer(self, number: int) -> Diagnosed:
+    def _answer(self, load: Callable[[str], CaseInMemory], number: int) -> Diagnosed:
         question = self.questions[number]
         try:
-            return self._explain(question)
+            return self._explain(question, load)
         except Exception as error:  # noqa: BLE001 - a failed diagnosis must not lose the verdicts, nor the other diagnoses
             return Diagnosed([], [], [_undiagnosed(question.subject, error, question.family)])
 
-    def _explain(self, question: DiagnosisTask) -> Diagnosed:
+    def _explain(self, question: DiagnosisTask, load: Callable[[str], CaseInMemory]) -> Diagnosed:
 
         @cache
         def topics(id: str) -> CaseTopics:
             document = read_case_json(self.corpus, self.corpus.cases[id])
             return CaseTopics(tuple(document.clauses), tuple(document.tags))
 
-        ids = (*question.findings, *question.further)
-        cases = {id: load_case_in_memory(self.corpus, self.corpus.cases[id]) for id in ids}
+        cases = {id: load(id) for id in (*question.findings, *question.further)}
         found = diagnose(question.subject, question.family, question.findings, cases, topics, question.further)
         return Diagnosed(found.diagnosis_records, list(found.unexplained))
 
