@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.models.types import MAIN_DOMAINS
 from conformance.mutants import arithmetic
 from conformance.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
 from conformance.mutants.tables import pseudocode_edits
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array
     from conformance.mutants.mutant import Kernel, KernelWrapper
+    from conformance.reference.graph import Graph
     from conformance.reference.nodes import Node
     from conformance.reference.numbers.number_system import NumberSystem
 
@@ -69,8 +71,17 @@ def _everywhere(id: str, text: str, arithmetic: NumberSystem) -> Variant:
 def _wrapped(
     id: str, text: str, wrap_kernel: KernelWrapper, *operators: str, only_before_argmax: bool = False
 ) -> Variant:
-    patch = KernelPatch(wrappers=(wrap_kernel,), only_before_argmax=only_before_argmax)
+    find_sites = _nodes_read_only_by_argmax if only_before_argmax else None
+    patch = KernelPatch(wrappers=(wrap_kernel,), find_sites=find_sites)
     return Variant(id, text, dict.fromkeys(operators, patch))
+
+
+def _nodes_read_only_by_argmax(graph: Graph, _: str) -> set[tuple[str, ...]]:
+    """Return the outputs of the nodes whose results only ArgMax nodes of the main graph read, and no subgraph."""
+    takers = [(name, node) for node, _ in graph.nodes for name in node.inputs]
+    others = {name for name, node in takers if node.op_type != "ArgMax" or node.domain not in MAIN_DOMAINS}
+    hidden = {name for name, _ in takers} - others - {*graph.outputs}
+    return {node.outputs for node, _ in graph.nodes if node.outputs[0] in hidden}
 
 
 def _compute_in_double(kernel: Kernel) -> Kernel:

@@ -171,24 +171,22 @@ class KernelPatch:
         defaults: the values of attributes that the model does not set.
         wrappers: the wrappers of the kernel, the outermost first.
         arithmetic: the number system in which the kernel computes.
-        only_before_argmax: whether the patch applies only to nodes whose results are read by ArgMax nodes alone.
         within: an op_type or `function`: the patch applies only inside such an operator's subgraph or a function.
         is_direct: whether the scope `within` must be the innermost scope around the node.
         by_position: whether the node's float attributes are taken in the order of the specification, ignoring their
             names.
-        last_reader_of: an operand such as X: the patch applies only to nodes of the main graph after which no node
-            reads this operand by its name.
+        find_sites: a function that returns the outputs of the nodes of the main graph to which the patch applies,
+            given the graph and the op_type of the patch. None if the patch applies to all nodes.
         rewrites: functions that modify each model before it is prepared, given the op_type of the patch.
     """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     wrappers: tuple[KernelWrapper, ...] = ()
     arithmetic: NumberSystem = field(default_factory=NativeSystem)
-    only_before_argmax: bool = False
     within: str | None = None
     is_direct: bool = False
     by_position: bool = False
-    last_reader_of: str | None = None
+    find_sites: Callable[[Graph, str], set[tuple[str, ...]]] | None = None
     rewrites: tuple[ModelRewrite, ...] = ()
 
     def applies_within(self, within: tuple[str, ...]) -> bool:
@@ -249,24 +247,20 @@ class MutantBackend:
             Unsupported: the reference does not implement an operator of the model.
         """
         own = self._own_kernels(model)
-        hidden = _values_read_only_by_argmax(Graph.from_model(own)) if self._hides else set()
-        last_readers = {
-            op_type: _last_readers(Graph.from_model(own), op_type, patch.last_reader_of)
+        sites = {
+            op_type: patch.find_sites(Graph.from_model(own), op_type)
             for op_type, patch in self.patches.items()
-            if patch.last_reader_of
+            if patch.find_sites
         }
 
         def patching(node: Node, evaluation: Evaluation, within: tuple[str, ...]) -> Evaluation:
-            patch = self._alteration(node, within, hidden=not within and node.outputs[0] in hidden)
-            if patch is None or (patch.last_reader_of and (within or node.outputs not in last_readers[node.op_type])):
+            patch = self.patches.get(node.op_type)
+            if patch is None or node.domain not in PATCHED_DOMAINS or not patch.applies_within(within):
                 return evaluation
-            return _patched_evaluation(patch, evaluation)
+            is_site = not patch.find_sites or (not within and node.outputs in sites[node.op_type])
+            return _patched_evaluation(patch, evaluation) if is_site else evaluation
 
         return PreparedReferenceGraph(Graph.from_model(own, patching))
-
-    @property
-    def _hides(self) -> bool:
-        return any(patch.only_before_argmax for patch in self.patches.values())
 
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
         """Return the model with the patched attributes, and without functions that a patched kernel replaces."""
@@ -293,18 +287,6 @@ class MutantBackend:
     def _replaces(self, function: onnx.FunctionProto) -> bool:
         return function.name in self.patches and function.domain in PATCHED_DOMAINS
 
-    def _alteration(self, node: Node, within: tuple[str, ...], *, hidden: bool) -> KernelPatch | None:
-        """Return the patch that applies to a node, or None.
-
-        Args:
-            within: the op_types of the nodes around the node, or `function`.
-            hidden: whether only ArgMax nodes read the result of the node.
-        """
-        patch = self.patches.get(node.op_type)
-        if patch is None or node.domain not in PATCHED_DOMAINS or (patch.only_before_argmax and not hidden):
-            return None
-        return patch if patch.applies_within(within) else None
-
 
 def _rename_floats_by_position(node: onnx.NodeProto) -> None:
     """Rename the float attributes of a training optimizer: they get the names of the specification by position."""
@@ -316,19 +298,12 @@ def _rename_floats_by_position(node: onnx.NodeProto) -> None:
         attribute.name = name
 
 
-def _values_read_only_by_argmax(graph: Graph) -> set[str]:
-    """Return the values that only ArgMax nodes of the main graph read, and no subgraph."""
-    takers = [(name, node) for node, _ in graph.nodes for name in node.inputs]
-    others = {name for name, node in takers if node.op_type != "ArgMax" or node.domain not in MAIN_DOMAINS}
-    return {name for name, _ in takers} - others - set(graph.outputs)
-
-
 VIEW_OPERATORS = ("Constant", "Transpose", "Slice", "Gather")
 """Operators whose results share memory with constants or inputs in the reference. No mutant writes to them."""
 
 
-def _last_readers(graph: Graph, op_type: str, operand: str) -> set[tuple[str, ...]]:
-    """Return the outputs of each node of the main graph that is the last reader of an operand's name.
+def find_last_readers(operand: str, graph: Graph, op_type: str) -> set[tuple[str, ...]]:
+    """Return the outputs of each node of the main graph that is the last reader of the name of an operand such as X.
 
     The operand of every tensor must be the result of a node, not of a view operator, and no output of the graph.
     """
@@ -392,7 +367,6 @@ def _compose_patches(operator: str, one: KernelPatch, other: KernelPatch) -> Ker
         _merge_disjoint(one.defaults, other.defaults, "the default of"),
         (*one.wrappers, *other.wrappers),
         _compose_arithmetic(operator, one.arithmetic, other.arithmetic),
-        only_before_argmax=one.only_before_argmax and other.only_before_argmax,
         by_position=one.by_position or other.by_position,
         rewrites=(*one.rewrites, *other.rewrites),
     )

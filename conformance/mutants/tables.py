@@ -40,7 +40,7 @@ Replacements and lambdas are executed. Use only files that you trust.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -49,7 +49,7 @@ from msgspec.structs import asdict
 
 import conformance.mutants.argmax_wrappers  # noqa: F401 - registers its wrappers
 from conformance.mutants import arithmetic, optimizer_wrappers
-from conformance.mutants.mutant import FormulaArithmetic, Mutant, PromotingArithmetic
+from conformance.mutants.mutant import FormulaArithmetic, Mutant, PromotingArithmetic, find_last_readers
 from conformance.mutants.wrappers import MODEL_REWRITES, WRAPPERS
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.serialization.decoding import read_own_toml
@@ -177,7 +177,7 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
             within=own.within,
             is_direct=own.is_direct,
             by_position=own.by_position,
-            last_reader_of=own.last_reader_of,
+            find_sites=partial(find_last_readers, own.last_reader_of) if own.last_reader_of else None,
             rewrites=(MODEL_REWRITES[own.rewrite],) if own.rewrite else (),
         )
 
