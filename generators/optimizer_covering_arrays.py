@@ -16,11 +16,12 @@ from onnx import helper, numpy_helper
 
 from conformance.corpus.case import Case
 from conformance.factors.covering_array import covering_array
-from conformance.factors.training import FUNCTION_SCOPES, TENSOR_SHAPES, USUAL_ATTRIBUTES
+from conformance.factors.training import USUAL_ATTRIBUTES
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 from generators.declarations.families import TRAINING_FAMILIES
 from generators.declarations.numbers import LEARNING_RATES, SPARSE_SOURCES, UPDATE_COUNTS
+from generators.declarations.training import FUNCTION_SCOPES, TENSOR_SHAPES
 from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:

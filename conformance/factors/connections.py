@@ -310,10 +310,6 @@ ALIAS_SOURCES: Mapping[str, SourceBuilder] = {
 PERMITTED_SOURCES = ("overridden",)
 """Sources that the specification permits and does not require. They occur in no `must` case."""
 
-SMALL_FAMILY_SOURCES = ("alias", "aliased", "sparse_constant")
-"""Sources that only small families and random examples combine with others, so that the corpus stays small."""
-
-
 CONDITION_INPUT = "yes"
 """Name of a graph input with the value true. It is the condition of every If."""
 
@@ -401,6 +397,3 @@ CONSUMERS: Mapping[str, Callable[[str, Array], GraphPart]] = {
     "reshaped": _reshaped,
 }
 """Builders of result consumers by level."""
-
-SMALL_FAMILY_CONSUMERS = ("reshaped",)
-"""Consumers that only small families and random examples combine with others, so that the corpus stays small."""

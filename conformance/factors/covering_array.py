@@ -122,26 +122,6 @@ Interaction: TypeAlias = tuple[tuple[str, str], ...]
 """Levels that are tested together: two pairs (factor, level), or three pairs (group of `three_way`, level)."""
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The interactions of a declaration, divided by whether a set of rows covers them.
-
-    Attributes:
-        coverable: interactions that some allowed row can cover.
-        missing: coverable interactions that none of the rows covers.
-        impossible: interactions that no row can cover, because all their rows are forbidden or have masking levels.
-    """
-
-    coverable: Sequence[Interaction]
-    missing: Sequence[Interaction]
-    impossible: Sequence[Interaction]
-
-    def restrict_to_size(self, size: int) -> Coverage:
-        """Return the coverage of interactions of one size only: 2 for pairs, 3 for triples."""
-        parts = (self.coverable, self.missing, self.impossible)
-        return Coverage(*([interaction for interaction in part if len(interaction) == size] for part in parts))
-
-
 def covered_interactions(declaration: Declaration, row: Row) -> list[Interaction]:
     """Return the interactions in a row, except those that masking makes ineffective. The row may be partial."""
     masking = declaration.masking_factors(row)
@@ -154,24 +134,17 @@ def covered_interactions(declaration: Declaration, row: Row) -> list[Interaction
     return [interaction for interaction in contained if masking <= {factor for factor, _ in interaction}]
 
 
-def coverage(declaration: Declaration, rows: Iterable[Row]) -> Coverage:
-    """Return which interactions a set of complete rows covers."""
-    covered = {interaction for row in rows for interaction in covered_interactions(declaration, row)}
-    coverable = _CoveringArraySearch(declaration).coverable
-    possible = set(coverable)
-    return Coverage(
-        coverable,
-        [interaction for interaction in coverable if interaction not in covered],
-        [interaction for interaction in _all_interactions(declaration) if interaction not in possible],
-    )
-
-
 def covering_array(declaration: Declaration) -> list[dict[str, str]]:
     """Return rows that together cover all coverable interactions.
 
     The rows of the original declaration (`Declaration.added`) come first.
     """
     return _CoveringArraySearch(declaration).rows()
+
+
+def coverable_interactions(declaration: Declaration) -> list[Interaction]:
+    """Return the interactions that some allowed row can cover."""
+    return _CoveringArraySearch(declaration).coverable
 
 
 def _triples_of(declaration: Declaration, row: Row) -> Iterator[Interaction]:
@@ -184,7 +157,7 @@ def _triples_of(declaration: Declaration, row: Row) -> Iterator[Interaction]:
     return product(*levels) if groups else iter(())
 
 
-def _all_interactions(declaration: Declaration) -> Iterator[Interaction]:
+def all_interactions(declaration: Declaration) -> Iterator[Interaction]:
     """Yield all triples, then all pairs of levels, including interactions that no row can cover."""
     if declaration.three_way:
         yield from product(
@@ -201,7 +174,7 @@ class _MissingInteractions:
     """The interactions that no row covers yet.
 
     Attributes:
-        all: the missing interactions, in the order of `_all_interactions`.
+        all: the missing interactions, in the order of `all_interactions`.
     """
 
     def __init__(self, declaration: Declaration, interactions: Iterable[Interaction]) -> None:
@@ -260,7 +233,7 @@ class _CoveringArraySearch:
     @cached_property
     def coverable(self) -> list[Interaction]:
         """Interactions that some allowed row can cover."""
-        return [interaction for interaction in _all_interactions(self.declaration) if self._starts(interaction)]
+        return [interaction for interaction in all_interactions(self.declaration) if self._starts(interaction)]
 
     def rows(self) -> list[dict[str, str]]:
         """Return the rows of the covering array. Only rows of the original declaration can be redundant."""

@@ -323,6 +323,3 @@ SEARCH_SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
     "if_in_function": _if_in_function,
 }
 """Builders of enclosing scopes that only random examples of training optimizers have."""
-
-ADDED_SCOPES = ("loop_invariant", "if_both")
-"""Levels of `SCOPES` for `Declaration.added`."""

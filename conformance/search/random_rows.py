@@ -17,7 +17,7 @@ from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCE
 from conformance.factors.covering_array import Declaration, LevelCombination, covered_interactions
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES
 from conformance.factors.scopes import SCOPES, SEARCH_SCOPES
-from conformance.factors.training import READ_BY_ANOTHER, placed_declaration
+from conformance.factors.training import READ_BY_ANOTHER, graph_declaration
 from conformance.factors.wrapping import IMPORT_LEVELS, Context
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -64,6 +64,8 @@ NAME_LEVELS = (PLAIN_NAMES,) * len(NAME_KINDS) + tuple(NAME_KINDS)
 RESIZED_LEVELS = ("no",) * 4 + ("yes",)
 """Whether the runs of an example have different shapes."""
 RANKS = tuple(map(str, range(MAX_RANK + 1)))
+
+_REQUIRED_SOURCES = tuple(source for source in SOURCES if source not in PERMITTED_SOURCES)
 
 STATELESS_SCOPES = tuple(place for place in SCOPES if place not in {"loop", "scan", "function_twice"})
 """Scopes whose builders need no loop state and no rows of a Scan."""
@@ -124,7 +126,7 @@ def argmax_declaration() -> Declaration:
             "keepdims": ("default", "0", "1"),
             "last": ("default", "default", "0", "1"),
             "scope": ("main", "main", "main", *STATELESS_SCOPES),
-            "source_X": tuple(source for source in SOURCES if source not in PERMITTED_SOURCES),
+            "source_X": _REQUIRED_SOURCES,
             "consumer_index": ("output", "output", *(use for use in CONSUMERS if use != "unused")),
             "read_by_another": ("none", "none", "X"),
             "stored": tuple(TENSOR_ENCODINGS),
@@ -210,12 +212,13 @@ def pass_declaration() -> Declaration:
 
 def optimizer_declaration(operator: str) -> Declaration:
     """Return the factors of examples about a training optimizer: those of the corpus, and classes of the numbers."""
-    declaration, letters = placed_declaration(operator, is_for_search=True), TRAINING_OPTIMIZERS[operator].operands
+    known, letters = _REQUIRED_SOURCES, TRAINING_OPTIMIZERS[operator].operands
+    declaration = graph_declaration(operator, known, tuple(CONSUMERS))
     repeated = (*letters, *map("".join, combinations(letters, 2)))
     return replace(
         declaration,
         factors={
-            **{name: levels for name, levels in declaration.factors.items() if name not in {"tensors", "nodes"}},
+            **declaration.factors,
             "scope": (*declaration.factors["scope"], *SEARCH_SCOPES),
             "size": (*SIZES, SWEEP),
             "tensors": ("1", "1", "1", "2", "3-9", "10-300", AFTER_EMPTY),

@@ -12,18 +12,13 @@ import numpy as np
 from ml_dtypes import finfo
 
 from conformance.factors.argmax import argmax_fragment
-from conformance.factors.connections import (
-    CONSUMERS,
-    PERMITTED_SOURCES,
-    SMALL_FAMILY_CONSUMERS,
-    SMALL_FAMILY_SOURCES,
-    SOURCES,
-)
+from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES
 from conformance.factors.covering_array import Declaration, LevelCombination, Omission
-from conformance.factors.scopes import ADDED_SCOPES, SCOPES
+from conformance.factors.scopes import SCOPES
 from conformance.factors.wrapping import IMPORT_LEVELS, BuiltModel, Context, build_in_context
 from conformance.generation.models import permuted_quarters
 from conformance.models.arrays import dtype_of, type_number
+from generators.declarations.small_families import ADDED_SCOPES, SMALL_FAMILY_CONSUMERS, SMALL_FAMILY_SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

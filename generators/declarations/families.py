@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission, coverage
-from conformance.factors.training import TYPES, placed_declaration
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.training import TYPES
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.argmax import argmax_close_declaration, argmax_placed_declaration
 from generators.declarations.attributes import (
@@ -23,6 +23,7 @@ from generators.declarations.attributes import (
     calls_declaration,
     counts_declaration,
 )
+from generators.declarations.coverage import coverage
 from generators.declarations.numbers import (
     aliases_declaration,
     build_aliases,
@@ -83,7 +84,7 @@ from generators.declarations.ranking import (
     zeros_declaration,
 )
 from generators.declarations.sizes import long_types_declaration
-from generators.declarations.training import build_placed
+from generators.declarations.training import build_placed, placed_declaration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

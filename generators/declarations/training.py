@@ -1,25 +1,27 @@
-"""Models of the case family `placed` of training optimizers, and the values of their operands and attributes."""
+"""The case family `placed` of training optimizers: its factors, its models, and the values of their operands."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import helper
 
-from conformance.factors.connections import Fragment
+from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, Fragment
+from conformance.factors.covering_array import Declaration, LevelCombination, Omission
 from conformance.factors.training import (
-    OTHER_ATTRIBUTES,
     READ_BY_ANOTHER,
-    TENSOR_SHAPES,
-    TWO_NODES,
     TYPES,
     USUAL_ATTRIBUTES,
+    graph_declaration,
+    has_state,
     tensor_names,
 )
 from conformance.factors.wrapping import Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.small_families import ADDED_SCOPES, SMALL_FAMILY_CONSUMERS, SMALL_FAMILY_SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +31,113 @@ if TYPE_CHECKING:
     from conformance.factors.covering_array import Row
     from conformance.factors.wrapping import BuiltModel
     from conformance.models.arrays import Array
+
+
+TENSOR_SHAPES: Mapping[str, Sequence[Sequence[int]]] = {
+    "one": ((2, 3),),
+    "0d": ((),),
+    "two_alike": ((2, 2), (2, 2)),
+    "around_empty": ((2, 2), (2, 0), (2,), (2, 1)),
+    "one_twice": ((2, 3), (2, 3)),
+    "g_as_state": ((2, 2), (2, 2)),
+}
+"""Shapes of the optimized tensors. Except in `0d`, all tensors have equally many rows, as Scan requires."""
+
+NODE_LEVELS: Mapping[str, str] = {
+    "one": "a node",
+    "named": "a node with a name",
+    "other_attributes": "two nodes; the second has different attributes and the same operands",
+    "other_r": "two nodes; the second has a different R",
+    "other_t": "two nodes; the second has a different T",
+}
+"""Number and kind of optimizer nodes by level, with a description."""
+
+TWO_NODES = ("other_attributes", "other_r", "other_t")
+
+FUNCTION_SCOPES = ("function", "function_twice", "function_in_function")
+
+OTHER_ATTRIBUTES: Mapping[str, Mapping[str, float]] = {"Adagrad": {"decay_factor": 1.5}}
+"""Attributes of a second node for tensors of double, if half of `USUAL_ATTRIBUTES` would make such a difference."""
+
+OMISSIONS = (
+    Omission(
+        "an operand in external data",
+        "A case is a single model file, and the oracle reads only that file.",
+    ),
+    Omission(
+        "a result without a name",
+        "The page lists all results, and variadic results of the schema are not optional. "
+        "`test_*_last_output_left_out` and"
+        " `test_*_result_without_a_name` test this at level silent.",
+    ),
+    Omission(
+        "two nodes of one name",
+        "ONNX's IR page requires unique names within a graph. `test_*_nodes_of_one_name` tests this at level silent.",
+    ),
+    Omission(
+        "a sparse initializer",
+        "ONNX's checker and this reference treat it as a tensor. ONNX's shape inference gives it a "
+        "sparse type, which the"
+        " operators do not accept. `test_*_sparse_initializer*` test this at level should.",
+    ),
+    Omission(
+        "a fed value for an input with an initializer",
+        "The specification permits it, and does not oblige a runtime to accept it. The family `fed_defaults` tests "
+        "this at level should.",
+    ),
+    Omission(
+        "a sparse Constant, an alias of every kind, and one value for two operands of a tensor",
+        "The families `constants`, `aliases` and `shared` test these. ONNX's sparse format has neither scalars nor "
+        "empty tensors.",
+    ),
+    Omission(
+        "the training domain under another name",
+        "ONNX's checker rejects every other name.",
+    ),
+    Omission(
+        "the main domain as `ai.onnx`",
+        "ONNX's checker treats it as the empty name, but ONNX's ReferenceEvaluator does not."
+        " `test_*_main_domain_by_name` tests this at level should.",
+    ),
+)
+
+
+def placed_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `placed`: those of the graph around an optimizer node, tensors and nodes."""
+    omitted = (*PERMITTED_SOURCES, *SMALL_FAMILY_SOURCES)
+    known = tuple(source for source in SOURCES if source not in omitted)
+    uses = tuple(use for use in CONSUMERS if use not in SMALL_FAMILY_CONSUMERS)
+    graph = graph_declaration(op_type, known, uses)
+    own = {
+        "tensors": tuple(level for level in TENSOR_SHAPES if level != "g_as_state" or has_state(op_type)),
+        "nodes": tuple(NODE_LEVELS),
+    }
+    last = ("types", "imports", "stored", "training_info")
+    first = {name: levels for name, levels in graph.factors.items() if name not in last}
+    return replace(
+        graph,
+        factors={**first, **own, **{name: graph.factors[name] for name in last}},
+        forbidden=(
+            *graph.forbidden,
+            LevelCombination(
+                {"scope": ("scan",), "tensors": ("0d",)}, "Scan iterates over rows, and a scalar has no rows."
+            ),
+            LevelCombination(
+                {"scope": ("loop",), "tensors": ("one_twice", "g_as_state")},
+                "Two results cannot replace the same operand.",
+            ),
+            LevelCombination(
+                {"scope": ("loop",), "nodes": TWO_NODES},
+                "The second node's results have no operand to replace.",
+            ),
+            LevelCombination(
+                {"scope": FUNCTION_SCOPES, "nodes": ("other_attributes",)},
+                "A function has one attribute of each name. `function_twice` has calls with different attributes.",
+            ),
+        ),
+        omissions=OMISSIONS,
+        added={"scope": ADDED_SCOPES},
+    )
 
 
 COUNT, OTHER_COUNT = 2, 0

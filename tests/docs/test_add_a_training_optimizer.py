@@ -27,6 +27,7 @@ OPTIONAL = {
     "conformance/mutants/names.toml",
     "generators/declarations/attributes.py",
     "generators/declarations/programs.py",
+    "generators/declarations/training.py",
 }
 """Files whose lists may name a new optimizer: odd names, mutants that mistake them, T, exchanged attributes."""
 

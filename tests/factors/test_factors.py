@@ -25,12 +25,10 @@ from conformance.factors.connections import (
 from conformance.factors.covering_array import (
     Declaration,
     LevelCombination,
-    coverage,
     covered_interactions,
     covering_array,
 )
 from conformance.factors.scopes import ITERATIONS, SCOPES
-from conformance.factors.training import placed_declaration
 from conformance.factors.wrapping import IMPORT_LEVELS, Context, build_in_context
 from conformance.models.arrays import array_of, dtype_of, tensor_of, type_number
 from conformance.models.inputs import fed_input_names, required_input_names
@@ -45,6 +43,8 @@ from generators.declarations.argmax import (
     argmax_placed_declaration,
     build_argmax_placed,
 )
+from generators.declarations.coverage import coverage
+from generators.declarations.training import placed_declaration
 
 # The family `placed` of ArgMax: tensor encodings, validity of models, and coverage of ties.
 

@@ -11,11 +11,11 @@ from pass_cases import declared_answers, defined_pass_cases, produced_values, re
 
 from conformance.corpus.case import CaseKind, PassEffect
 from conformance.corpus.corpus import MANIFEST
-from conformance.factors.covering_array import coverage
 from conformance.judging.optimizer_run import checker_error
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
+from generators.declarations.coverage import coverage
 from generators.eliminate_nop_monotone_argmax import neighbours
 from generators.eliminate_nop_monotone_argmax.combined import annotated_declaration, combined_declaration
 from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, all_hazards

@@ -12,7 +12,7 @@ from batches import for_each
 from onnx import helper
 
 from conformance.factors.connections import join_parts
-from conformance.factors.covering_array import Declaration, LevelCombination, coverage, covering_array
+from conformance.factors.covering_array import Declaration, LevelCombination, covering_array
 from conformance.generation.models import array_value_info, build_model
 from conformance.models.inputs import tensor_elements
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -20,6 +20,7 @@ from conformance.reference.oracle import answers, evaluate
 from conformance.verdicts import Level
 from generators import adagrad, adam, momentum
 from generators.argmax import sizes as argmax_sizes
+from generators.declarations.coverage import coverage
 from generators.declarations.families import (
     TRAINING_FAMILIES,
     coverage_lines,
