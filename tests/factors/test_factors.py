@@ -14,20 +14,8 @@ from covered_combinations import admissible_rows, covered_pairs, covered_triples
 from onnx import helper, numpy_helper
 from repository import ROOT
 
-from conformance.factors.connections import (
-    ALIAS_SOURCES,
-    CONSUMERS,
-    SOURCES,
-    TENSOR_ENCODINGS,
-    Fragment,
-    typed_tensor,
-)
-from conformance.factors.covering_array import (
-    Declaration,
-    LevelCombination,
-    covered_interactions,
-    covering_array,
-)
+from conformance.factors.connections import ALIAS_SOURCES, CONSUMERS, SOURCES, TENSOR_ENCODINGS, Fragment, typed_tensor
+from conformance.factors.covering_array import Declaration, LevelCombination, covered_interactions, covering_array
 from conformance.factors.scopes import ITERATIONS, SCOPES
 from conformance.factors.wrapping import IMPORT_LEVELS, Context, build_in_context
 from conformance.models.arrays import array_of, dtype_of, tensor_of, type_number
