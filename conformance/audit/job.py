@@ -248,12 +248,7 @@ class AuditWorkers:
         return read_recording(folder, key, data_folder) if folder.exists() else None
 
     def judge(
-        self,
-        key: RecordingKey,
-        recording: Recording,
-        progress: Callable[[int, int], None],
-        *,
-        all_elements: bool,
+        self, key: RecordingKey, recording: Recording, progress: Callable[[int, int], None], *, all_elements: bool
     ) -> list[JudgedNode]:
         """Save a recording unless it is saved, judge its nodes on the workers, and return the judgements.
 

@@ -70,12 +70,7 @@ class ReleaseOptions:
 
 
 def blame_case(
-    case: str,
-    named: SubjectName,
-    options: ReleaseOptions,
-    data: Path | None,
-    json: Path | None,
-    output: Path | None,
+    case: str, named: SubjectName, options: ReleaseOptions, data: Path | None, json: Path | None, output: Path | None
 ) -> bool:
     """Find the release that introduced the fault of a case, and print it.
 

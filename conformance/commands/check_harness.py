@@ -9,10 +9,7 @@ from conformance.commands.options import add_options
 
 @add_options
 def check_harness(
-    harness: str | None = None,
-    backend: str | None = None,
-    optimizer: str | None = None,
-    timeout: float = 60,
+    harness: str | None = None, backend: str | None = None, optimizer: str | None = None, timeout: float = 60
 ) -> None:
     """Check that a harness implements every rule of the harness protocol (docs/reference/protocol.md).
 

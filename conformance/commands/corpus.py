@@ -105,12 +105,7 @@ def verify(data: Path | None = None) -> None:
 
 
 @add_options
-def export(
-    directory: Path,
-    *,
-    selection: Selection,
-    data: Path | None = None,
-) -> None:
+def export(directory: Path, *, selection: Selection, data: Path | None = None) -> None:
     """Write the corpus as a folder for runners in any language: cases, index.csv, a judge in C, licence and README.
 
     The selection options choose cases; the default is all cases. The README describes the files and the rules of a

@@ -17,12 +17,7 @@ def env() -> None:
 
 @app.command("create", cls=Verb)
 @add_options
-def create(
-    releases: list[str],
-    python: str = "",
-    find_links: list[str] | None = None,
-    no_index: bool = False,
-) -> None:
+def create(releases: list[str], python: str = "", find_links: list[str] | None = None, no_index: bool = False) -> None:
     """Install releases for `run -b NAME@RELEASE` or `run -o NAME@RELEASE`, each in its own virtual environment.
 
     Only this command, `history update` and `blame --install` install packages. uv is used if it is available,

@@ -135,12 +135,7 @@ def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: 
 
 @app.command("show", cls=Verb)
 @add_options
-def show(
-    thing: str = "",
-    store: Path = DEFAULT_STORE,
-    json: Path | None = None,
-    html: Path | None = None,
-) -> None:
+def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None, html: Path | None = None) -> None:
     """Show the verdicts of all releases in the history: one column per release, one row per group of cases.
 
     The cases of a row have the same verdict in each release, and the same cause. Regressions come first.

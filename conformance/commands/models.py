@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 @add_options
-def expand(
-    model: Path,
-    output: Path,
-) -> None:
+def expand(model: Path, output: Path) -> None:
     """Replace Adam, Momentum and Adagrad by primitive operators, for runtimes that lack them.
 
     Nothing else in the model is changed. The model must import opset 13 or later of the default domain.

@@ -55,12 +55,7 @@ def report(
 
 
 @add_options
-def diff(
-    before: Path,
-    after: Path,
-    json: Path | None = None,
-    markdown: Path | None = None,
-) -> None:
+def diff(before: Path, after: Path, json: Path | None = None, markdown: Path | None = None) -> None:
     """Compare two runs: regressions, fixes, other changes, larger errors, added and removed cases and subjects.
 
     Exit status: 0 if no verdict is worse than before, 1 if a verdict is worse, 2 if a file is malformed.
@@ -80,11 +75,7 @@ def diff(
 
 
 @add_options
-def merge(
-    results: list[Path],
-    output: Path,
-    data: Path | None = None,
-) -> None:
+def merge(results: list[Path], output: Path, data: Path | None = None) -> None:
     """Merge results files of one corpus, such as those of its shards, into one results file.
 
     Exit status: 0 if the merged run passes, 1 if it fails, 2 if the files cannot be merged.

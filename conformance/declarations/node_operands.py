@@ -111,12 +111,7 @@ def hard_numbers_of(node: onnx.NodeProto, opset: int, values: Mapping[str, Array
 
 
 def hard_elements(
-    node: onnx.NodeProto,
-    values: Mapping[str, Array],
-    name: str,
-    kind: str | Rule,
-    probe: int,
-    hard: Sequence[float],
+    node: onnx.NodeProto, values: Mapping[str, Array], name: str, kind: str | Rule, probe: int, hard: Sequence[float]
 ) -> Array:
     """Return hard elements of an operand of a node.
 

@@ -111,10 +111,7 @@ def domain_size(each: CellResult) -> int:
 
 
 def accuracy_table(
-    corpus: Corpus,
-    cases: Mapping[str, CaseRecord],
-    runs: Sequence[Results],
-    cells: Mapping[str, Sequence[CellResult]],
+    corpus: Corpus, cases: Mapping[str, CaseRecord], runs: Sequence[Results], cells: Mapping[str, Sequence[CellResult]]
 ) -> Table:
     """Return the largest error of each subject, operator and element type: of a census, and of the cases."""
     rows = [row for name, found in cells.items() for each in found for row in _cell_rows(name, each)]

@@ -252,9 +252,7 @@ def _all_attributes(nodes: Iterable[onnx.NodeProto]) -> list[onnx.AttributeProto
 
 
 def _step_function(
-    fragment: Fragment,
-    given: Iterable[onnx.AttributeProto] | None = None,
-    defaults: Iterable[onnx.AttributeProto] = (),
+    fragment: Fragment, given: Iterable[onnx.AttributeProto] | None = None, defaults: Iterable[onnx.AttributeProto] = ()
 ) -> onnx.FunctionProto:
     """Return a function of the tested nodes in which every attribute refers to an attribute of the call.
 

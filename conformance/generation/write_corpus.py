@@ -192,10 +192,7 @@ def mark_released(directory: Path) -> ReleasedDocument:
 
 
 def corpus_differences(
-    directory: Path,
-    cases: Sequence[tuple[str, Case]],
-    progress: Callable[[str], None],
-    added: Mapping[str, bytes] = {},
+    directory: Path, cases: Sequence[tuple[str, Case]], progress: Callable[[str], None], added: Mapping[str, bytes] = {}
 ) -> list[str]:
     """Compare the corpus in a directory with these cases and return one sentence per file that differs.
 

@@ -63,10 +63,7 @@ def part_of(model: onnx.ModelProto, name: str, numbers: Iterable[int]) -> onnx.M
 
 
 def complete_part(
-    part: onnx.ModelProto,
-    inputs: Mapping[str, Array],
-    constants: Mapping[str, Array],
-    outputs: Mapping[str, Array],
+    part: onnx.ModelProto, inputs: Mapping[str, Array], constants: Mapping[str, Array], outputs: Mapping[str, Array]
 ) -> None:
     """Add inputs, initializers and outputs to a model of nodes that becomes a case.
 

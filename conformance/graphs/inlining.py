@@ -105,9 +105,7 @@ class _FunctionInliner:
                 imported |= _versions(function.opset_import)
 
     def _inline(
-        self,
-        graph: onnx.GraphProto | onnx.FunctionProto,
-        functions: Mapping[FunctionName, onnx.FunctionProto],
+        self, graph: onnx.GraphProto | onnx.FunctionProto, functions: Mapping[FunctionName, onnx.FunctionProto]
     ) -> list[onnx.FunctionProto]:
         """Replace the calls of functions in a graph and its subgraphs, and return the functions."""
         nodes: list[onnx.NodeProto] = []

@@ -59,10 +59,7 @@ _DEFAULT_OPTIONS = ExecutionOptions()
 
 
 def judge_case(
-    subject: Subject,
-    case: LoadedCase,
-    options: ExecutionOptions = _DEFAULT_OPTIONS,
-    task: OptimizerTask | None = None,
+    subject: Subject, case: LoadedCase, options: ExecutionOptions = _DEFAULT_OPTIONS, task: OptimizerTask | None = None
 ) -> Result:
     """Run a case once on a backend or a graph optimizer, and judge what the subject returns.
 

@@ -112,10 +112,7 @@ def _version(node: onnx.NodeProto, imports: Mapping[str, int]) -> int:
 
 
 def part_of_nodes(
-    model: LoadedModel,
-    nodes: Sequence[onnx.NodeProto],
-    values: Mapping[str, TypedValue],
-    used: Iterable[str],
+    model: LoadedModel, nodes: Sequence[onnx.NodeProto], values: Mapping[str, TypedValue], used: Iterable[str]
 ) -> Part | None:
     """Return some nodes as a part; None if the type or the shape of a value is not known.
 

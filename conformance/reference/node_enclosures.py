@@ -344,10 +344,7 @@ def _run_graph(
 
 
 def _enclose_control_flow(
-    scope: NodeScope,
-    proto: onnx.NodeProto,
-    inputs: Sequence[TensorOrSequence],
-    values: Mapping[str, TensorOrSequence],
+    scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[TensorOrSequence], values: Mapping[str, TensorOrSequence]
 ) -> list[TensorOrSequence]:
     graphs = {attribute.name: attribute.g for attribute in proto.attribute}
 

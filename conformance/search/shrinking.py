@@ -58,10 +58,7 @@ def shrink(example: AnyExample, is_same: Callable[[AnyExample], bool]) -> tuple[
 
 
 def _apply_stage(
-    stage: Callable[[Any], Iterator[AnyExample]],
-    example: AnyExample,
-    is_same: Callable[[AnyExample], bool],
-    tries: int,
+    stage: Callable[[Any], Iterator[AnyExample]], example: AnyExample, is_same: Callable[[AnyExample], bool], tries: int
 ) -> tuple[AnyExample, int]:
     """Apply the simplifications of one stage until none of them keeps the failure.
 
