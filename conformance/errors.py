@@ -1,17 +1,19 @@
 """Errors that end a command, and the exit statuses of all commands.
 
 Every `ConformanceError` has a stable code, a sentence that names the thing and what is wrong with it, and a hint that
-states what to do. It ends a command with exit status 2. It is never a verdict: failures of a subject are verdicts, see
-`conformance.verdicts`.
+states what to do; `errors.toml` has these texts. It ends a command with exit status 2. It is never a verdict: failures
+of a subject are verdicts, see `conformance.verdicts`.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar, Self
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 class ExitStatus(IntEnum):
@@ -65,9 +67,11 @@ class ConformanceError(Exception):
     """Error that the user of a command can correct; it ends the command with `ExitStatus.USAGE`.
 
     Args:
-        name: the part of the code after the area, in kebab case: `file-missing`.
-        problem: one sentence that names the thing and states what is wrong with it.
+        name: the part of the code after the area, in kebab case: `file-missing`. If the code has several texts, a dot
+            and the name of one of them follow.
+        problem: one sentence that names the thing and states what is wrong with it; by default, that of `errors.toml`.
         hint: one sentence that states what to do.
+        values: the values of the placeholders in `errors.toml`, and the problem or the hint if the table lacks it.
 
     Attributes:
         code: stable identifier of the kind of error, `AREA.NAME`: `corpus.file-missing`.
@@ -75,7 +79,12 @@ class ConformanceError(Exception):
 
     area: ClassVar[str] = "suite"
 
-    def __init__(self, name: str, problem: str, hint: str) -> None:
+    def __init__(self, name: str, problem: str = "", hint: str = "", /, **values: object) -> None:
+        name, _, variant = name.partition(".")
+        if not problem:
+            texts = _texts()[self.area][name]
+            texts = texts[variant] if variant else texts
+            problem, hint = (texts.get(key, f"{{{key}}}").format(**values) for key in ("problem", "hint"))
         super().__init__(name, problem, hint)
         self.code = f"{self.area}.{name}"
         self.problem = problem
@@ -87,6 +96,14 @@ class ConformanceError(Exception):
     def as_json(self) -> dict[str, str]:
         """Return the code, the problem and the hint as JSON outputs contain them."""
         return {"code": self.code, "problem": self.problem, "hint": self.hint}
+
+
+@cache
+def _texts() -> Mapping[str, Any]:
+    """Return the texts of all errors, by area and name."""
+    import tomllib  # most commands raise no error
+
+    return tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
 
 
 class UsageError(ConformanceError):

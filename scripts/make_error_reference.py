@@ -1,20 +1,28 @@
-"""Write docs/reference/errors.md: a table of the codes of all errors, made from the source by its syntax tree.
+"""Write docs/reference/errors.md: the codes of all errors with their texts, from errors.toml and from the source.
 
 python scripts/make_error_reference.py [--check]
 
-With --check nothing is written, and the exit status is 1 if the page is out of date. An error that is raised without a
-literal name, problem and hint is not in the table.
+The script also compares errors.toml with the source: each text is used, and each use gives the values of the text. With
+--check nothing is written. The exit status is 1 if the page is out of date, or if errors.toml and the source differ.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
+import tomllib
 from collections import defaultdict
+from fnmatch import fnmatchcase
 from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 
 from conformance import errors
 from conformance.errors import ConformanceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "errors.md"
@@ -47,6 +55,7 @@ PLACEHOLDER_NAMES = {
     "prefix": "rule",
     "text": "argument",
     "CaseKind": "kinds",
+    "error_type": "error type",
 }
 """Clear names of values whose variables have other names; an empty name is shown as `…`."""
 
@@ -63,10 +72,70 @@ of an `error` answer has the code.
 An internal error of the suite ends a command with exit status 3. Its code is `fault.internal`. The code `fault.output`
 means that all results are written, and that an explanation, the printed outcome or a report is missing.
 
-The table has the sentences of the source code. A name in braces, such as `{path}`, stands for a value, and so does the
-character `…`. A slash separates alternative sentences. "(varies)" means
-that the source has no fixed sentence. `python scripts/make_error_reference.py` writes this page.
+The table has the sentences of `conformance/errors.toml` and of the source code. A name in braces, such as `{path}`,
+stands for a value, and so does the character `…`. A slash separates alternative sentences. "(varies)" means that there
+is no fixed sentence. `python scripts/make_error_reference.py` writes this page.
 """
+
+
+def table_texts() -> dict[str, tuple[str, str]]:
+    """Return the problem and the hint of each text in errors.toml, by `AREA.NAME` or `AREA.NAME.VARIANT`."""
+    table = tomllib.loads((ROOT / "conformance" / "errors.toml").read_text("utf-8"))
+    return dict(_texts_below("", table))
+
+
+def _texts_below(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
+    if not any(isinstance(value, dict) for value in table.values()):
+        yield path.removeprefix("."), (table.get("problem", "{problem}"), table.get("hint", "{hint}"))
+        return
+    for name, below in table.items():
+        yield from _texts_below(f"{path}.{name}", below)
+
+
+def _shown(text: str) -> str:
+    """Return a text of errors.toml with clear names of the values, as the page shows them."""
+    if text in {"{problem}", "{hint}"}:
+        return "…"
+    names = re.compile(r"\{(?:\w+\.)*(\w+)[^{}]*\}")
+    shown = names.sub(lambda found: f"{{{PLACEHOLDER_NAMES.get(found[1], found[1])}}}", text)
+    return shown.replace("{}", "…")
+
+
+def differences(texts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """Yield a sentence for each difference between the texts of errors.toml and their uses in the source."""
+    unused = set(texts)
+    for path in sorted((ROOT / "conformance").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=[text], keywords=given) if AREAS.get(name):
+                    pattern = f"{AREAS[name]}.{_name_pattern(text)}"
+                    found = [code for code in texts if fnmatchcase(code, pattern)]
+                    unused.difference_update(found)
+                    place, values = f"{path.relative_to(ROOT)}:{node.lineno}", {each.arg for each in given}
+                    if not found:
+                        yield f"{place}: errors.toml has no text {pattern}"
+                    yield from (
+                        f"{place}: {code} needs the values {_needed(texts[code])}, but gets {values}"
+                        for code in found
+                        if _needed(texts[code]) != values
+                    )
+    yield from (f"errors.toml: nothing uses {code}" for code in sorted(unused))
+
+
+def _name_pattern(node: ast.expr) -> str:
+    """Return the name of an error, with an asterisk for each part that is computed."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in parts)
+    return "*"
+
+
+def _needed(texts: tuple[str, str]) -> set[str]:
+    """Return the names of the values that a problem and a hint contain."""
+    names = (name for text in texts for _, name, _, _ in Formatter().parse(text) if name)
+    return {re.split(r"[.\[]", name)[0] for name in names}
 
 
 def template(node: ast.expr) -> str | None:
@@ -135,6 +204,8 @@ def found_errors(source: str) -> list[tuple[str, str, str]]:
 def page() -> str:
     """Return the text of the page."""
     rows: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for name, texts in table_texts().items():
+        rows[".".join(name.split(".")[:2])].add((_shown(texts[0]), _shown(texts[1])))
     for path in sorted((ROOT / "conformance").rglob("*.py")):
         for code, problem, hint in found_errors(path.read_text(encoding="utf-8")):
             rows[code].add((problem, hint))
@@ -156,15 +227,17 @@ def _cell(text: str) -> str:
 
 def main() -> int:
     """Write the page, or check it."""
+    found = list(differences(table_texts()))
+    sys.stderr.writelines(f"{difference}\n" for difference in found)
     text = page()
     if "--check" in sys.argv[1:]:
         is_current = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
         if not is_current:
             sys.stderr.write(f"{PAGE.relative_to(ROOT)} is out of date: run python scripts/make_error_reference.py\n")
-        return 0 if is_current else 1
+        return 0 if is_current and not found else 1
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(text, encoding="utf-8")
-    return 0
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

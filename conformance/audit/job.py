@@ -464,14 +464,8 @@ def _recording_errors(folder: Path) -> Iterator[None]:
         with state_errors(folder):
             yield
     except (DecodeError, KeyError, ValueError) as error:
-        raise JobError(
-            "malformed-recording", f"{folder} is not a recording of an audit: {error}.", "Name another folder."
-        ) from None
+        raise JobError("malformed-recording", folder=folder, error=error) from None
     except JobError as error:
         if error.code != "job.state-unusable":
             raise
-        raise JobError(
-            "recording-unreadable",
-            error.problem,
-            "With --dask, give --resume a folder that all workers see under the same path.",
-        ) from None
+        raise JobError("recording-unreadable", problem=error.problem) from None

@@ -241,14 +241,10 @@ def audit_nodes_alone(
         return SubjectAudit(subject.id, subject.version or "", data_set.name, str(refusal))
     count = len(recording.model.graph.node)
     if max(numbers) >= count:
-        raise UsageError("node-missing", f"--node: the model has no node {max(numbers)}.", f"It has {count} nodes.")
+        raise UsageError("node-missing", number=max(numbers), count=count)
     part = cut(recording.model, sorted(set(numbers)), recording.values.values)
     if part is None:
-        raise UsageError(
-            "node-not-alone",
-            f"--node: {subject.id} does not show the operands of the nodes {', '.join(map(str, numbers))}.",
-            "Add the nodes before them.",
-        )
+        raise UsageError("node-not-alone", subject=subject.id, numbers=", ".join(map(str, numbers)))
     content = part.model.SerializeToString(deterministic=True)
     single = LoadedModel(
         model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder

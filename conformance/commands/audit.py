@@ -76,9 +76,9 @@ def audit(
     from conformance.verdicts import Level
 
     if not backend:
-        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
+        raise UsageError("subject-missing.backend")
     if node and resume:
-        raise UsageError("options-conflict", "--node and --resume exclude each other.", "Leave one of them out.")
+        raise UsageError("options-conflict.two", first="--node", second="--resume")
     reports = ReportFiles.of(json=json, html=html)
     reports.check()
     if output is not None:

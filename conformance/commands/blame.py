@@ -142,11 +142,7 @@ def _subjects(
         alone = rewriter or named[0]
         return alone, alone, rewriter
     if len(named) != (1 if optimizer else 2):
-        raise UsageError(
-            "subject-count",
-            "Two ways to compute the model are needed.",
-            "Name a graph optimizer and a backend with -o and -b, or two backends with -b and -b.",
-        )
+        raise UsageError("subject-count.two-ways")
     return named[0], named[-1], rewriter
 
 
@@ -174,5 +170,4 @@ def _read_document(path: Path) -> BlameDocument:
         with state_errors(path):
             return decode_document(read_state(path))
     except MalformedError as error:
-        problem = f"--resume: {path} is not a file of this command: {error}."
-        raise JobError("malformed-state", problem, "Name a file that --json wrote.") from None
+        raise JobError("malformed-state.blame", path=path, error=error) from None

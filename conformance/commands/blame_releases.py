@@ -120,7 +120,7 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
         options: the options of the search.
     """
     if request.first.kind is SubjectKind.OPTIMIZER:
-        raise UsageError("subject-count", "A backend for the rewrites is needed.", "Name a backend with -b.")
+        raise UsageError("subject-count.rewrites")
     named = request.optimizer or request.second
     is_alone = request.optimizer is None and request.first is request.second
     prepare = _preparation(install=options.install)

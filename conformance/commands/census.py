@@ -123,7 +123,7 @@ def _job(
     from conformance.errors import UsageError
 
     if len(set(backends)) < len(backends):
-        raise UsageError("subject-twice", "A backend is named twice.", "Name each backend once.")
+        raise UsageError("subject-twice.backend")
     versions, cells = {}, []
     for name in backends:
         with open_client(name, timeout, in_process=no_isolation) as asked:
@@ -133,9 +133,5 @@ def _job(
             if not (is_wide and has_pairs):  # a type with more than 16 bits has too many pairs of values
                 cells.append(Cell(name, str(operator), str(type), (is_wide or has_pairs) and not is_whole))
     if not cells:
-        raise UsageError(
-            "type-unsupported",
-            "ArgMax can only be tested in float16 and bfloat16.",
-            "Leave --type out, or name float16 or bfloat16.",
-        )
+        raise UsageError("type-unsupported")
     return CensusJob(tuple(cells), versions, timeout, no_isolation)

@@ -29,9 +29,7 @@ def check_harness(
     kinds = {harness: SubjectKind.BACKEND, backend: SubjectKind.BACKEND, optimizer: SubjectKind.OPTIMIZER}
     named = [SubjectName.parse(text, kind) for text, kind in kinds.items() if text]
     if len(named) != 1:
-        raise UsageError(
-            "subject-count", f"{len(named)} harnesses are named.", "Name one: exec:COMMAND, -b NAME or -o NAME."
-        )
+        raise UsageError("subject-count.harness", count=len(named))
     (subject,) = named
     interpreter = None if subject.is_command else find_interpreter(subject)
     counts: Counter[RuleState] = Counter()

@@ -65,9 +65,7 @@ def _coverage(corpus: Corpus) -> Iterator[str]:
 
     declarations = bundled_package()
     if declarations is None:
-        raise UsageError(
-            "checkout-required", "--coverage needs the folder generators/.", "Run the command in a checkout."
-        )
+        raise UsageError("checkout-required")
     lines: Iterator[str] = declarations.coverage_lines(
         read_case_json(corpus, case).tags for case in corpus.cases.values()
     )
@@ -122,9 +120,7 @@ def export(directory: Path, *, selection: Selection, data: Path | None = None) -
     corpus = open_corpus(data or bundled_corpus_path())
     chosen = selection.select(corpus)
     if not chosen:
-        raise UsageError(
-            "no-case-selected", "The selection matches no case.", "Run `onnx-conformance list` to see the cases."
-        )
+        raise UsageError("no-case-selected")
     with progress_counter("cases", len(chosen)) as progress:
         write_folder(directory, exported_files(corpus, chosen, progress))
     print_line(f"Wrote {len(chosen)} of {len(corpus.cases)} cases of corpus {corpus.label} to {directory}.")
@@ -171,9 +167,7 @@ def generate(
     if model:
         _check_alone("--model", alone=not (generator or corpus_version or release))
     elif inputs is not None or shape or no_values:
-        raise UsageError(
-            "model-missing", "--inputs, --shape and --no-values need a model.", "Name a model with --model."
-        )
+        raise UsageError("model-missing")
     if release:
         _check_alone("--release", alone=not (generator or check or corpus_version or replace))
         _release(directory)
@@ -227,9 +221,7 @@ def _check_alone(option: str, *, alone: bool) -> None:
     from conformance.errors import UsageError
 
     if not alone:
-        raise UsageError(
-            "options-conflict", f"{option} excludes the other options.", "Run the command once for each of them."
-        )
+        raise UsageError("options-conflict.alone", option=option)
 
 
 def _release(directory: Path) -> None:

@@ -60,11 +60,7 @@ def remove(releases: list[str]) -> None:
     for release in releases:
         found = [environment for environment in list_environments() if release in environment.names]
         if not found:
-            raise UnknownName(
-                "no-such-environment",
-                f"There is no environment of {release}.",
-                "Run `onnx-conformance env list` to see the environments.",
-            )
+            raise UnknownName("no-such-environment", release=release)
         for environment in found:
             remove_environment(environment)
             print_line(f"{environment.subject}: removed")

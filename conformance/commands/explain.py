@@ -52,11 +52,7 @@ def explain(
     found = find_case(corpus, case)
     document = read_case_json(corpus, found)
     if unknown := [clause for clause in document.clauses if clause not in clauses()]:
-        raise UnknownName(
-            "no-such-clause",
-            f"{case} tests the clause {unknown[0]}, which onnx-conformance {__version__} does not define.",
-            "Use the version of onnx-conformance that generated the corpus.",
-        )
+        raise UnknownName("no-such-clause", case=case, unknown=unknown[0], version=__version__)
     rules = list(_profile_lines(corpus, found, profile)) if profile else []
     evidence = list(_result_lines(case, run)) if run else []
     lines = _lines(case, corpus.place_of(found), document, _initializer_lines(load_case(corpus, found).model))
@@ -111,9 +107,7 @@ def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequenc
             outputs = list(prepared().run([array.copy() for array in data_set.inputs]))
         except Exception as error:
             raise UsageError(
-                "backend-failed",
-                f"{subject.id} raised an error on {case.id}: {format_exception(error)}",
-                f"To get the verdict, run: onnx-conformance run -b {subject.id} --case {case.id}.",
+                "backend-failed", subject=subject.id, case=case.id, error=format_exception(error)
             ) from error
         return (outputs + [None] * len(data_set.outputs))[: len(data_set.outputs)]
 
@@ -134,12 +128,7 @@ def check_recorded_corpus(run: Results, corpus: Corpus) -> None:
 
     of = run.header.corpus
     if of.digest != corpus.digest:
-        raise ResultsError(
-            "other-corpus",
-            f"{run.path} has results of corpus {of.label} ({of.digest[:12]}), but {corpus.path} has corpus"
-            f" {corpus.label} ({corpus.digest[:12]}).",
-            f"Add --data DIR with corpus {of.label}, or make a report, which needs no corpus.",
-        )
+        raise ResultsError("other-corpus", path=run.path, of=of, corpus=corpus)
 
 
 def _result_lines(case: str, run: Results) -> Iterator[str]:
@@ -156,9 +145,7 @@ def _result_lines(case: str, run: Results) -> Iterator[str]:
 
     subjects = [subject for subject in run.header.subjects if (subject.id, case) in run.rows]
     if not subjects:
-        raise ResultsError(
-            "case-missing", f"{run.path} has no result of {case}.", "Run the case, or name another results file."
-        )
+        raise ResultsError("case-missing.result", path=run.path, case=case)
     causes = {(cause.subject, id): cause for cause in group_failures(run) for id in cause.cases}
     for subject in subjects:
         yield ""

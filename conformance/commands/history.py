@@ -76,9 +76,7 @@ def update(
                 stored = [each for each in found.releases(target) if range.has(each.version)]
                 releases = list(dict.fromkeys(each.release for each in stored))
                 if not releases:
-                    raise HistoryError(
-                        "no-result", f"The history has no release of {target.text} in the range.", "Omit --offline."
-                    )
+                    raise HistoryError("no-result.range", subject=target.text)
             else:
                 releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
             missing = missing_releases(found, target, releases, corpus, retry=retry)
@@ -104,8 +102,8 @@ def _parse_name(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
     known = [name for kind in kinds for name in registered_entry_points(kind.group)]
     raise UnknownName(
         "unknown-subject",
-        f"There is no runtime or graph optimizer {SubjectName.parse(text, kinds[0]).name}.",
-        did_you_mean(text, known, f"Use {', '.join(known)}."),
+        name=SubjectName.parse(text, kinds[0]).name,
+        hint=did_you_mean(text, known, f"Use {', '.join(known)}."),
     )
 
 
@@ -150,17 +148,14 @@ def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None,
     reports.check()
     found_store = HistoryStore(store)
     if not found_store.releases():
-        raise HistoryError(
-            "empty",
-            f"{store} has no results." if store.is_dir() else f"There is no folder {store}.",
-            "Run `onnx-conformance history update NAME`, or name a folder by --store.",
-        )
+        variant = "results" if store.is_dir() else "folder"
+        raise HistoryError(f"empty.{variant}", store=store)
     has_target, has_case = _selection(found_store, thing)
     with open_index(found_store) as index:
         found = timelines(found_store, index, has_target, has_case)
     found = [timeline for timeline in found if timeline.rows]
     if not found:
-        raise HistoryError("no-result", f"The history has no result of {thing}.", "Update the history.")
+        raise HistoryError("no-result.thing", thing=thing)
     write_json_atomically(json, document(found))
     if html is not None:
         from conformance.history.page import render_page
@@ -206,6 +201,6 @@ def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[SubjectName],
         return (lambda _: True), (lambda case: case == thing)
     raise UnknownName(
         "no-such-history",
-        f"The history has no case, fault or subject {thing}.",
-        did_you_mean(thing, [*subjects, *cases], f"Name one of {', '.join(sorted(subjects))}, or a case."),
+        thing=thing,
+        hint=did_you_mean(thing, [*subjects, *cases], f"Name one of {', '.join(sorted(subjects))}, or a case."),
     )

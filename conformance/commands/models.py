@@ -33,19 +33,14 @@ def expand(model: Path, output: Path) -> None:
 
     content, proto = read_model(model)
     if has_external_data(proto) and real_path(output).parent != real_path(model).parent:
-        raise UsageError(
-            "external-data",
-            f"{model} has tensors in other files, whose paths are relative to its folder.",
-            "Write the new model to the same folder.",
-        )
+        raise UsageError("external-data", model=model)
     found = has_training_optimizers(proto)
     with report_invalid_model(model, proto):
         new = lowered(proto).SerializeToString(deterministic=True) if found else content
     try:
         write_bytes_atomically(output, new)
     except OSError as error:
-        problem = f"--output: {output} cannot be written: {error.strerror}."
-        raise UsageError("cannot-write", problem, "Name another file.") from None
+        raise UsageError("cannot-write.output", output=output, reason=error.strerror) from None
     note = "" if found else f", a copy: {model} has no Adam, Momentum or Adagrad"
     print_line(f"Wrote {output}{note}.")
 
@@ -78,7 +73,7 @@ def hazards(
     from conformance.passes.analysis import analyse_argmaxes
 
     if not backend and (inputs is not None or shape):
-        raise UsageError("subject-missing", "No subject runs the model on these inputs.", "Name a backend with -b.")
+        raise UsageError("subject-missing.for-inputs")
     _, proto = read_model(model)
     with report_invalid_model(model, proto):
         findings = analyse_argmaxes(proto)

@@ -62,9 +62,7 @@ def repro(
         backend, optimizer = (subject.id if subject.kind == kind else None for kind in SubjectKind)
         implements = implements or words
     if (backend is None) == (optimizer is None):
-        raise UsageError(
-            "subject-count", "Exactly one subject is needed.", "Name a backend with -b, or an optimizer with -o."
-        )
+        raise UsageError("subject-count.exactly-one")
     check_empty(output)
     kind = SubjectKind.BACKEND if optimizer is None else SubjectKind.OPTIMIZER
     settings = Settings(
@@ -99,9 +97,7 @@ def _failing_subject(run: Results, case: str) -> tuple[SubjectRecord, list[str]]
         if row is not None and row.verdict.is_defect:
             words = rerun_options(run.header, subject)
             return subject, [value for word, value in pairwise(words) if word == "--implements"]
-    raise ResultsError(
-        "case-missing", f"{run.path} has no failure of {case}.", "Name another case or another results file."
-    )
+    raise ResultsError("case-missing.failure", path=run.path, case=case)
 
 
 def _diagnoses(run: Results, subject: str, case: str) -> Sequence[DiagnosisRecord]:
@@ -163,9 +159,5 @@ def _execute(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Resu
     ) as (subject,):
         result = execute(subject, load_case(corpus, case))
     if not result.verdict.is_defect:
-        raise UsageError(
-            "nothing-to-reproduce",
-            f"The verdict of {case.id} on {subject.id} is {result.verdict}: there is no failure to reproduce.",
-            "Name a case that fails.",
-        )
+        raise UsageError("nothing-to-reproduce", case=case.id, subject=subject.id, verdict=result.verdict)
     return result, subject.version

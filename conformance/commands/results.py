@@ -36,11 +36,9 @@ def report(
 
     gc.disable()  # what a report is made from lives until its end
     if not outputs.paths and evidence is None:
-        raise UsageError("report-missing", "No report is named.", "Name a file to write, such as --html FILE.")
+        raise UsageError("report-missing")
     if evidence is None and (requirements or restrict or data):
-        raise UsageError(
-            "evidence-missing", "--requirements, --restrict and --data have no effect without --evidence.", "Add it."
-        )
+        raise UsageError("evidence-missing")
     outputs.check()
     if evidence is not None:
         from conformance.evidence.folder import write_evidence
@@ -135,17 +133,13 @@ def update_expectations(
     from conformance.run.selection import check_keyword, keyword_matcher
 
     if (cause or keyword) and not (reason.strip() or by_cause or check):
-        raise UsageError("reason-missing", "--cause and -k choose new entries, but there is no reason for them.", _HINT)
+        raise UsageError("reason-missing.chosen")
     check_keyword(keyword)
     run = read_results(results)
     before = read_expectations_text(expect) if expect.exists() else ""
     subjects = [subject.id for subject in run.header.subjects]
     if not before and len(subjects) != 1:
-        raise UsageError(
-            "subject-count",
-            f"{results} has {len(subjects)} subjects, but {expect} does not exist and therefore names no subject.",
-            'Create the file with the line subject = "NAME", with the name of one of the subjects.',
-        )
+        raise UsageError("subject-count.new-file", results=results, count=len(subjects), expect=expect)
     numbers = frozenset(cause) if cause else None
     new = NewEntries(reason.strip(), by_cause, numbers, keyword_matcher(keyword), pin_unsupported)
     text = before or empty_expectations_file(subjects[0], run.header.corpus.name)
@@ -153,7 +147,7 @@ def update_expectations(
     is_changed = updated.text != before
     if updated.missing and not check and not reason.strip() and not by_cause:
         _print_open_points(updated, check)
-        raise UsageError("reason-missing", f"{expect} is not changed: it lacks entries for these failures.", _HINT)
+        raise UsageError("reason-missing.failures", expect=expect)
     if check:
         print_lines(_diff(before, updated.text, str(expect)))
     elif is_changed:

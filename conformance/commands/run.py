@@ -51,7 +51,7 @@ def run(
     if dask is not None:
         _check_dask(settings, workers)
     if verbose and quiet:
-        raise UsageError("options-conflict", "-v and -q exclude each other.", "Give one of them.")
+        raise UsageError("options-conflict.quiet")
     interrupted = None
     if resume is not None:
         from conformance.run.resume import read_interrupted_run
@@ -59,7 +59,7 @@ def run(
         interrupted = read_interrupted_run(resume)
         settings = _with_selection(settings, interrupted)
     if not settings.subjects:
-        raise UsageError("subject-missing", "No subject is named.", _subject_hint(interrupted))
+        raise UsageError("subject-missing.resumed", hint=_subject_hint(interrupted))
     if settings.python is not None:
         settings = replace(settings, python=Path(which(settings.python) or settings.python).absolute())
     outputs.check(*[settings.results] if settings.results else ())
@@ -95,7 +95,7 @@ def _check_dask(settings: Settings, workers: int | None) -> None:
 
     if workers is not None or settings.no_isolation:
         other = "-n" if workers is not None else "--no-isolation"
-        raise UsageError("options-conflict", f"{other} and --dask exclude each other.", f"Leave {other} out.")
+        raise UsageError("options-conflict.dask", other=other)
 
 
 def _subject_hint(interrupted: InterruptedRun | None) -> str:
@@ -120,7 +120,7 @@ def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
     from conformance.verdicts import Level
 
     if settings.results is not None and settings.results.absolute() != run.target.absolute():
-        raise UsageError("options-conflict", "--resume and --results name different files.", "Leave --results out.")
+        raise UsageError("options-conflict.results")
     recorded, selection, shard = run.header.selection, settings.selection, settings.shard
     if not selection.options:
         values = {name: recorded.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}

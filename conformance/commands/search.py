@@ -72,7 +72,7 @@ def search(
 
     subjects = _subjects(backend, optimizer)
     if seconds is not None and examples is not None:
-        raise UsageError("options-conflict", "--seconds and --examples exclude each other.", "Leave one of them out.")
+        raise UsageError("options-conflict.two", first="--seconds", second="--examples")
     _check_output(output, is_resumed=resume is not None and resume.exists())
     if results is not None:
         check_results_target(results)
@@ -156,7 +156,7 @@ def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[
     subjects = [(text, SubjectKind.BACKEND) for text in backends or ()]
     subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizers or ()]
     if not subjects:
-        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
+        raise UsageError("subject-missing.subject")
     find_interpreters(SubjectName.parse(text, kind) for text, kind in subjects)
     return subjects
 
@@ -176,9 +176,7 @@ def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) ->
     try:
         return replace(found.job, versions=saved_versions(state.chunks()))
     except MalformedError as error:
-        raise JobError(
-            "malformed-state", f"{path} is not the state file of a job: {error}.", "Name another file."
-        ) from None
+        raise JobError("malformed-state.job", path=path, error=error) from None
 
 
 def _check_output(output: Path | None, *, is_resumed: bool) -> None:
@@ -196,9 +194,7 @@ def _check_output(output: Path | None, *, is_resumed: bool) -> None:
     if output is None or (is_resumed and is_corpus_of_search(output)):
         return
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UsageError(
-            "output-not-empty", f"--output: {output} is not an empty directory.", "Name an empty or a new directory."
-        )
+        raise UsageError("output-not-empty", output=output)
     if not output.exists():
         check_target(output)
 

@@ -160,23 +160,13 @@ def _install(requirements: Requirements, sources: PackageSources, folder: Path, 
 def _run_installer(requirements: Requirements, command: Sequence[str], scratch: Path) -> None:
     """Run a command of uv or pip; its temporary files are in `scratch`, because it leaves them when it is killed."""
     if shutil.which(command[0]) is None:
-        raise SubjectError(
-            "python-not-executable",
-            f"{command[0]} is not an executable program.",
-            "Name a Python interpreter by --python.",
-        )
+        raise SubjectError("python-not-executable", program=command[0])
     done = run_program(command, env={**os.environ, "TMPDIR": str(scratch)})
     if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
-        raise StorageError(
-            "disk-full",
-            f"{requirements.subject} is not installed, because the disk is full.",
-            "Free some space, or set XDG_CACHE_HOME to another folder.",
-        )
+        raise StorageError("disk-full.environment", subject=requirements.subject)
     if done.returncode:
         raise SubjectError(
-            "not-installable",
-            f"{requirements.subject} does not install: {last_error_line(done.stderr or done.stdout)}",
-            "Name a release that supports this Python, or another Python by --python.",
+            "not-installable", subject=requirements.subject, reason=last_error_line(done.stderr or done.stdout)
         )
 
 
@@ -245,17 +235,14 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
     answers = done.stdout.splitlines()
     if not answers:
         why = signal.Signals(-done.returncode).name if done.returncode < 0 else last_error_line(done.stderr)
-        raise _does_not_start(requirements, why)
+        raise SubjectError("does-not-start", subject=requirements.subject, reason=_first_line(why))
     started, *later = (json.loads(answer) for answer in answers)
     if "runtime_version" not in started:
-        raise _does_not_start(requirements, started.get("error") or "no reason given")
+        reason = _first_line(started.get("error") or "no reason given")
+        raise SubjectError("does-not-start", subject=requirements.subject, reason=reason)
     misfits = [answer["error"] for answer in later if answer.get("error", "").startswith(_MISFIT_PREFIXES)]
     if misfits:
-        raise SubjectError(
-            "adapter-does-not-fit",
-            f"{requirements.subject} installs, but lacks a function that its adapter calls: {_first_line(misfits[0])}",
-            "Name another release.",
-        )
+        raise SubjectError("adapter-does-not-fit", subject=requirements.subject, reason=_first_line(misfits[0]))
     return str(started["runtime_version"])
 
 
@@ -285,7 +272,8 @@ def _run_harness(requirements: Requirements, python: Path, scratch: Path) -> Com
             cwd=scratch,
         )
     except TimeoutExpired:
-        raise _does_not_start(requirements, f"no answer within {_START_TIMEOUT_SECONDS:g} s") from None
+        reason = f"no answer within {_START_TIMEOUT_SECONDS:g} s"
+        raise SubjectError("does-not-start", subject=requirements.subject, reason=reason) from None
 
 
 def _argmax_model() -> bytes:
@@ -293,14 +281,6 @@ def _argmax_model() -> bytes:
     header = '<ir_version: 6, opset_import: ["": 11]>'
     graph = "argmax (float[2, 3] X) => (int64[2] Y) { Y = ArgMax <axis = 1, keepdims = 0> (X) }"
     return bytes(onnx.parser.parse_model(header + graph).SerializeToString())
-
-
-def _does_not_start(requirements: Requirements, why: str) -> SubjectError:
-    return SubjectError(
-        "does-not-start",
-        f"{requirements.subject} installs, but does not start: {_first_line(why)}",
-        "Name another release.",
-    )
 
 
 def _first_line(text: str) -> str:

@@ -170,39 +170,26 @@ def find_interpreters(subjects: Iterable[SubjectName], python: Path | None = Non
 def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpreter | None:
     """Return the interpreter of one subject, as `find_interpreters` does; None for the Python of this process."""
     if named.packages and not named.release:
-        raise UsageError(
-            "packages-without-release",
-            f"{named.text} names packages, but no release.",
-            "Write NAME@RELEASE[with=PACKAGE==VERSION].",
-        )
+        raise UsageError("packages-without-release", subject=named.text)
     if not named.release and not named.python:
         return Interpreter(python) if python is not None else None
     from conformance.environments.requirements import find_requirements, has_adapter  # importing `packaging` is slow
 
     if named.release and named.python:
-        raise UsageError(
-            "release-and-python", f"{named.text} names both a release and an interpreter.", "Leave one of them out."
-        )
+        raise UsageError("release-and-python", subject=named.text)
     if named.python:
         return Interpreter(_executable(named), is_adapter_only=has_adapter(named))
     requirements = find_requirements(named)
     environment = find_environment(requirements)
-    hint = f"Create the environment: onnx-conformance env create {requirements.subject}"
     if environment is None:
-        raise UsageError("environment-missing", f"The environment of {requirements.subject} does not exist.", hint)
+        raise UsageError("environment-missing", subject=requirements.subject)
     if not environment.is_usable:
-        raise UsageError(
-            "environment-unusable", f"The environment of {requirements.subject} is no longer usable.", hint
-        )
+        raise UsageError("environment-unusable", subject=requirements.subject)
     return Interpreter(environment.python, is_adapter_only=True)
 
 
 def _executable(named: SubjectName) -> Path:
     found = which(named.python)
     if found is None:
-        raise UsageError(
-            "python-not-executable",
-            f"{named.text}: {named.python} is not an executable file.",
-            "Write NAME[python=PROGRAM], such as NAME[python=/usr/bin/python3].",
-        )
+        raise UsageError("python-not-executable.of-subject", subject=named.text, python=named.python)
     return Path(found).absolute()

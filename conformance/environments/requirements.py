@@ -99,11 +99,7 @@ def find_requirements(named: SubjectName) -> Requirements:
     try:
         version = Version(release)
     except ValueError:  # also a number with too many digits
-        raise UnknownName(
-            "malformed-release",
-            f"{release} is not a version number of {named.name}.",
-            "Write the release as in onnxruntime@1.20.1.",
-        ) from None
+        raise UnknownName("malformed-release.version", release=release, name=named.name) from None
     pinned, bare = (
         tuple(_pin_release(text, package.released, release) for text in kind)
         for kind in (package.requirements, package.bare)
@@ -141,7 +137,7 @@ def _find_package(named: SubjectName) -> _Package:
         if named.name in (package.name, package.backend, *package.optimizers) and not named.is_command:
             return package
     names = ", ".join(sorted(package.name for package in _packages()))
-    raise UnknownName("no-releases", f"{named.name} has no releases that can be installed.", f"Name one of {names}.")
+    raise UnknownName("no-releases", name=named.name, names=names)
 
 
 @cache
@@ -172,11 +168,7 @@ def _chosen_packages(named: SubjectName) -> tuple[str, ...]:
         except InvalidRequirement:
             requirement = None
         if requirement is None or requirement.url or requirement.marker:
-            raise UnknownName(
-                "malformed-requirement",
-                f"{named.text}: {text} is not a package with a version.",
-                "Write the packages as in onnx-reference@1.14.1[with=numpy>=2+protobuf==4.25.8].",
-            )
+            raise UnknownName("malformed-requirement", subject=named.text, text=text)
     return chosen
 
 

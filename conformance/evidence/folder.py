@@ -81,11 +81,9 @@ def check_folder(folder: Path) -> None:
         UsageError: the nearest folder above it that exists is not writable.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise EvidenceError("folder-is-file", f"{folder} is not a folder.", "Pass the path of a new folder.")
+        raise EvidenceError("folder-is-file", folder=folder)
     if folder.is_dir() and any(folder.iterdir()):
-        raise EvidenceError(
-            "folder-not-empty", f"The folder {folder} is not empty.", "Pass the path of a new folder, or empty it."
-        )
+        raise EvidenceError("folder-not-empty", folder=folder)
     target = real_path(folder)
     with _write_errors(folder):
         above = next(parent for parent in target.parents if parent.exists())
@@ -98,9 +96,7 @@ def _write_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(
-            "evidence-not-writable", f"{folder} cannot be written: {error.strerror}.", "Pass another path."
-        ) from None
+        raise UsageError("evidence-not-writable", folder=folder, reason=error.strerror) from None
 
 
 def write_evidence(
@@ -124,7 +120,7 @@ def write_evidence(
     """
     check_folder(folder)
     if restrict not in {None, BUNDLED_MAP}:
-        raise UsageError("restriction-unknown", f"--restrict: there is no profile {restrict}.", f"Use {BUNDLED_MAP}.")
+        raise UsageError("restriction-unknown", restrict=restrict, known=BUNDLED_MAP)
     map = read_map(requirements)
     inputs = read_inputs(paths, data)
     files = dict(_evidence_files(inputs, map, restrict))

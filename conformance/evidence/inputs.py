@@ -195,14 +195,12 @@ def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInpu
     require_distinct_files(paths)
     for path in paths:
         if path == STANDARD_INPUT:
-            raise EvidenceError("standard-input", "The evidence cannot be made from standard input.", "Pass a file.")
+            raise EvidenceError("standard-input")
         kind, digest = _identify(path)
         by_kind[kind].append(path)
         files.append((path.name, kind, digest))
     if not by_kind["results"]:
-        raise EvidenceError(
-            "results-missing", "No results file is given.", "Add a results.jsonl file that `run --results` wrote."
-        )
+        raise EvidenceError("results-missing")
     runs = read_results_of_one_corpus(by_kind["results"])
     corpus = open_corpus(data or bundled_corpus_path())
     for run in runs:
@@ -237,7 +235,7 @@ def _identify(path: Path) -> tuple[str, str]:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ResultsError("unreadable", f"{path} cannot be read: {reason}.", "Pass files that exist.") from None
+        raise ResultsError("unreadable.input", path=path, reason=reason) from None
     line = head.partition(b"\n")[0]
     if line.strip() == b"{":
         return "measurements", digest
@@ -251,11 +249,7 @@ def _identify(path: Path) -> tuple[str, str]:
 
 def _check_corpus(path: str | Path, digest: str, corpus: Corpus) -> None:
     if digest != corpus.digest:
-        raise EvidenceError(
-            "other-corpus",
-            f"{path} is of another corpus ({digest[:12]}…) than the evidence ({corpus.digest[:12]}…).",
-            "Pass the folder of its corpus with --data, or repeat the measurement with this corpus.",
-        )
+        raise EvidenceError("other-corpus", path=path, digest=digest[:12], own_digest=corpus.digest[:12])
 
 
 def _read_measurements(paths: Sequence[Path], corpus: Corpus) -> Iterator[MutationDocument | SecondOracleDocument]:
@@ -268,20 +262,12 @@ def _read_measurements(paths: Sequence[Path], corpus: Corpus) -> Iterator[Mutati
             is_of_oracle = isinstance(found, dict) and "counts" in found
             document = _decode_second_oracle(content) if is_of_oracle else _decode_mutation(content)
         except OSError as error:
-            raise ResultsError("unreadable", f"{path} cannot be read: {error.strerror}.", _MEASUREMENT_HINT) from None
+            raise ResultsError("unreadable.measurement", path=path, reason=error.strerror) from None
         except MalformedError as error:
-            raise EvidenceError(
-                "measurement-malformed",
-                f"{path} is not a complete measurement of the suite: {error}.",
-                _MEASUREMENT_HINT,
-            ) from None
+            raise EvidenceError("measurement-malformed", path=path, error=error) from None
         _check_corpus(path, document.corpus.digest, corpus)
         if type(document) in seen:
             kind = "second oracle" if is_of_oracle else "mutation"
-            raise EvidenceError(
-                "measurement-twice",
-                f"{seen[type(document)]} and {path} have the same kind of measurement: {kind}.",
-                "Pass only one of the two files.",
-            )
+            raise EvidenceError("measurement-twice", other=seen[type(document)], path=path, kind=kind)
         seen[type(document)] = path
         yield document

@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -202,11 +202,7 @@ class RequirementMap:
         }
         for one in self.requirements:
             if one.has_selector and not found[one.id]:
-                raise EvidenceError(
-                    "requirement-selects-nothing",
-                    f"{self.file}: requirement {one.id} has selectors, but no case satisfies all of them.",
-                    "Correct the selectors, or replace them by a reason.",
-                )
+                raise EvidenceError("requirement-selects-nothing", file=self.file, id=one.id)
         return found
 
 
@@ -239,11 +235,7 @@ def read_map(path: Path | None) -> RequirementMap:
     try:
         content = read_input(path, MAX_MAP_BYTES)
     except OSError as error:
-        raise EvidenceError(
-            "requirements-unreadable",
-            f"The map of requirements {path} cannot be read ({error.strerror}).",
-            "Pass the path of a TOML file to --requirements.",
-        ) from None
+        raise EvidenceError("requirements-unreadable", path=path, reason=error.strerror) from None
     return _parse(path.name, content)
 
 
@@ -251,21 +243,17 @@ def _parse(file: str, content: bytes) -> RequirementMap:
     try:
         parsed = msgspec.convert(decode_toml(content.decode()), _MapFile)
     except msgspec.ValidationError as error:
-        _refuse_map(file, describe_error(error))
+        raise EvidenceError("requirements-malformed", file=file, what=describe_error(error)) from None
     except ValueError as error:  # also for text that is not UTF-8
-        _refuse_map(file, str(error))
+        raise EvidenceError("requirements-malformed", file=file, what=error) from None
     found = RequirementMap(file, content, parsed)
     for problem in _contradictions_of(found):
-        _refuse_map(file, problem)
+        raise EvidenceError("requirements-malformed", file=file, what=problem)
     _check_names(file, "clause", (name for one in parsed.requirement for name in one.clauses), clauses())
     _check_names(file, "census operator", (name for one in parsed.requirement for name in one.census), CENSUS_OPERATORS)
     named = [one.restriction for one in parsed.requirement if one.restriction]
     _check_names(file, "restriction", (*named, *(one.id for one in parsed.restriction)), RESTRICTION_IDS)
     return found
-
-
-def _refuse_map(file: str, what: str) -> NoReturn:
-    raise EvidenceError("requirements-malformed", f"{file} is not a map of requirements: {what}.", _FORMAT_HINT)
 
 
 def _contradictions_of(found: RequirementMap) -> Iterator[str]:
@@ -317,4 +305,4 @@ def _check_names(file: str, kind: str, names: Iterable[str], known: Collection[s
             hint = did_you_mean(
                 name, known, "`onnx-conformance list` prints the ids of cases, and `list --clauses` the clauses."
             )
-            raise EvidenceError("requirements-unknown-name", f"{file}: there is no {kind} {name}.", hint)
+            raise EvidenceError("requirements-unknown-name", file=file, kind=kind, name=name, hint=hint)

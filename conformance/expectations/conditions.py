@@ -88,9 +88,7 @@ class Condition:
             return SpecifierSet(specifier).contains(Version(version), prereleases=True)
         except ValueError:  # also a number with too many digits
             raise ExpectationsError(
-                "incomparable-version",
-                f"{self.location}: {what} must be {specifier}, but {version!r} is not a comparable version.",
-                "Remove the condition.",
+                "incomparable-version", location=self.location, what=what, specifier=specifier, version=version
             ) from None
 
     def _is_on(self, platform: str) -> bool:
@@ -107,8 +105,9 @@ def parse_condition(location: str, given: Any) -> Condition:
         unknown = sorted(set(given) - set(CONDITION_KEYS)) if isinstance(given, dict) else []
         keys = f"Write a table with some of the keys {', '.join(CONDITION_KEYS)}."
         hint = did_you_mean(unknown[0], CONDITION_KEYS, keys) if unknown else keys
-        problem = f"{location} has a malformed `when`{f': {unknown[0]}' if unknown else ''}."
-        raise ExpectationsError("malformed-condition", problem, hint)
+        raise ExpectationsError(
+            "malformed-condition.key", location=location, key=f": {unknown[0]}" if unknown else "", hint=hint
+        )
     version, python = (
         _parse_specifier(location, key, given[key]) if key in given else "" for key in ("version", "python")
     )
@@ -123,22 +122,14 @@ def _parse_specifier(location: str, key: str, given: Any) -> str:
     with suppress(InvalidSpecifier):
         if given and isinstance(given, str):
             return str(SpecifierSet(given))
-    raise ExpectationsError(
-        "malformed-condition",
-        f"{location}: {key} = {given!r} is not a version specifier.",
-        'Write a specifier such as ">=1.31,<1.33".',
-    )
+    raise ExpectationsError("malformed-condition.version", location=location, key=key, given=given)
 
 
 def _parse_platforms(location: str, given: Any) -> tuple[str, ...]:
     names = string_tuple(given)
     if names and all(name.partition(" ")[0] in PLATFORMS and name == name.lower().strip() for name in names):
         return names
-    raise ExpectationsError(
-        "malformed-condition",
-        f"{location}: platform = {given!r} is unknown.",
-        f'Name one of {", ".join(PLATFORMS)}, with or without the machine, such as "linux x86_64".',
-    )
+    raise ExpectationsError("malformed-condition.platform", location=location, given=given, known=", ".join(PLATFORMS))
 
 
 def _parse_features(location: str, given: Any) -> tuple[str, ...]:
@@ -148,9 +139,7 @@ def _parse_features(location: str, given: Any) -> tuple[str, ...]:
         return names
     given = unknown[0] if unknown else given
     raise ExpectationsError(
-        "malformed-condition",
-        f"{location}: processor = {given!r} is not an instruction set.",
-        f"Name some of {', '.join(sorted(CPU_FEATURES))}, with a minus sign before one that the processor lacks.",
+        "malformed-condition.processor", location=location, given=given, known=", ".join(sorted(CPU_FEATURES))
     )
 
 

@@ -168,15 +168,9 @@ def read_expectations_by_subject(
         subject = expectations.subject
         if subject not in subjects:
             hint = did_you_mean(subject, subjects, f"Run it with -b {subject} or -o {subject}, or leave the file out.")
-            raise ExpectationsError(
-                "subject-not-run", f"{path} is about {subject}, which this run does not test.", hint
-            )
+            raise ExpectationsError("subject-not-run.by-this-run", path=path, subject=subject, hint=hint)
         if subject in found:
-            raise ExpectationsError(
-                "subject-twice",
-                f"{path} is a second expectations file for {subject}.",
-                "Merge the two files into one file.",
-            )
+            raise ExpectationsError("subject-twice", path=path, subject=subject)
         check_same_corpus(expectations, corpus)
         found[subject] = expectations
     return found
@@ -194,10 +188,7 @@ def check_same_corpus(expectations: Expectations, corpus: str) -> None:
     """
     if expectations.corpus and expectations.corpus != (corpus or SUITE_CORPUS):
         raise ExpectationsError(
-            "other-corpus",
-            f"{expectations.name} is about the corpus {expectations.corpus}, but the cases are of the corpus"
-            f" {corpus or SUITE_CORPUS}.",
-            "Use a file of expectations for each corpus.",
+            "other-corpus", name=expectations.name, corpus=expectations.corpus, other=corpus or SUITE_CORPUS
         )
 
 
@@ -210,11 +201,9 @@ def read_expectations_text(path: Path) -> str:
     try:
         return read_input(path, MAX_FILE_BYTES).decode()
     except OSError as error:
-        raise ExpectationsError(
-            "cannot-read", f"{path} cannot be read ({error.strerror}).", "Name an expectations file."
-        ) from None
+        raise ExpectationsError("cannot-read", path=path, reason=error.strerror) from None
     except UnicodeDecodeError as error:
-        raise _not_toml(str(path), error) from None
+        raise ExpectationsError("malformed.toml", name=path, error=error) from None
 
 
 def parse_expectations(text: str, name: str) -> Expectations:
@@ -230,16 +219,12 @@ def parse_expectations(text: str, name: str) -> Expectations:
     try:
         document = decode_toml(text)
     except MalformedError as error:
-        raise _not_toml(name, error) from None
+        raise ExpectationsError("malformed.toml", name=name, error=error) from None
     subject, entries = document.get("subject"), document.get("expect", [])
     is_known = not set(document) - {"subject", "corpus", "supports", "expect"}
     corpus = document.get("corpus", "")
     if not isinstance(subject, str) or not isinstance(corpus, str) or not isinstance(entries, list) or not is_known:
-        raise ExpectationsError(
-            "malformed",
-            f"{name} is not an expectations file.",
-            'Begin the file with subject = "NAME", and write [[expect]] entries.',
-        )
+        raise ExpectationsError("malformed.form", name=name)
     supports = parse_supports(name, document["supports"]) if "supports" in document else None
     locations = _locations(text, name) if entries else []
     if len(locations) != len(entries):
@@ -328,20 +313,14 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
     """
     verdicts = _parse_verdicts(location, table)
     if not isinstance(table["reason"], str) or not table["reason"].strip():
-        raise ExpectationsError("malformed-entry", f"{location}: the reason is empty.", "Write why this is expected.")
+        raise ExpectationsError("malformed-entry.reason", location=location)
     if not isinstance(table.get("issue", ""), str):
-        problem = f"{location}: issue = {table['issue']!r} is not text."
-        raise ExpectationsError("malformed-entry", problem, "Write the address of the issue.")
+        raise ExpectationsError("malformed-entry.issue", location=location, issue=table["issue"])
     if not isinstance(table.get("intermittent", False), bool):
-        problem = f"{location}: intermittent = {table['intermittent']!r} is neither true nor false."
-        raise ExpectationsError("malformed-entry", problem, "Write intermittent = true, or leave the key out.")
+        raise ExpectationsError("malformed-entry.intermittent", location=location, given=table["intermittent"])
     checks = _parse_patterns(location, table, "checks")
     if checks and set(verdicts.values()) != {Verdict.FAIL}:
-        raise ExpectationsError(
-            "malformed-entry",
-            f"{location}: checks are named, but the verdict is {', '.join(verdicts.values())}.",
-            "Name checks only for the verdict fail.",
-        )
+        raise ExpectationsError("malformed-entry.checks", location=location, verdicts=", ".join(verdicts.values()))
     mutants = _parse_patterns(location, table, "mutants")
     return [
         Expectation(
@@ -372,23 +351,19 @@ def _parse_verdicts(location: _EntryLocation, table: Mapping[str, Any]) -> dict[
     keys = f"Write a reason, and list cases under some of {', '.join(VERDICT_KEYS)}."
     if unknown := sorted(set(table) - set(_KEYS)):
         hint = did_you_mean(unknown[0], _KEYS, keys)
-        raise ExpectationsError("malformed-entry", f"{location}: the key {unknown[0]} is unknown.", hint)
+        raise ExpectationsError("malformed-entry.unknown-key", location=location, key=unknown[0], hint=hint)
     found = {key: Verdict(key) for key in table if key in VERDICT_KEYS}
     is_older = bool({"cases", "verdict"} & set(table))
     needed = ("cases", "verdict", "reason") if is_older else ("reason",)
     if missing := sorted(set(needed) - set(table)):
-        raise ExpectationsError("malformed-entry", f"{location}: the key {missing[0]} is missing.", keys)
+        raise ExpectationsError("malformed-entry.missing-key", location=location, key=missing[0], hint=keys)
     if is_older and table["verdict"] not in VERDICT_KEYS:
         hint = did_you_mean(str(table["verdict"]), VERDICT_KEYS, f"Use one of {', '.join(VERDICT_KEYS)}.")
-        raise ExpectationsError("malformed-entry", f"{location}: verdict = {table['verdict']!r} is unknown.", hint)
+        raise ExpectationsError("malformed-entry.verdict", location=location, verdict=table["verdict"], hint=hint)
     if is_older and found:
-        raise ExpectationsError(
-            "malformed-entry",
-            f"{location}: the keys cases and {min(found)} exclude each other.",
-            "Move the cases to the key that is named after their verdict.",
-        )
+        raise ExpectationsError("malformed-entry.two-forms", location=location, key=min(found))
     if not is_older and not found:
-        raise ExpectationsError("malformed-entry", f"{location}: the entry lists no cases.", keys)
+        raise ExpectationsError("malformed-entry.cases", location=location, hint=keys)
     return {"cases": Verdict(table["verdict"])} if is_older else found
 
 
@@ -397,10 +372,5 @@ def _parse_patterns(location: _EntryLocation, table: Mapping[str, Any], key: str
     given = table.get(key)
     patterns = string_tuple(given)
     if key in table and not (patterns and all(patterns)):
-        problem = f"{location}: {key} = {given!r} is not a string or a list of strings."
-        raise ExpectationsError("malformed-entry", problem, "Write one or more names or patterns.")
+        raise ExpectationsError("malformed-entry.patterns", location=location, key=key, given=given)
     return patterns
-
-
-def _not_toml(name: str, error: Exception) -> ExpectationsError:
-    return ExpectationsError("malformed", f"{name} is not TOML: {error}.", "Correct the line that the message names.")

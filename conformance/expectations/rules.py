@@ -72,11 +72,7 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
     if relative_to is not None:
         return _relative_baseline(path, run, standings, subjects, relative_to)
     if not {subject for subject, _ in standings} & set(subjects):
-        raise ResultsError(
-            "subject-missing",
-            f"--baseline: {path} has no result of {', '.join(subjects)}.",
-            "Name the results of an earlier run of the same subject.",
-        )
+        raise ResultsError("subject-missing.baseline", path=path, subjects=", ".join(subjects))
     corpus = run.header.corpus
     return Baseline(BaselineRecord(str(path), corpus.label, corpus.digest), standings)
 
@@ -87,9 +83,10 @@ def _relative_baseline(
     versions = {one.id: one.version for one in run.header.subjects}
     if base not in versions:
         raise ResultsError(
-            "subject-missing",
-            f"--relative-to: {path} has no result of {base}.",
-            did_you_mean(base, versions, f"Use one of {', '.join(versions)}."),
+            "subject-missing.relative-to",
+            path=path,
+            base=base,
+            hint=did_you_mean(base, versions, f"Use one of {', '.join(versions)}."),
         )
     of_base = {case: standing for (subject, case), standing in standings.items() if subject == base}
     corpus, name = run.header.corpus, f"{base} {versions[base]}"
@@ -192,11 +189,7 @@ def criterion_for_run(
     if require:
         _check_required(require, corpus)
     if relative_to is not None and baseline is None:
-        raise UsageError(
-            "baseline-missing",
-            f"--relative-to: there are no results of {relative_to}.",
-            "Name its results file with --baseline, or use the command onnx-conformance run, which runs it first.",
-        )
+        raise UsageError("baseline-missing", relative_to=relative_to)
     read = read_baseline(baseline, list(versions), relative_to) if baseline else None
     return CriterionSettings(level, applying, require, read)
 
@@ -215,7 +208,7 @@ def _check_mutants(file: Expectations) -> None:
     known = mutants_by_id()
     for id in sorted(named.keys() - known.keys()):
         hint = did_you_mean(id, known, "Remove the mutant, and let update-expectations --by-cause write the entry.")
-        raise ExpectationsError("no-such-mutant", f"{named[id].location}: there is no mutant {id}.", hint)
+        raise ExpectationsError("no-such-mutant", location=named[id].location, id=id, hint=hint)
 
 
 def _check_required(required: Iterable[str], corpus: Corpus) -> None:
@@ -230,7 +223,7 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
         if name not in operators:
             known = ", ".join(sorted(operators))
             hint = did_you_mean(name, operators, f"Use one of {known}.")
-            raise UnknownName("no-such-operator", f"--require: the corpus has no case of an operator {name}.", hint)
+            raise UnknownName("no-such-operator", name=name, hint=hint)
 
 
 def _profile_record(profile: RequirementProfile) -> ProfileRecord:

@@ -81,11 +81,7 @@ def parse_supports(name: str, given: Any) -> tuple[Support, ...]:
         found = _ENTRY.fullmatch(text) if isinstance(text, str) else None
         support = found and Support(found["name"], int(found["supported"] or 0), int(found["cases"] or 0))
         if support is None or support.unsupported < 0 or support.name in supports:
-            raise ExpectationsError(
-                "malformed-support",
-                f"{name}: supports has {text!r}.",
-                'Write each operator and type once, such as "ArgMax[float]" or "ArgMax[float] in 30 of 38 cases".',
-            )
+            raise ExpectationsError("malformed-support", name=name, text=text)
         supports[support.name] = support
     return tuple(supports.values())
 

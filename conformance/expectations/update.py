@@ -220,14 +220,9 @@ def _add_entries(
         UsageError: there is no cause with one of the chosen numbers, or the reason would be written for several causes.
     """
     if unknown := sorted(number for number in new.numbers or () if not 1 <= number <= len(missing)):
-        raise UsageError(
-            "no-such-cause",
-            f"--cause {unknown[0]}: the failures without an entry in {name} have {len(missing)}"
-            f" cause{'' if len(missing) == 1 else 's'}.",
-            "Run the command with --check to see the numbers of the causes."
-            if missing
-            else "Leave out --cause: no failure lacks an entry.",
-        )
+        causes = f"{len(missing)} cause{'s' * (len(missing) != 1)}"
+        variant = "number" if missing else "nothing"
+        raise UsageError(f"no-such-cause.{variant}", number=unknown[0], name=name, causes=causes)
     left: list[MissingEntry] = []
     explained: set[str] = set()
     for number, entry in enumerate(missing, 1):
@@ -243,13 +238,7 @@ def _add_entries(
                 if new.by_cause
                 else "give --by-cause instead"
             )
-            raise UsageError(
-                "reason-for-several-causes",
-                f"--reason is one reason, but it would be written for several of the {len(missing)} causes without an"
-                f" entry for {name}.",
-                f"Choose the causes that the reason explains with --cause N, or {instead}. --check without --reason"
-                " prints the numbers of the causes.",
-            )
+            raise UsageError("reason-for-several-causes", count=len(missing), name=name, instead=instead)
         issue = entry.issue if reason == entry.reason else ""
         table = _new_entry(_literal(chosen), entry.verdict, reason, issue, checks=entry.checks, mutants=entry.mutants)
         text = f"{text.rstrip(chr(10))}\n\n[[expect]]\n{table.as_string()}"
@@ -425,11 +414,7 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
     """
     subjects = {one.id: one for one in run.header.subjects}
     if subject not in subjects:
-        raise ExpectationsError(
-            "subject-not-run",
-            f"{name} is about {subject}, but {run.path} has no result of this subject.",
-            f"Pass the results file of a run that tests {subject}.",
-        )
+        raise ExpectationsError("subject-not-run.in-results", name=name, subject=subject, path=run.path)
     results = {case: row for (of, case), row in run.rows.items() if of == subject}
     level = fail_level(run.header)
     varying = tuple(sorted(case for case, result in results.items() if result.varies))
@@ -562,9 +547,7 @@ def _tables(document: TOMLDocument, name: str = "") -> list[Table]:
     """
     entries: Any = document["expect"]
     if not isinstance(entries, AoT):
-        raise ExpectationsError(
-            "cannot-edit", f"{name}: the entries cannot be edited.", "Write each entry as an [[expect]] table."
-        )
+        raise ExpectationsError("cannot-edit", name=name)
     tables: list[Table] = entries.body
     return tables
 

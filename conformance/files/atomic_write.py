@@ -141,17 +141,9 @@ def check_results_target(target: Path) -> None:
             is renamed).
     """
     if target.suffix == GZIP_SUFFIX:
-        raise UsageError(
-            "results-target-packed",
-            f"{target} ends in {GZIP_SUFFIX}, but results are not packed.",
-            f"Omit {GZIP_SUFFIX}, and pack the file after the run.",
-        )
+        raise UsageError("results-target-packed", target=target, suffix=GZIP_SUFFIX)
     if is_standard_output(target) or (_is_special(target) and not target.is_dir()):
-        raise UsageError(
-            "results-target-not-regular",
-            f"{target} is not a regular file.",
-            "Pass a file for the results; reports may go to standard output.",
-        )
+        raise UsageError("results-target-not-regular", target=target)
     check_target(target)
 
 
@@ -164,24 +156,18 @@ def check_target(target: Path) -> None:
     if is_standard_output(target):
         return
     if target.is_dir():
-        raise UsageError("target-is-directory", f"{target} is a directory.", "Pass the path of a file.")
+        raise UsageError("target-is-directory", target=target)
     if _is_special(target):
         if not os.access(target, os.W_OK):
-            raise _unwritable_error(target, "permission denied")
+            raise UsageError("target-not-writable", target=target, reason="permission denied")
         return
     folder = real_path(target).parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable_error(target, error.strerror) from None
+        raise UsageError("target-not-writable", target=target, reason=error.strerror) from None
     if not os.access(folder, os.W_OK):
-        raise _unwritable_error(target, "its folder is read-only")
-
-
-def _unwritable_error(target: Path, reason: str | None) -> UsageError:
-    return UsageError(
-        "target-not-writable", f"{target} cannot be written: {reason}.", "Pass another path, or free some space."
-    )
+        raise UsageError("target-not-writable", target=target, reason="its folder is read-only")
 
 
 _STORAGE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
@@ -196,11 +182,7 @@ def storage_errors(path: str | Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _STORAGE_ERRORS:
             raise
-        raise StorageError(
-            "temporary-file",
-            f"The temporary file {path} cannot be written: {error.strerror or error}.",
-            "Free some space, or set TMPDIR to another folder.",
-        ) from None
+        raise StorageError("temporary-file", path=path, reason=error.strerror or error) from None
 
 
 def read_regular(path: str | Path, largest: int) -> bytes:
@@ -301,9 +283,7 @@ def check_distinct_targets(targets: list[Path]) -> None:
         real = STANDARD_OUTPUT if is_standard_output(target) else real_path(target)
         if real in known:
             also = "" if known[real] == target else f", which is the same file as {known[real]}"
-            raise UsageError(
-                "duplicate-target", f"Two outputs go to {target}{also}.", "Pass a different file for each output."
-            )
+            raise UsageError("duplicate-target", target=target, also=also)
         known[real] = target
 
 
@@ -335,7 +315,7 @@ def write_chunks_atomically(target: Path, chunks: Iterable[bytes]) -> None:
     try:
         _write_chunks(target, chunks)
     except OSError as error:
-        raise _unwritable_error(target, error.strerror) from None
+        raise UsageError("target-not-writable", target=target, reason=error.strerror) from None
 
 
 def _write_chunks(target: Path, chunks: Iterable[bytes]) -> None:

@@ -150,26 +150,9 @@ def state_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except UnsafeState as error:
-        raise _unsafe_state_error(path, error.name, str(error.strerror)) from None
+        raise JobError(f"state-{error.name}", path=path, reason=error.strerror) from None
     except OSError as error:
-        raise JobError(
-            "state-unusable",
-            f"{path} cannot be read and written: {error.strerror}.",
-            "Name another file or folder, or free some space.",
-        ) from None
-
-
-def _unsafe_state_error(path: Path, name: str, reason: str) -> JobError:
-    problem = f"{path} cannot be used: {reason}."
-    if name == "in-use":
-        return JobError("state-in-use", problem, "Wait until the other command ends, or name another file or folder.")
-    if name == "linked":
-        return JobError("state-linked", problem, "Name a copy without links.")
-    if name == "too-large":
-        return JobError("state-too-large", problem, "Name the state of an interrupted command.")
-    if name == "not-a-folder":
-        return JobError("state-not-a-folder", problem, "Name a folder for the state.")
-    return JobError("state-not-a-file", problem, "Name a file for the state.")
+        raise JobError("state-unusable", path=path, reason=error.strerror) from None
 
 
 def require_identity(path: Path | str, found: Mapping[str, Any], own: Mapping[str, Any]) -> None:
@@ -184,11 +167,7 @@ def require_identity(path: Path | str, found: Mapping[str, Any], own: Mapping[st
         JobError: it belongs to another command; the message has the first difference.
     """
     if difference := first_difference(found, own):
-        raise JobError(
-            "other-job",
-            f"{path} belongs to another job: {difference}.",
-            "Give the options with which that job was started, or name another file or folder.",
-        )
+        raise JobError("other-job", path=path, difference=difference)
 
 
 def first_difference(found: Mapping[str, Any], own: Mapping[str, Any]) -> str:
@@ -219,9 +198,7 @@ def require_version(path: Path, found: tuple[int, str], own: tuple[int, str]) ->
         return
     (version, suite), (own_version, own_suite) = found, own
     raise JobError(
-        "other-version",
-        f"{path} has format {version} of onnx-conformance {suite}, and this is format {own_version} of {own_suite}.",
-        "Continue with that version, or start again with another file or folder.",
+        "other-version", path=path, version=version, suite=suite, own_version=own_version, own_suite=own_suite
     )
 
 

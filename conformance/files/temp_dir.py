@@ -54,7 +54,7 @@ def check_empty(folder: Path) -> None:
         return
     if folder.exists() or folder.is_symlink():
         what = "a directory that is not empty" if folder.is_dir() else "not a directory"
-        raise UsageError("directory-not-empty", f"{folder} is {what}.", "Pass a new or an empty directory.")
+        raise UsageError("directory-not-empty", folder=folder, what=what)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

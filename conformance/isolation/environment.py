@@ -83,16 +83,10 @@ def subject_command(named: SubjectName, interpreter: Interpreter | None = None) 
     try:
         words = shlex.split(named.name.removeprefix(EXEC_PREFIX))
     except ValueError as error:
-        raise UnknownName(
-            "malformed-command", f"{named.text} is not a shell command: {error}.", "Quote the command as in a shell."
-        ) from None
+        raise UnknownName("malformed-command", subject=named.text, error=error) from None
     program = shutil.which(words[0]) if words else None
     if program is None:
-        raise UnknownName(
-            "program-not-found",
-            f"{named.text}: {words[0] if words else 'the command'} is not an executable program.",
-            "Write exec:PROGRAM ARGUMENT…, as in a shell.",
-        )
+        raise UnknownName("program-not-found", subject=named.text, program=words[0] if words else "the command")
     return (str(Path(program).absolute()), *(_absolute_if_file(word) for word in words[1:]))
 
 

@@ -47,11 +47,7 @@ class Limits:
             UsageError: the time limit is not a positive number of seconds below 10⁶.
         """
         if not 0 < self.timeout < 10**6:
-            raise UsageError(
-                "invalid-timeout",
-                f"--timeout must be a positive number of seconds below 1000000 (got {self.timeout:g}).",
-                "Give seconds, such as --timeout 60.",
-            )
+            raise UsageError("invalid-timeout", timeout=self.timeout)
 
 
 def parse_memory_size(text: str) -> int:
@@ -64,9 +60,5 @@ def parse_memory_size(text: str) -> int:
         return 0
     match = re.fullmatch(r"([1-9][0-9]{0,14})([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
     if match is None:
-        raise UsageError(
-            "invalid-memory-size",
-            f"--memory: {text} is not an amount of memory.",
-            "Give bytes, or a number with K, M, G or T, such as 4G.",
-        )
+        raise UsageError("invalid-memory-size", text=text)
     return int(match[1]) * _UNITS[match[2].upper()]

@@ -196,11 +196,7 @@ class SubjectClient:
             return
         self.end()
         if kind != self.named.kind:
-            raise SubjectError(
-                "wrong-kind",
-                f"{self.named.text} is a {kind}, not a {self.named.kind.prose}.",
-                "Name backends with -b and graph optimizers with -o.",
-            )
+            raise SubjectError("wrong-kind", subject=self.named.text, kind=kind, own_kind=self.named.kind.prose)
         from conformance.subjects.harness import MESSAGE_LIMIT  # late: the harness imports NumPy
 
         problem = answer.get("error") or answer["unsupported"]

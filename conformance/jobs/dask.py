@@ -160,11 +160,7 @@ class DaskWorkers:
             try:
                 yield from run.results(iter(numbers))
             except (OSError, CancelledError) as error:
-                raise JobError(
-                    "scheduler-lost",
-                    f"The connection to the Dask scheduler at {self.address} was lost ({type(error).__name__}).",
-                    "Start the scheduler again and repeat the command; with --resume FILE it continues.",
-                ) from None
+                raise JobError("scheduler-lost", address=self.address, error_type=type(error).__name__) from None
             finally:
                 run.cancel()
 
@@ -173,21 +169,13 @@ class DaskWorkers:
         try:
             from distributed import Client
         except ModuleNotFoundError:
-            raise UsageError(
-                "dask-missing",
-                "Dask's package `distributed` is not installed.",
-                "pip install 'onnx-conformance[dask]', here and on the workers.",
-            ) from None
+            raise UsageError("dask-missing") from None
         for name in ("distributed", "distributed.client", "asyncio"):  # a lost worker is reported as an error
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(self.address, timeout=self.connecting)
         except (OSError, ValueError) as error:
-            raise JobError(
-                "scheduler-unreachable",
-                f"No Dask scheduler answers at {self.address} ({type(error).__name__}).",
-                "Start a scheduler with `dask scheduler`, and give the address that it prints: tcp://HOST:8786.",
-            ) from None
+            raise JobError("scheduler-unreachable", address=self.address, error_type=type(error).__name__) from None
         try:
             yield client
         finally:
@@ -248,11 +236,7 @@ class _DaskRun:
             chunk = ChunkResult(number, self.decode(content))
             self.job.check_result(chunk)
         except MalformedError as error:
-            raise JobError(
-                "malformed-result",
-                f"A worker of {self.workers.address} returned for chunk {number} what is not a result: {error}.",
-                "Use only workers that you trust; the state file keeps the results of the other chunks.",
-            ) from None
+            raise JobError("malformed-result", address=self.workers.address, number=number, error=error) from None
         return chunk
 
     def cancel(self) -> None:
@@ -295,11 +279,7 @@ class _DaskRun:
             return []
         except KilledWorker as error:
             numbers = {future.key: number for future, (number, _) in self.submitted.items()}
-            raise JobError(
-                "workers-died",
-                f"Several workers died on chunk {numbers[error.task]}.",
-                "Check whether memory is short on the workers; with --resume FILE, FILE keeps the finished chunks.",
-            ) from None
+            raise JobError("workers-died.dask", number=numbers[error.task]) from None
         except (ConformanceError, SuiteFault, OSError, CancelledError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a chunk raised on a worker
@@ -345,7 +325,7 @@ class _DaskRun:
             self._last_usable = now
         elif now - self._last_usable >= self.workers.waiting or (self.unusable and not self.checks):
             hint = next(iter(self.unusable.values()), "Start some with `dask worker` and the scheduler's address.")
-            raise JobError("no-usable-worker", f"No worker of {self.workers.address} can do the job.", hint)
+            raise JobError("no-usable-worker", address=self.workers.address, hint=hint)
 
 
 def _unfit_reason(check: Future) -> str:

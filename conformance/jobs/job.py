@@ -237,11 +237,7 @@ class JobState:
         return chunk
 
     def _malformed(self, line: int, reason: str) -> JobError:
-        return JobError(
-            "malformed-state",
-            f"{self._path} is not the state file of a job: line {line}: {reason}.",
-            "Name another file.",
-        )
+        return JobError("malformed-state.line", path=self._path, line=line, reason=reason)
 
 
 def require_number(number: int, count: int) -> None:

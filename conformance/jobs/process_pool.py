@@ -66,11 +66,7 @@ def create_workers(
     if dask is None:
         return ProcessWorkers(1 if count is None else count, notice, policy)
     if count is not None:
-        raise UsageError(
-            "workers-and-dask",
-            "-n and --dask exclude each other.",
-            "Leave out -n: the Dask scheduler determines the number of workers.",
-        )
+        raise UsageError("workers-and-dask")
     from conformance.jobs.dask import DaskWorkers
 
     return DaskWorkers(dask, notice)
@@ -95,7 +91,7 @@ class ProcessWorkers:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise UsageError("invalid-worker-count", f"-n must be at least 1 (got {self.count}).", "Give -n 1 or more.")
+            raise UsageError("invalid-worker-count", count=self.count)
 
     def run(self, job: Job, numbers: Iterable[int]) -> Iterator[ChunkResult]:
         """Yield the result of each chunk when it is done; see `Workers`."""
@@ -217,11 +213,7 @@ class _Pool:
         elif self._policy.lost is not None:
             self._policy.lost(number, how)
         else:
-            raise JobError(
-                "workers-died",
-                f"{self._policy.attempts} workers died on chunk {number}, the last one {how}.",
-                "Check whether memory is short; with --resume FILE, FILE keeps the finished chunks.",
-            )
+            raise JobError("workers-died.processes", attempts=self._policy.attempts, number=number, how=how)
         self.start(1)
 
     def _next_number(self) -> int | None:

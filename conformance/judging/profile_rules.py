@@ -51,16 +51,10 @@ def _check_names_exist(profile: RequirementProfile) -> None:
     for rule in profile.rules:
         prefix = f"Rule {rule.id} of the profile {profile.name} names"
         if unknown := set(rule.clauses) - clauses().keys():
-            raise UsageError(
-                "profile-clause-not-found",
-                f"{prefix} the unknown clause {min(unknown)}.",
-                "Name a clause that `onnx-conformance list --clauses` prints.",
-            )
+            raise UsageError("profile-clause-not-found", prefix=prefix, unknown=min(unknown))
         if rule.checks and (unknown := set(rule.checks) - check_names()):
             raise UsageError(
-                "profile-check-not-found",
-                f"{prefix} the unknown check {min(unknown)}.",
-                f"Use {', '.join(sorted(check_names()))}.",
+                "profile-check-not-found", prefix=prefix, unknown=min(unknown), known=", ".join(sorted(check_names()))
             )
 
 

@@ -98,7 +98,7 @@ class IndexedLines:
         try:
             return open_input(self.path)
         except OSError as error:
-            raise ResultsError("unreadable", f"{self.path} cannot be read: {error.strerror}.", _HINT) from None
+            raise ResultsError("unreadable.results", path=self.path, reason=error.strerror) from None
 
     def _keep_open(self, stream: IO[bytes]) -> None:
         """Duplicate the descriptor of the file, and close the duplicate when this object is deleted."""
@@ -111,9 +111,9 @@ class IndexedLines:
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise malformed_results_error(self.path, f"it cannot be unpacked ({error})") from None
         if len(line) > MAX_LINE_BYTES:
-            raise _too_large_error(f"Line {len(self) + 1} of {self.path}", MAX_LINE_BYTES)
+            raise ResultsError("too-large", what=f"Line {len(self) + 1} of {self.path}", limit=MAX_LINE_BYTES)
         if self._starts[-1] + len(line) > MAX_FILE_BYTES:
-            raise _too_large_error(str(self.path), MAX_FILE_BYTES)
+            raise ResultsError("too-large", what=self.path, limit=MAX_FILE_BYTES)
         return line
 
 
@@ -202,7 +202,7 @@ def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
         what = f"line {number + 1}: {error}"
         if line.endswith(b"\n"):
             raise malformed_results_error(lines.path, what) from None
-        raise _truncated_error(lines.path, what) from None
+        raise ResultsError("truncated", path=lines.path, what=what) from None
 
 
 def record_reader(lines: IndexedLines) -> Callable[[int], Any]:
@@ -310,7 +310,7 @@ class _ResultsBuilder:
             read_case: function that returns a case record by the number of its line, which may be in another file.
         """
         if self._header is None or self._footer is None:
-            raise _truncated_error(self._path, "it has no footer")
+            raise ResultsError("truncated", path=self._path, what="it has no footer")
         _check_consistency(self._path, self._header, self._case_rows, self._rows, self._footer)
         return Results(
             str(self._path),
@@ -406,7 +406,7 @@ def require_distinct_files(paths: Sequence[Path]) -> None:
     """
     for number, path in enumerate(paths):
         if any(real_path(path) == real_path(other) for other in paths[:number]):
-            raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
+            raise ResultsError("given-twice", path=path)
 
 
 def read_results_of_one_corpus(paths: Sequence[Path]) -> list[Results]:
@@ -419,18 +419,10 @@ def read_results_of_one_corpus(paths: Sequence[Path]) -> list[Results]:
     seen: dict[str, str] = {}
     for run in runs:
         if run.header.corpus.digest != runs[0].header.corpus.digest:
-            raise ResultsError(
-                "different-corpus",
-                f"{run.path} and {runs[0].path} are results of different corpora.",
-                "Write a report of each file separately.",
-            )
+            raise ResultsError("different-corpus", path=run.path, first=runs[0].path)
         for subject in run.header.subjects:
             if subject.id in seen:
-                raise ResultsError(
-                    "duplicate-subject",
-                    f"{run.path} and {seen[subject.id]} both have results of {subject.id}.",
-                    "Pass only one of the two files.",
-                )
+                raise ResultsError("duplicate-subject", path=run.path, other=seen[subject.id], subject=subject.id)
             seen[subject.id] = run.path
     return runs
 
@@ -442,18 +434,4 @@ def malformed_results_error(path: Path, what: str) -> ResultsError:
         path: the file.
         what: what is wrong, as a clause.
     """
-    return ResultsError("malformed", f"{path} is not a results file of this suite: {what}.", _HINT)
-
-
-def _truncated_error(path: Path, what: str) -> ResultsError:
-    return ResultsError(
-        "truncated", f"{path} is truncated: {what}.", "Repeat the run; a run that was interrupted has no footer."
-    )
-
-
-def _too_large_error(what: str, limit: int) -> ResultsError:
-    return ResultsError(
-        "too-large",
-        f"{what} is larger than {limit} bytes.",
-        "Run fewer cases at a time with -k, or pass another results file.",
-    )
+    return ResultsError("malformed.results", path=path, what=what)

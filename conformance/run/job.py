@@ -154,7 +154,7 @@ class RunJob:
         else:
             corpus = read_manifest(path)  # this process has checked that every file exists
         if corpus.digest != self.digest:
-            raise JobError("other-corpus", f"{path} is another corpus there.", "Install the same corpus on the worker.")
+            raise JobError("other-corpus", path=path)
         starting = settings.start_subjects({} if self.is_remote else self.infos)
         subjects = starting.subjects()
         if self.is_remote:
@@ -177,11 +177,7 @@ class RunJob:
         pairs += [(name, self.environment.get(name, "none"), environment.get(name, "none")) for name in keys]
         for name, here, there in pairs:
             if here != there:
-                raise JobError(
-                    "other-environment",
-                    f"{name} is {_shorten(there)} there, and {_shorten(here)} here.",
-                    "Use workers with the same packages and the same processor, so that the results are comparable.",
-                )
+                raise JobError("other-environment", name=name, there=_shorten(there), here=_shorten(here))
 
     def _run_chunk(self, executor: Executor, number: int) -> CaseResults:
         chunk = self.chunks[number]

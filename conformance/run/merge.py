@@ -109,11 +109,7 @@ def _facts(run_of_case: Mapping[str, Results], case: str) -> CaseFacts:
 def _check_corpora(runs: Sequence[Results]) -> None:
     for run in runs:
         if run.header.corpus.digest != runs[0].header.corpus.digest:
-            raise ResultsError(
-                "corpora-differ",
-                f"{run.path} and {runs[0].path} have results of different corpora.",
-                "Run the subjects on one corpus, or compare the files with diff.",
-            )
+            raise ResultsError("corpora-differ", path=run.path, first=runs[0].path)
 
 
 def _check_criteria(runs: Sequence[Results]) -> None:
@@ -121,11 +117,7 @@ def _check_criteria(runs: Sequence[Results]) -> None:
     for run in runs:
         settings = recorded_criterion(run.header)
         if (settings.level, settings.require, _digests(run)) != (first.level, first.require, _digests(runs[0])):
-            raise ResultsError(
-                "criteria-differ",
-                f"{run.path} was judged by another pass criterion than {runs[0].path}.",
-                "Give all runs the same --fail-level, --require, --baseline and --profile.",
-            )
+            raise ResultsError("criteria-differ", path=run.path, first=runs[0].path)
 
 
 def _digests(run: Results) -> tuple[str, str]:
@@ -138,9 +130,7 @@ def _digests(run: Results) -> tuple[str, str]:
 def _check_complete(runs: Sequence[Results]) -> None:
     for run in runs:
         if " " in run.header.selection.get(SHARD_OPTION, ""):
-            raise ResultsError(
-                "shards-missing", f"{run.path} is a merged run without some shards.", "Merge the original runs instead."
-            )
+            raise ResultsError("shards-missing", path=run.path)
 
 
 def _check_disjoint(runs: Sequence[Results]) -> None:
@@ -148,11 +138,7 @@ def _check_disjoint(runs: Sequence[Results]) -> None:
     for run in runs:
         for key in run.rows:
             if key in seen:
-                raise ResultsError(
-                    "duplicate-result",
-                    f"{run.path} and {seen[key]} both have {key[1]} on {key[0]}.",
-                    "Leave one file out.",
-                )
+                raise ResultsError("duplicate-result", path=run.path, other=seen[key], case=key[1], subject=key[0])
             seen[key] = run.path
 
 
@@ -167,17 +153,8 @@ def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
                 identities[subject.id].append(subject.identity)
             if replace(known, identity=None) != replace(subject, identity=None):
                 if known.version == subject.version:
-                    raise ResultsError(
-                        "subjects-differ",
-                        f"{run.path} and {path} describe {subject.id} {subject.version} differently.",
-                        "Run all shards with the same files and the same properties of the subject.",
-                    )
-                raise ResultsError(
-                    "versions-differ",
-                    f"{run.path} has results of {subject.id} {subject.version}, but {path} has results of version"
-                    f" {known.version}.",
-                    "Run all shards with one version of the subject.",
-                )
+                    raise ResultsError("subjects-differ", path=run.path, first=path, subject=subject)
+                raise ResultsError("versions-differ", path=run.path, first=path, subject=subject, other=known.version)
     return [
         replace(found[id][0], identity=join_identities(identities[id])) if identities[id] else found[id][0]
         for id in sorted(found)

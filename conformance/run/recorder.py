@@ -297,11 +297,7 @@ class Recorder:
             line = encode_record(without_evidence(record))
         if len(line) > MAX_LINE_BYTES:
             kind = record_kind(record)
-            raise UsageError(
-                "record-too-large",
-                f"--results: the {kind} record has {len(line)} bytes; readers accept {MAX_LINE_BYTES}.",
-                "Shorten the expectations file, or run fewer cases at a time with -k.",
-            )
+            raise UsageError("record-too-large", kind=kind, size=len(line), most=MAX_LINE_BYTES)
         self._partial.write(line)
 
 

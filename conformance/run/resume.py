@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.results.file import Key
-    from conformance.results.records import ArchiveRecord, CaseRecord, Footer, Header, Result
+    from conformance.results.records import ArchiveRecord, CaseRecord, Header, Result
     from conformance.run.settings import Settings
 
 
@@ -106,17 +106,9 @@ class PartialResults:
             if error.name != "in-use":
                 with state_errors(self._path):
                     raise
-            raise UsageError(
-                "results-locked",
-                f"--results: another run is writing {self._target}.",
-                "Wait until that run has ended, or name another file.",
-            ) from None
+            raise UsageError("results-locked", path=self._target) from None
         except OSError as error:
-            raise UsageError(
-                "cannot-write",
-                f"--results: {self._target} cannot be written: {error.strerror}.",
-                "Name another file, or free disk space.",
-            ) from None
+            raise UsageError("cannot-write.results", path=self._target, reason=error.strerror) from None
 
 
 _EQUAL_KEYS = ("format", "suite", "subjects", "environment", "selection", "clauses")
@@ -175,26 +167,27 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
         record = read_record(lines, number, line)
         kind = record_kind(record)
         if (kind == "header") != (number == 0):
-            raise _malformed(source, "has a header in the middle, or none at the beginning")
+            raise ResultsError(
+                "malformed.interrupted", source=source, problem="has a header in the middle, or none at the beginning"
+            )
         if kind == "footer":
-            _check_is_interrupted(source, record)
+            if not record.interrupted:
+                raise ResultsError("not-interrupted", source=source)
             break
         header, size = header or record, size + len(line)
         if kind != "header":
             key = (record.subject, record.case) if kind == "result" else record.case
             if key in found[kind]:
-                raise _malformed(source, f"has two {kind} records of one case")
+                raise ResultsError(
+                    "malformed.interrupted", source=source, problem=f"has two {kind} records of one case"
+                )
             found[kind][key] = number
     if header is None:
-        raise _malformed(source, "has no header")
+        raise ResultsError("malformed.interrupted", source=source, problem="has no header")
     results, cases, archives = (
         LazyRecords(record_reader(lines), found[kind]) for kind in ("result", "case", "archive")
     )
     return InterruptedRun(target, source, size, header, results, cases, archives)
-
-
-def _malformed(source: Path, problem: str) -> ResultsError:
-    return ResultsError("malformed", f"{source} {problem}.", "Run again without --resume.")
 
 
 PYTEST_SELECTION_KEYS = ("-m", "--deselect", "--lf", "--sw", "pytest")
@@ -232,7 +225,8 @@ def check_before_start(
     )
     for subject, case in before.results:
         if (subject, case) not in keys:
-            raise _malformed(before.source, f"has a result of {case} on {subject}, which the run does not select")
+            problem = f"has a result of {case} on {subject}, which the run does not select"
+            raise ResultsError("malformed.interrupted", source=before.source, problem=problem)
 
 
 def check_can_resume(before: InterruptedRun, header: Header) -> None:
@@ -271,15 +265,4 @@ def different_run_error(before: InterruptedRun, difference: str) -> UsageError:
     Args:
         difference: what differs between the runs, for the message.
     """
-    return UsageError(
-        "resume-other-run",
-        f"--resume: {before.target} belongs to another run: {difference}.",
-        "Resume with the options of the interrupted run, or run again without --resume.",
-    )
-
-
-def _check_is_interrupted(source: Path, footer: Footer) -> None:
-    if not footer.interrupted:
-        raise ResultsError(
-            "not-interrupted", f"{source} is complete: there is nothing to resume.", "Run again without --resume."
-        )
+    return UsageError("resume-other-run", path=before.target, difference=difference)

@@ -110,9 +110,7 @@ def _execute(session: RunSession, request: RunRequest) -> tuple[RunEnd, bool]:
         by_id = {item_id(*item): item for item in session.items}
         session.restrict({by_id[id] for id in select_last_failed(by_id)})
     if not session.items:
-        raise UsageError(
-            "no-case-selected", "The selection matches no case.", "Run `onnx-conformance list` to see the cases."
-        )
+        raise UsageError("no-case-selected")
     execution = _Execution(session, request)
     gc.freeze()  # what exists now lives until the end of the run
     gc.enable()

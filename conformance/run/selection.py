@@ -49,9 +49,7 @@ class Shard:
         """
         match = _SHARD_PATTERN.fullmatch(text)
         if match is None or int(match[1]) > int(match[2]):
-            raise UsageError(
-                "malformed-shard", f"--shard: {text} is not N/M.", "Write 3/8 for the third of eight parts."
-            )
+            raise UsageError("malformed-shard", text=text)
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -76,19 +74,11 @@ def check_keyword(keyword: str) -> None:
     from _pytest.mark.expression import Expression  # pytest exports no public name for the parser
 
     if (tokens := len(re.findall(r"[()]|[^\s()]+", keyword))) > MAX_KEYWORD_TOKENS:
-        raise UsageError(
-            "keyword-too-long",
-            f"-k has {tokens} words and parentheses; at most {MAX_KEYWORD_TOKENS} are allowed.",
-            "Name cases one by one with --case, or use a word that their ids share.",
-        )
+        raise UsageError("keyword-too-long", tokens=tokens, most=MAX_KEYWORD_TOKENS)
     try:
         Expression.compile(keyword)
     except Exception as error:  # noqa: BLE001 - the class of the error depends on the version of pytest
-        raise UsageError(
-            "malformed-keyword",
-            f"-k {keyword} is not an expression: {error}.",
-            "Combine words with and, or, not and parentheses, as in pytest.",
-        ) from None
+        raise UsageError("malformed-keyword", keyword=keyword, error=error) from None
 
 
 @dataclass(frozen=True)
@@ -208,4 +198,4 @@ def _check_known(kind: str, names: Iterable[str], known: set[str]) -> None:
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known, f"Use one of {', '.join(sorted(known))}.")
-            raise UnknownName("not-in-corpus", f"No case has the {kind} {name}.", hint)
+            raise UnknownName("not-in-corpus", kind=kind, name=name, hint=hint)

@@ -83,19 +83,11 @@ class Settings:
         """Check that the settings are consistent."""
         names = [named.text for named in self.subjects]
         if duplicates := {name for name in names if names.count(name) > 1}:
-            raise UsageError(
-                "subject-twice",
-                f"{min(duplicates)} is named twice.",
-                "Name each subject once; an option such as onnxruntime[level=all] tells an optimizer from a backend.",
-            )
+            raise UsageError("subject-twice.subject", subject=min(duplicates))
         if self.implements:
             self._check_implements()
         if self.relative_to in names:
-            raise UsageError(
-                "subject-twice",
-                f"--relative-to: {self.relative_to} is tested itself.",
-                "Name another subject, or leave the option out.",
-            )
+            raise UsageError("subject-twice.relative-to", relative_to=self.relative_to)
         if self.results is not None:
             check_results_target(self.results)
         if self.python is not None:
@@ -144,17 +136,9 @@ class Settings:
             UsageError: no subject would use the interpreter, or it is not an executable file.
         """
         if self.no_isolation:
-            raise UsageError(
-                "options-conflict",
-                "--python and --no-isolation exclude each other.",
-                "Leave --no-isolation out: only subjects in processes of their own can use another interpreter.",
-            )
+            raise UsageError("options-conflict.python")
         if shutil.which(python) is None:
-            raise UsageError(
-                "python-not-executable",
-                f"--python: {python} is not an executable file.",
-                "Pass the path of a Python interpreter, such as /usr/bin/python3.",
-            )
+            raise UsageError("python-not-executable.option", python=python)
 
     def _check_implements(self) -> None:
         """Check the names of passes given with `--implements`.
@@ -167,11 +151,9 @@ class Settings:
 
         if unknown := [name for name in self.implements if name != PASS_NAME]:
             hint = did_you_mean(unknown[0], [PASS_NAME], f"Use {PASS_NAME}.")
-            raise UnknownName("no-such-pass", f"--implements: there is no pass {unknown[0]}.", hint)
+            raise UnknownName("no-such-pass", unknown=unknown[0], hint=hint)
         if self.subjects and all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
-            raise UsageError(
-                "optimizer-missing", "--implements is given, but no graph optimizer.", "Name an optimizer with -o."
-            )
+            raise UsageError("optimizer-missing")
 
 
 def settings_from_options(options: Mapping[str, Any]) -> Settings:

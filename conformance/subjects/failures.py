@@ -84,6 +84,4 @@ def call_running_subject(name: str, phase: Phase, ask: Callable[[], Any]) -> Any
     except CaseEnded as ended:
         if ended.phase != "start":
             raise
-        raise SubjectError(
-            "not-started", f"{name} did not start: {ended.message}.", "Give a longer --timeout, and try again."
-        ) from None
+        raise SubjectError("not-started.request", name=name, message=ended.message) from None

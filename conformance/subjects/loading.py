@@ -92,11 +92,7 @@ def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory
             requests.
     """
     if named.release or named.python:
-        raise UsageError(
-            "needs-other-python",
-            f"{named.text} runs in another Python, and this command runs subjects in its own Python only.",
-            "Leave out the release or interpreter, or use `onnx-conformance run`.",
-        )
+        raise UsageError("needs-other-python", subject=named.text)
     request = in_process_request(named, directory or Path.cwd())
     try:
         target, version = load_target(request)

@@ -104,11 +104,7 @@ class SubjectName:
         match = _SUBJECT_PATTERN.fullmatch(text.strip())
         parts = [part.strip() for part in (match["options"] or "").split(",") if part.strip()] if match else []
         if match is None or not all(_OPTION_PATTERN.fullmatch(part) for part in parts):
-            raise UnknownName(
-                "malformed-subject",
-                f"{text} is not a valid name of a {kind.prose}.",
-                "Write NAME, or NAME[option=value,option=value].",
-            )
+            raise UnknownName("malformed-subject", text=text, prose=kind.prose)
         options = dict(part.split("=", 1) for part in parts)
         python = options.pop(PYTHON_OPTION, "")
         packages = tuple(filter(None, options.pop(WITH_OPTION, "").split("+")))
@@ -128,11 +124,7 @@ class SubjectName:
         """
         has_path = any("/" in value or Path(value).exists() for value in self.options.values())
         if self.is_command or self.python or has_path or self.name not in registered_entry_points(self.kind.group):
-            raise UsageError(
-                "subject-from-file",
-                f"{path} names {self.text}, and only you can choose a program, a module or a file that is executed.",
-                f"If you trust the subject, name it with {self.kind.flag}.",
-            )
+            raise UsageError("subject-from-file", path=path, text=self.text, flag=self.kind.flag)
 
     @property
     def options_text(self) -> str:
