@@ -174,13 +174,11 @@ def _storage_error(error: OSError) -> StorageError:
     reason = error.strerror or str(error)
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         where = f" on the disk of {path}" if path else ""
-        return StorageError(
-            "disk-full", f"The disk is full{where}: {reason}.", "Free some space, or name another folder."
-        )
+        return StorageError("disk-full.file", where=where, reason=reason)
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         what = str(path) if path else "A file"
-        return StorageError("permission-denied", f"{what} cannot be used: {reason}.", "Name a path that you may write.")
-    return StorageError("system-error", f"{path or 'A file'}: {reason}.", "Name another file.")
+        return StorageError("permission-denied", what=what, reason=reason)
+    return StorageError("system-error", path=path or "A file", reason=reason)
 
 
 @contextmanager

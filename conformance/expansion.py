@@ -65,19 +65,11 @@ def inline_optimizer_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     names = _functions_to_inline(model)
     if names and model.training_info:
-        raise ModelError(
-            "functions-and-training-info",
-            "The model has training information and functions that contain optimizers.",
-            "Inline the functions first.",
-        )
+        raise ModelError("functions-and-training-info")
     inlined = inline_functions(model, names.__contains__)
     if left := names.intersection(map(function_name, inlined.functions)):
         domain, name, _ = min(left)
-        raise ModelError(
-            "inlining-failed",
-            f"The function {domain}.{name} cannot be inlined because its opset imports differ from the model's.",
-            "Use the same opset imports in both.",
-        )
+        raise ModelError("inlining-failed", domain=domain, name=name)
     return inlined
 
 
@@ -132,19 +124,11 @@ def expand(model: onnx.ModelProto) -> onnx.ModelProto:
 def _require_primitives(model: onnx.ModelProto) -> None:
     """Raise ModelError if the IR version or the opset is too old for the operators that `expand` emits."""
     if model.ir_version < MIN_IR_VERSION:
-        raise ModelError(
-            "ir-version-too-old",
-            f"The model has IR version {model.ir_version}; expansion needs at least {MIN_IR_VERSION}.",
-            f"Convert the model to IR version {MIN_IR_VERSION} or later first.",
-        )
+        raise ModelError("ir-version-too-old", ir_version=model.ir_version, least=MIN_IR_VERSION)
     imported = [entry for entry in model.opset_import if entry.domain in MAIN_DOMAINS]
     entry = imported[0] if imported else model.opset_import.add(domain="", version=OPSET)
     if entry.version < OPSET:
-        raise ModelError(
-            "opset-too-old",
-            f"The model uses opset {entry.version} of the default domain; expansion needs at least {OPSET}.",
-            f"Convert the model to opset {OPSET} first, for example with onnx.version_converter.",
-        )
+        raise ModelError("opset-too-old", version=entry.version, least=OPSET)
 
 
 def _infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -152,11 +136,7 @@ def _infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
         return infer_shapes(model)
     except (shape_inference.InferenceError, ValueError) as error:
         problem = " ".join(str(error).split()).rstrip(".")
-        raise ModelError(
-            "type-inference-failed",
-            f"The types of the model's tensors cannot be inferred: {problem}.",
-            "Correct the model.",
-        ) from None
+        raise ModelError("type-inference-failed", problem=problem) from None
 
 
 def _types(graph: onnx.GraphProto) -> dict[str, int]:
@@ -268,7 +248,7 @@ class _ExpansionContext:
 def _invalid_node(node: onnx.NodeProto, problem: str) -> ModelError:
     name = node.name or f"that computes {next(iter(node.output), 'nothing')}"
     sentence = " ".join(f"The {node.op_type} node {name} {problem}".split()).rstrip(" .")
-    return ModelError("invalid-node", f"{sentence}.", "Correct the model; `onnx.checker` may give details.")
+    return ModelError("invalid-node", sentence=sentence)
 
 
 def _drop_training_import(model: onnx.ModelProto) -> None:

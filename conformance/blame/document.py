@@ -89,7 +89,7 @@ class ReducedModel(_Part):
             tensors = [onnx.TensorProto.FromString(base64.b64decode(text)) for text in self.inputs]
             return FedModel(model, {tensor.name: array_of(tensor) for tensor in tensors})
         except Exception:  # noqa: BLE001 - protobuf and base64 raise errors of several kinds
-            raise JobError("malformed-state", "The file of --resume is malformed.", "Name another file.") from None
+            raise JobError("malformed-state.version") from None
 
 
 class BlameSteps(_Part, omit_defaults=True):

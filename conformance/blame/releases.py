@@ -451,11 +451,7 @@ def releases_in_range(named: SubjectName, text: str, releases: Iterable[str]) ->
     range = ReleaseRange.parse(text)
     found = sorted({release for release in releases if range.has(Version(release))}, key=Version)
     if not found:
-        raise UsageError(
-            "no-release-in-range",
-            f"No release of {named.name} from {text} has an environment, or a result of the case in the history.",
-            f"Add --install, or create environments with `onnx-conformance env create {named.name}@RELEASE`.",
-        )
+        raise UsageError("no-release-in-range", name=named.name, text=text)
     return found
 
 

@@ -101,20 +101,20 @@ def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
         lines = (gzip.decompress(content) if file.suffix == GZIP_SUFFIX else content).splitlines()
     except (OSError, EOFError, zlib.error) as error:
         what = one_line(str(getattr(error, "strerror", None) or error))
-        raise CensusFileError("unreadable", f"{file} cannot be read: {what}.", _HINT) from None
+        raise CensusFileError("unreadable", file=file, what=what) from None
     records: list[CensusRecord] = []
     for number, line in enumerate(lines, 1):
         try:
             records.append(_decode_record(line))
         except MalformedError as error:
-            raise CensusFileError("malformed", f"{file} is not a census: line {number}: {error}.", _HINT) from None
+            raise CensusFileError("malformed.line", file=file, number=number, error=error) from None
     match records:
         case [CensusHeader() as header, *cells, CensusFooter() as footer] if footer.cells == len(cells):
             try:
                 return header.environment, [_read_cell(cell) for cell in cells if isinstance(cell, CellRecord)]
             except MalformedError as error:
-                raise CensusFileError("malformed", f"{file} is not a census: {error}.", _HINT) from None
-    raise CensusFileError("truncated", f"{file} is incomplete: it has no footer.", "Repeat the census.")
+                raise CensusFileError("malformed.file", file=file, error=error) from None
+    raise CensusFileError("truncated", file=file)
 
 
 def _read_cell(record: CellRecord) -> CellResult:

@@ -94,11 +94,7 @@ class CensusJob:
         """See `conformance.jobs.job.Job`."""
         cpu = cpu_features().get("cpu features", "")
         if cpu != self.cpu:
-            raise SubjectError(
-                "other-processor",
-                f"This processor has other instruction sets ({cpu}) than that of the census ({self.cpu}).",
-                "Use workers of one kind: results depend on the instruction sets.",
-            )
+            raise SubjectError("other-processor", cpu=cpu, own_cpu=self.cpu)
         with ExitStack() as stack:
             yield _CensusWorker(self, stack).run_chunk
 

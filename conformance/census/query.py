@@ -163,15 +163,7 @@ def open_client(
     with started_subjects([named], Limits(timeout), no_isolation=in_process) as (subject,):
         client = client_of(subject)
         if client is not None and client.info().failure:
-            raise SubjectError(
-                "not-started",
-                f"{name} did not start: {client.info().failure}.",
-                "Start the subject by hand to see the details.",
-            )
+            raise SubjectError("not-started.census", name=name, reason=client.info().failure)
         if version is not None and subject.version != version:
-            raise SubjectError(
-                "other-subject-version",
-                f"{name} has version {subject.version} here, and {version} in the census.",
-                "Install the same version.",
-            )
+            raise SubjectError("other-subject-version", name=name, version=subject.version, expected=version)
         yield QueryClient(subject)

@@ -72,16 +72,14 @@ class Rewrite:
         removes = bool(self.once), bool(self.fixed_point)
         if self.effect is not PassEffect.OPTIONAL and removes != (self.effect is PassEffect.APPLIES,) * 2:
             raise CaseError(
-                "rewrite-contradictory",
-                f"The effect is {self.effect}, but the removals are {self.once} and {self.fixed_point}.",
-                f"List removed values if and only if the effect is {PassEffect.APPLIES}.",
+                "rewrite-contradictory.effect",
+                effect=self.effect,
+                once=self.once,
+                fixed_point=self.fixed_point,
+                applies=PassEffect.APPLIES,
             )
         if not {*self.once} <= {*self.fixed_point}:
-            raise CaseError(
-                "rewrite-contradictory",
-                f"The rewrite removes {self.once} once, but only {self.fixed_point} at the fixed point.",
-                "List every value of `once` in `fixed_point` too.",
-            )
+            raise CaseError("rewrite-contradictory.rounds", once=self.once, fixed_point=self.fixed_point)
 
 
 @dataclass(frozen=True)
@@ -134,32 +132,16 @@ class Case:
             CaseError: the id, kind, clauses, data sets or rewrite are malformed.
         """
         if not IDENTIFIER.fullmatch(self.id):
-            raise CaseError(
-                "id-malformed",
-                f"{self.id!r} is not a valid case id.",
-                "Use test_ followed by at most 120 letters, digits and _.",
-            )
+            raise CaseError("id-malformed", id=self.id)
         if self.kind not in set(CaseKind):
-            raise CaseError(
-                "kind-unknown",
-                f"Case {self.id} has the unknown kind {self.kind!r}.",
-                f"Use one of {', '.join(CaseKind)}.",
-            )
+            raise CaseError("kind-unknown", id=self.id, kind=self.kind, known=", ".join(CaseKind))
         has_topic = bool(self.clauses or self.answers)
         if not (self.title and has_topic and (self.data_sets or self.kind == CaseKind.PASS)):
-            raise CaseError(
-                "incomplete", f"Case {self.id} has no title, no clause or no data set.", "Define all three properties."
-            )
+            raise CaseError("incomplete", id=self.id)
         if len(self.hazards) not in (0, len(self.data_sets)):
-            raise CaseError(
-                "hazards-mismatch",
-                f"Case {self.id} has {len(self.data_sets)} data sets and {len(self.hazards)} hazards.",
-                "Define a hazard or None for each data set, or no hazards.",
-            )
+            raise CaseError("hazards-mismatch", id=self.id, data_sets=len(self.data_sets), hazards=len(self.hazards))
         if self.kind == CaseKind.PASS and self.rewrite is None:
-            raise CaseError(
-                "rewrite-missing", f"Case {self.id} of kind pass has no rewrite.", "Define the rewrite of the case."
-            )
+            raise CaseError("rewrite-missing", id=self.id)
 
     @property
     def path(self) -> str:

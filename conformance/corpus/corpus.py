@@ -254,11 +254,7 @@ def _archive_at(path: Path) -> CorpusArchive | None:
     try:
         return CorpusArchive(path)
     except (OSError, ValueError) as error:
-        raise CorpusError(
-            "archive-unreadable",
-            f"{path} is not the archive of a corpus: {error}.",
-            "Pass a directory that `onnx-conformance generate` or `export` wrote, or the archive in the package.",
-        ) from None
+        raise CorpusError("archive-unreadable", path=path, error=error) from None
 
 
 def open_corpus(path: Path) -> Corpus:
@@ -384,11 +380,7 @@ def read_manifest(path: Path) -> Corpus:
         CorpusError: there is no manifest, or it is malformed or altered.
     """
     if not has_file(path, MANIFEST):
-        raise CorpusError(
-            "manifest-missing",
-            f"{path} is not a corpus: it has no {MANIFEST}.",
-            "Pass a directory that `onnx-conformance generate` wrote.",
-        )
+        raise CorpusError("manifest-missing", path=path, file=MANIFEST)
     document = read_document(path, MANIFEST, MAX_MANIFEST_BYTES, ManifestDocument)
     if document.digest != _content_digest(document):
         raise damaged_corpus_error(
@@ -457,7 +449,7 @@ def find_case(corpus: Corpus, id: str) -> CorpusCase:
         return corpus.cases[id]
     close = nearest_name(id.removeprefix("test_"), (name.removeprefix("test_") for name in corpus.cases))
     hint = f"Did you mean test_{close}?" if close else "See `onnx-conformance list`."
-    raise UnknownName("case-not-found", f"There is no case {id} in {corpus.path}.", hint)
+    raise UnknownName("case-not-found", id=id, corpus=corpus.path, hint=hint)
 
 
 def _iter_files(root: str, but: Container[str]) -> Iterator[str]:

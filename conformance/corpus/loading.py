@@ -99,7 +99,7 @@ class LoadedCase:
         names = [] if self.is_invalid else [value.name for value in self.model.graph.output]
         data_sets = _files_by_data_set(tuple(self.entry.files))
         if not data_sets and not self.is_structural:
-            raise CorpusError("malformed", f"Case {self.entry.path} in {self.corpus.path} has no data set.", _HINT)
+            raise CorpusError("malformed.no-data-set", path=self.entry.path, corpus=self.corpus.path)
         for files in data_sets:
             with _corpus_errors(self.corpus, self.entry):
                 yield _read_data_set(self.corpus, self.entry, files, names)
@@ -130,9 +130,7 @@ def _corpus_errors(corpus: Corpus, case: CorpusCase) -> Iterator[None]:
         yield
     except (DecodeError, ValueError, KeyError, TypeError) as error:
         raise CorpusError(
-            "malformed",
-            f"Case {case.path} in {corpus.path} cannot be read: {type(error).__name__}: {error}.",
-            _HINT,
+            "malformed.case", path=case.path, corpus=corpus.path, error_type=type(error).__name__, error=error
         ) from None
 
 

@@ -201,7 +201,7 @@ def declarations_of(operator: str) -> tuple[OperatorDeclaration, ...]:
         hint = did_you_mean(
             operator, declarations(), f"{len(declarations())} operators have a declaration, such as Conv."
         )
-        raise UsageError("operator-not-declared", f"There is no declaration of the operator {operator}.", hint)
+        raise UsageError("operator-not-declared", operator=operator, hint=hint)
     return declarations()[operator]
 
 

@@ -55,11 +55,7 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
     """
     unknown = [id for id in case.clauses if id not in clauses()]
     if unknown:
-        raise CaseError(
-            "clause-unknown",
-            f"Case {case.id} names an unknown clause: {unknown[0]}.",
-            "Name a clause that `onnx-conformance list --clauses` prints.",
-        )
+        raise CaseError("clause-unknown", case=case.id, unknown=unknown[0])
     model = _checked_model(case)
     files = {"model.onnx": case.model}
     previews = []
@@ -92,7 +88,7 @@ def _checked_model(case: Case) -> onnx.ModelProto:
         for inputs in case.data_sets:
             declared.by_name(inputs)
     except ValueError as error:
-        raise CaseError("inputs-mismatch", f"Case {case.id}: {error}.", "Correct the generator of the case.") from None
+        raise CaseError("inputs-mismatch", case=case.id, error=error) from None
     if not case.is_invalid:
         with _model_errors(case):
             check_model(model, shapes=not case.full_check_exception and has_schemas(model))
@@ -105,9 +101,7 @@ def _model_errors(case: Case) -> Iterator[None]:
     try:
         yield
     except (DecodeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise CaseError(
-            "model-invalid", f"Case {case.id}: onnx rejects the model: {error}", "Correct the generator of the case."
-        ) from None
+        raise CaseError("model-invalid", case=case.id, error=error) from None
 
 
 def _check_declared_outputs(case: Case, model: onnx.ModelProto, outputs: Sequence[tuple[str, Answer]]) -> None:
@@ -120,11 +114,7 @@ def _check_declared_outputs(case: Case, model: onnx.ModelProto, outputs: Sequenc
         try:
             DeclaredInput.of(value).check(answer.expected.dtype, answer.expected.shape)
         except ValueError as error:
-            raise CaseError(
-                "output-declaration",
-                f"Case {case.id} declares the output {name} wrongly: {error}.",
-                "Correct the declaration of the output.",
-            ) from None
+            raise CaseError("output-declaration", case=case.id, name=name, error=error) from None
 
 
 def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:
@@ -134,24 +124,12 @@ def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:
     try:
         outputs = answers(case.model, inputs, case.level)
     except Unsupported as error:
-        raise CaseError(
-            "not-computable",
-            f"The oracle cannot compute case {case.id}: {error}.",
-            "Use only operators that the oracle supports.",
-        ) from None
+        raise CaseError("not-computable", case=case.id, error=error) from None
     for answer in outputs:
         if case.level is Level.MUST and answer.indeterminacy:
-            raise CaseError(
-                "must-ambiguous",
-                f"Case {case.id} has the level must, but admissible evaluations disagree: {answer.indeterminacy}.",
-                "Choose other input values, or the level should.",
-            )
+            raise CaseError("must-ambiguous", case=case.id, indeterminacy=answer.indeterminacy)
         if answer.bound is not None and answer.bound.size and np.isinf(answer.bound).all():
-            raise CaseError(
-                "output-unbounded",
-                f"Case {case.id} has an output for which any value is correct.",
-                "Choose other values.",
-            )
+            raise CaseError("output-unbounded", case=case.id)
     return outputs if case.level is Level.MUST else [_bit_exact(answer) for answer in outputs]
 
 
@@ -223,11 +201,7 @@ def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Seq
         )
     )
     if problem := schema_violation("case", document):
-        raise CaseError(
-            "case-json-invalid",
-            f"Case {case.id} would have an invalid case.json: {problem}.",
-            "Correct the generator of the case.",
-        )
+        raise CaseError("case-json-invalid", case=case.id, problem=problem)
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 

@@ -41,10 +41,10 @@ def define_cases(names: Sequence[str]) -> list[tuple[str, Case]]:
     for name, generator in _select_generators(names).items():
         for case in _run_generator(name, generator):
             if case.id in cases:
-                raise CaseError("id-duplicate", f"Two cases have the id {case.id}.", "Rename one of the cases.")
+                raise CaseError("id-duplicate", case=case.id)
             cases[case.id] = name, case
     if not cases:
-        raise CaseError("none-defined", "The generators define no cases.", "Choose other generators with --generator.")
+        raise CaseError("none-defined")
     return list(cases.values())
 
 
@@ -103,11 +103,12 @@ def _unknown_generator(names: Sequence[str], own: Iterable[str], others: Sequenc
     problem = f"There is no generator {unknown}." if unknown else "No generator was given."
     if own:
         return UnknownName(
-            "generator-not-found", problem, did_you_mean(unknown, known, f"There are {', '.join(sorted(known))}.")
+            "generator-not-found.name",
+            problem=problem,
+            hint=did_you_mean(unknown, known, f"There are {', '.join(sorted(known))}."),
         )
     installed = f" Installed generators: {', '.join(others)}." if others else ""
-    hint = f"The suite's own generators exist only in a checkout. Choose another generator with -g.{installed}"
-    return UnknownName("generator-not-found", problem, hint)
+    return UnknownName("generator-not-found.checkout", problem=problem, installed=installed)
 
 
 def _load_generator(name: str) -> Generator:
@@ -135,5 +136,4 @@ def _run_generator(name: str, generator: Generator) -> list[Case]:
 
 
 def _generator_error(name: str, place: str, error: Exception) -> CaseError:
-    problem = f"Generator {name} ({place}) fails: {type(error).__name__}: {error}."
-    return CaseError("generator-failed", problem, "Correct the generator.")
+    return CaseError("generator-failed", name=name, place=place, error_type=type(error).__name__, error=error)

@@ -233,28 +233,18 @@ def check_no_corpus(directory: Path) -> None:
         CorpusError: the directory has a corpus or other files.
     """
     if (old := _old_corpus(directory)) is not None:
-        raise CorpusError(
-            "exists",
-            f"{directory} has a corpus of {len(old.cases)} cases, which would be replaced.",
-            "Name another folder with --output, or add --replace.",
-        )
+        raise CorpusError("exists", directory=directory, count=len(old.cases))
 
 
 def _old_corpus(directory: Path) -> Corpus | None:
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return None
     if not (directory / MANIFEST).is_file():
-        raise CorpusError(
-            "not-a-corpus", f"{directory} is neither empty nor a corpus.", "Pass an empty directory or a corpus."
-        )
+        raise CorpusError("not-a-corpus", directory=directory)
     corpus = read_manifest(directory)
     _, extra = missing_and_unexpected_files(corpus)
     if extra:
-        raise CorpusError(
-            "extra-file",
-            f"{directory} contains {extra[0]}, which is not part of the corpus and would be lost.",
-            "Move the file elsewhere.",
-        )
+        raise CorpusError("extra-file", directory=directory, file=extra[0])
     return corpus
 
 
@@ -265,19 +255,13 @@ def _version(
         try:
             parse_version(version)
         except ValueError:
-            raise UsageError(
-                "bad-version", f"{version!r} is not a version.", "Pass three numbers, such as 1.2.0."
-            ) from None
+            raise UsageError("bad-version", version=version) from None
     if old is None:
         return version or FIRST_VERSION
     least, why = _minimum_version_and_reason(released or release_of(old), new)
     chosen = version or (max(old.version, least, key=parse_version) if released else old.version)
     if parse_version(chosen) < parse_version(least):
-        raise UsageError(
-            "version-too-low",
-            f"This corpus cannot have version {chosen}: {why}.",
-            f"Add --corpus-version {least}.",
-        )
+        raise UsageError("version-too-low", chosen=chosen, why=why, least=least)
     return chosen
 
 

@@ -54,7 +54,7 @@ def inline_functions(
         ModelError: the calls are recursive or too many.
     """
     if (fault := call_expansion_problem(model)) is not None:
-        raise ModelError("too-many-calls", fault, "Reduce the function calls or inline the functions first.")
+        raise ModelError("too-many-calls", problem=fault)
     inlined = copy_of(model)
     wanted = {function_name(each): each for each in model.functions if is_wanted(function_name(each))}
     if not wanted:

@@ -73,7 +73,7 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     for text in texts:
         name, _, sizes = text.rpartition("=")
         if not name or not re.fullmatch(r"\d{1,9}(x\d{1,9})*", sizes):
-            raise UsageError("invalid-shape", f"--shape: {text} is not a shape.", "Give NAME=SIZES, such as X=2x3.")
+            raise UsageError("invalid-shape", text=text)
         shapes[name] = tuple(int(size) for size in sizes.split("x"))
     return shapes
 
@@ -93,7 +93,7 @@ def choose_inputs(graph: onnx.GraphProto, path: Path | None, shapes: Sequence[st
     if path is None:
         return [make_inputs(graph, parse_shapes(shapes), seed)]
     if shapes:
-        raise UsageError("options-conflict", "--shape and --inputs exclude each other.", "Leave one of them out.")
+        raise UsageError("options-conflict.two", first="--shape", second="--inputs")
     return read_inputs(path, graph)
 
 
@@ -139,18 +139,16 @@ def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) 
     for name in shapes:
         if name not in known:
             hint = f"Name one of {', '.join(sorted(known))}." if known else "Leave --shape out."
-            raise UsageError("unknown-shape", f"--shape: no model has an input or a dimension {name}.", hint)
+            raise UsageError("unknown-shape", name=name, hint=hint)
 
 
 def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str) -> Array:
     declared = DeclaredInput.of(value)
     if declared.dtype is None or declared.dtype == object:
-        problem = f"The input {value.name} is not a tensor of numbers."
-        raise UsageError("cannot-make-input", problem, "Give the inputs with --inputs.")
+        raise UsageError("cannot-make-input.inputs", name=value.name)
     shape = shape_of_input(value, declared, shapes, DEFAULT_OPEN_SIZE)
     if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > MAX_ELEMENTS:
-        problem = f"The input {value.name} of shape {list(shape)} is too large."
-        raise UsageError("cannot-make-input", problem, "Give a smaller --shape, or the inputs with --inputs.")
+        raise UsageError("cannot-make-input.size", name=value.name, shape=list(shape))
     kind: Any = declared.dtype
     if kind.kind in "iub":
         return np.asarray(pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
@@ -177,14 +175,12 @@ def shape_of_input(
     given = shapes.get(value.name)
     if declared.shape is None:
         if given is None:
-            problem = f"The model does not declare the rank of the input {value.name}."
-            raise UsageError("shape-missing", problem, f"Give --shape {value.name}=2x3.")
+            raise UsageError("shape-missing.rank", name=value.name)
         return given
     if given is not None:
         fits = len(given) == len(declared.shape)
         if not fits or any(size not in {None, wanted} for size, wanted in zip(declared.shape, given, strict=True)):
-            problem = f"--shape: {value.name} has the shape {_declared_text(value)} in the model, not {list(given)}."
-            raise UsageError("shape-differs", problem, "Give sizes for the open dimensions only.")
+            raise UsageError("shape-differs", name=value.name, declared=_declared_text(value), shape=list(given))
         return given
     dimensions = zip(declared.shape, value.type.tensor_type.shape.dim, strict=True)
     open_size = (-1 if default is None else default,)
@@ -192,11 +188,7 @@ def shape_of_input(
     if -1 in found:
         name = value.type.tensor_type.shape.dim[found.index(-1)].dim_param
         example = f"{name}=4" if name else f"{value.name}={'x'.join(str(abs(size)) for size in found)}"
-        raise UsageError(
-            "shape-missing",
-            f"The model does not declare all sizes of the input {value.name}: {_declared_text(value)}.",
-            f"Give --shape, such as {example}.",
-        )
+        raise UsageError("shape-missing.sizes", name=value.name, declared=_declared_text(value), example=example)
     return found
 
 
@@ -222,8 +214,7 @@ def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array
     files = {int(match[1]): each for each in folder.iterdir() if (match := _NUMBERED.match(each.name))}
     missing = sorted(set(range(len(declared))) - set(files))
     if missing:
-        problem = f"{folder} has no input_{missing[0]}.pb and no input_{missing[0]}.npy."
-        raise UsageError("input-missing", problem, f"The model has {len(declared)} inputs; give a file for each.")
+        raise UsageError("input-missing.file", folder=folder, missing=missing[0], count=len(declared))
     return tuple(_read_array(files[number], value) for number, value in enumerate(declared))
 
 
@@ -245,9 +236,7 @@ def _read_npz(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...
         for value in declared:
             if value.name not in members:
                 raise UsageError(
-                    "input-missing",
-                    f"{file} has no array {value.name}.",
-                    f"It has {', '.join(members) or 'no arrays'}.",
+                    "input-missing.array", file=file, name=value.name, arrays=", ".join(members) or "no arrays"
                 )
             member = archive.getinfo(members[value.name])
             if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
@@ -291,9 +280,7 @@ def _check(file: Path, declared: DeclaredInput, dtype: np.dtype[Any] | None, sha
     try:
         declared.check(dtype, shape)
     except ValueError as error:
-        raise UsageError(
-            "input-differs", f"{file}: {error}.", "Give inputs of the types and shapes that the model declares."
-        ) from None
+        raise UsageError("input-differs", file=file, error=error) from None
 
 
 @contextmanager
@@ -316,11 +303,7 @@ def _read(file: Path) -> bytes:
 
 def _unreadable(file: Path, error: Exception) -> UsageError:
     reason = getattr(error, "strerror", None) or str(error)
-    return UsageError(
-        "input-unreadable",
-        f"{file} cannot be read: {reason}.",
-        "Give an .npz file, or a folder with input_0.pb or input_0.npy.",
-    )
+    return UsageError("input-unreadable", file=file, reason=reason)
 
 
 def save_inputs_to(folder: Path, data_sets: Sequence[InputSet], names: Sequence[str]) -> None:

@@ -76,23 +76,17 @@ class LoadedModel:
         """
         with suppress(OSError):
             if path.stat().st_size > MAX_MODEL_BYTES:
-                raise ModelError(
-                    "too-large",
-                    f"{path} has more than 2 GiB, which a protobuf cannot have.",
-                    "Store its tensors as external data.",
-                )
+                raise ModelError("too-large.file", path=path)
         content, model = read_model(path)
         data_folder = _load_external_data(model, path)
         complete(model, str(path))
         violation = model_violation(_without_external_data(model) if data_folder else model)
         if violation is not None:
-            problem = f"{path} is not a valid ONNX model: {violation.rstrip('. ')}."
-            raise ModelError("invalid", problem, "Correct the model.")
+            raise ModelError("invalid", path=path, fault=violation.rstrip(". "))
         prepared = with_inferred_types(inline_functions(model))
         sparse = (prod(each.dims) for graph in all_graphs(prepared) for each in graph.sparse_initializer)
         if sum(sparse) > MAX_DENSE_ELEMENTS:
-            problem = f"{path} has sparse tensors of more than {MAX_DENSE_ELEMENTS:,} elements together."
-            raise ModelError("too-large", problem, "Make these tensors inputs.")
+            raise ModelError("too-large.inputs", path=path, most=MAX_DENSE_ELEMENTS)
         return cls(path, hashlib.sha256(content).hexdigest(), model, prepared, data_folder)
 
 
@@ -110,11 +104,7 @@ def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
         kept = {id(tensor) for tensor in model.graph.initializer if not is_packed(tensor)}
     loaded = [tensor for tensor in tensors if id(tensor) not in kept]
     if sum(sizes[id(tensor)] for tensor in loaded) > MAX_MODEL_BYTES // 2:
-        raise ModelError(
-            "too-large",
-            f"{path} has more than 1 GiB of external data in subgraphs, functions and attributes.",
-            "Make these tensors initializers of the main graph.",
-        )
+        raise ModelError("too-large.subgraphs", path=path)
     for tensor in loaded:
         tensor.raw_data = external_bytes(tensor, folder).tobytes()
         tensor.data_location = onnx.TensorProto.DEFAULT
@@ -153,11 +143,7 @@ def complete(model: onnx.ModelProto, name: str) -> None:
     )
     for value in lacking:
         if not _is_declared(inferred[value.name]):
-            raise ModelError(
-                "output-without-shape",
-                f"{name}: the output {value.name} has no declared type and shape, and they cannot be inferred.",
-                "Declare them, for example with onnx.helper.make_tensor_value_info.",
-            )
+            raise ModelError("output-without-shape", name=name, output=value.name)
         value.CopyFrom(inferred[value.name])
 
 
@@ -200,11 +186,7 @@ def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto, outer: frozenset[st
     if len(order) < len(uses):
         waiting = graph.node[min({*range(len(uses))}.difference(order))]
         label = waiting.name or next(iter(waiting.output), waiting.op_type)
-        raise ModelError(
-            "cyclic-graph",
-            f"{name}: the node {label} depends on its own result.",
-            "Correct the model.",
-        )
+        raise ModelError("cyclic-graph", name=name, label=label)
     if order != sorted(order):
         nodes = list(type(graph)(node=(graph.node[number] for number in order)).node)
         del graph.node[:]

@@ -144,11 +144,7 @@ class ReleaseRun:
             self._earlier = max(stored, key=lambda each: each.header.started)
             self.known = judge_again(self.store, self._earlier, self._corpus)
         if self._settings.offline and self.known is not None and self.known.missing:
-            raise ResultsError(
-                "must-run",
-                f"{len(self.known.missing)} cases of {self.task.subject} must run, which --offline excludes.",
-                "Update without --offline.",
-            )
+            raise ResultsError("must-run", count=len(self.known.missing), subject=self.task.subject)
         if self._settings.offline or (self.known is not None and not self.known.missing):
             return None
         return self.create_environment()
@@ -168,12 +164,10 @@ class ReleaseRun:
             shutil.rmtree(self._work, ignore_errors=True)
             raise
         except OSError as error:
-            problem = f"The environment of {self.task.subject} cannot be written: {error.strerror}."
             if is_disk_error(str(error)):
+                problem = f"The environment of {self.task.subject} cannot be written: {error.strerror}."
                 raise full_disk_error(problem) from None
-            raise HistoryError(
-                "not-writable", problem, "Name another folder by --store, or set XDG_CACHE_HOME to another folder."
-            ) from None
+            raise HistoryError("not-writable.environment", subject=self.task.subject, reason=error.strerror) from None
         return self._borrowed.environment
 
     def give_back(self) -> None:
@@ -266,7 +260,7 @@ class ReleaseRun:
             raise full_disk_error(f"The results of {self.task.subject} cannot be written.")
         if status not in {0, 1}:
             reason = " ".join(without_paths(errors).split())[-500:]
-            raise ResultsError("no-results", f"The run of {self.task.subject} ended with status {status}: {reason}", "")
+            raise ResultsError("no-results", subject=self.task.subject, status=status, reason=reason)
         return self._complete(target)
 
     @property
@@ -278,7 +272,7 @@ class ReleaseRun:
     def _complete(self, target: Path) -> Results:
         found = read_results(target)
         if found.footer.interrupted or found.footer.results < found.header.criterion.expected_results:
-            raise ResultsError("incomplete", f"The run of {self.task.subject} is incomplete.", "Update again.")
+            raise ResultsError("incomplete", subject=self.task.subject)
         return found
 
     def changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:

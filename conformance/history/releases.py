@@ -47,15 +47,11 @@ class ReleaseRange:
         try:
             found = cls(Version(first) if first else None, Version(last) if last else None)
         except ValueError:  # also a number with too many digits
-            raise UnknownName(
-                "malformed-release",
-                f"{text} is not a release or a range.",
-                "Write NAME@1.20.1, NAME@1.20.. or NAME@1.20..1.32.",
-            ) from None
+            raise UnknownName("malformed-release.range", text=text) from None
         if not dots:
             return cls(found.first, found.first)
         if found.first and found.last and not found.has(found.first):
-            raise UnknownName("empty-range", f"The range {text} ends before it begins.", "Exchange the two releases.")
+            raise UnknownName("empty-range", text=text)
         return found
 
     def missing_ends(self, releases: Iterable[str]) -> list[Version]:
@@ -97,11 +93,7 @@ def find_releases(package: str, range: ReleaseRange, python: str = sys.executabl
     found = _list_by_uv(package, range, python) if shutil.which("uv") else _list_by_pip(package, python)
     versions = sorted({version for version in map(Version, found) if range.has(version) and not version.is_prerelease})
     if not versions:
-        raise HistoryError(
-            "no-release",
-            f"{package} has no release with a wheel for this Python in the range.",
-            "Name another range; without a range, all releases are found.",
-        )
+        raise HistoryError("no-release", package=package)
     by_version = {Version(text): text for text in found}
     return [by_version[version] for version in versions]
 
@@ -138,9 +130,7 @@ def _run(command: Sequence[str], text: str = "") -> CompletedProcess[bytes]:
     try:
         return run_program(command, input=text.encode())
     except OSError as error:
-        raise HistoryError(
-            "no-installer", f"{command[0]} cannot be executed: {error.strerror}.", "Install uv or pip."
-        ) from None
+        raise HistoryError("no-installer", program=command[0], reason=error.strerror) from None
 
 
 _NETWORK_PATTERN = re.compile(
@@ -170,7 +160,7 @@ def is_disk_error(text: str) -> bool:
 
 def full_disk_error(problem: str) -> HistoryError:
     """Return the error for a full disk."""
-    return HistoryError("disk-full", problem, "Free disk space, and update again.")
+    return HistoryError("disk-full.environment", problem=problem)
 
 
 def is_timeout(text: str) -> bool:
@@ -180,11 +170,7 @@ def is_timeout(text: str) -> bool:
 
 def no_network_error(package: str, text: str) -> HistoryError:
     """Return the error for a package index that cannot be reached."""
-    return HistoryError(
-        "no-network",
-        f"The package index cannot be reached for {package}: {last_error_line(text.encode())}",
-        "Connect to the network, or set up the index of uv or pip. All results so far are kept.",
-    )
+    return HistoryError("no-network", package=package, reason=last_error_line(text.encode()))
 
 
 def _check_error(package: str, text: str) -> None:
@@ -198,12 +184,6 @@ def _check_error(package: str, text: str) -> None:
     if is_disk_error(text):
         raise full_disk_error(f"The releases of {package} cannot be listed: {last_error_line(text.encode())}")
     if _UNKNOWN_PATTERN.search(text):
-        raise HistoryError(
-            "no-such-package", f"The package index has no package {package}.", "Check the name of the package."
-        )
+        raise HistoryError("no-such-package", package=package)
     if not _NO_RELEASE_PATTERN.search(text):
-        raise HistoryError(
-            "not-listed",
-            f"The releases of {package} cannot be listed: {last_error_line(text.encode())}",
-            "Correct --python, or the setup of uv or pip.",
-        )
+        raise HistoryError("not-listed", package=package, reason=last_error_line(text.encode()))

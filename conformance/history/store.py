@@ -179,7 +179,7 @@ class HistoryStore:
         self.lock_descriptor: int | None = None
         """File descriptor of the lock while this object holds it; a process that inherits it holds the lock too."""
         if any(each.exists() and not each.is_dir() for each in (folder, *folder.parents)):
-            raise HistoryError("not-a-store", f"{folder} is not a folder.", "Name a folder by --store.")
+            raise HistoryError("not-a-store", folder=folder)
         self.plain_folder()
         self._check_format()
 
@@ -192,11 +192,7 @@ class HistoryStore:
         with store_errors(path):
             found = _decode_store(read_state(path, 2**16)).format
         if found != FORMAT:
-            raise HistoryError(
-                "other-format",
-                f"{self.folder} is a history of format {found}; this version of the suite has format {FORMAT}.",
-                "Use the version of the suite that wrote it, or name another folder by --store.",
-            )
+            raise HistoryError("other-format", folder=self.folder, found=found, own_format=FORMAT)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -214,11 +210,7 @@ class HistoryStore:
             try:
                 lock_state(descriptor)
             except UnsafeState:
-                raise HistoryError(
-                    "locked",
-                    f"Another update of {self.folder} is running, or the run of an update that was killed.",
-                    "Wait until it has ended.",
-                ) from None
+                raise HistoryError("locked", folder=self.folder) from None
             if not (self.folder / _STORE_FILE).exists():
                 self._write(self.folder / _STORE_FILE, encode_record(StoreDocument(FORMAT)))
             self.lock_descriptor = descriptor
@@ -491,7 +483,7 @@ def _is_version(text: str) -> bool:
 
 def malformed_release_error(path: Path, reason: str) -> ResultsError:
     """Return the error for a damaged results file of a release."""
-    return ResultsError("malformed", f"{path} is not a results file: {reason}.", "Remove it, and update again.")
+    return ResultsError("malformed.stored", path=path, reason=reason)
 
 
 def error_text(error: Exception) -> str:
@@ -500,9 +492,7 @@ def error_text(error: Exception) -> str:
 
 
 def _damaged_error(path: Path, reason: str) -> HistoryError:
-    return HistoryError(
-        "damaged", f"{path} is not a file of a history: {reason}.", "Restore the file, or remove it and update again."
-    )
+    return HistoryError("damaged", path=path, reason=reason)
 
 
 @contextmanager
@@ -546,9 +536,5 @@ def _unpack(path: Path, open_packed: Any, make_error: Callable[[Path, str], Exce
 
 def _unwritable_error(path: Path, error: OSError) -> HistoryError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return HistoryError(
-            "disk-full", f"{path} cannot be written: {error.strerror}.", "Free disk space, and update again."
-        )
-    return HistoryError(
-        "not-writable", f"{path} cannot be written: {error.strerror}.", "Name another folder by --store."
-    )
+        return HistoryError("disk-full.store", path=path, reason=error.strerror)
+    return HistoryError("not-writable.store", path=path, reason=error.strerror)

@@ -130,11 +130,7 @@ class ReleaseJob:
             return
         corpus = open_corpus(self.settings.data or bundled_corpus_path())
         if corpus.digest != self.digest:
-            raise SubjectError(
-                "other-corpus",
-                f"A worker has another corpus (digest {corpus.digest[:16]}) than this update ({self.digest[:16]}).",
-                "Install the same version of the suite on all workers.",
-            )
+            raise SubjectError("other-corpus", own_digest=corpus.digest[:16], digest=self.digest[:16])
         yield lambda number: self._run_on_worker(corpus, self.tasks[number])
 
     def _run_with_preparation(

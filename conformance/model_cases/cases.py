@@ -91,11 +91,7 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
         _check_schemas(model)
     if inputs is not None:
         if len(models) > 1 or shapes:
-            raise UsageError(
-                "options-conflict",
-                "--inputs excludes --shape and a second --model.",
-                "Generate a corpus for each model.",
-            )
+            raise UsageError("options-conflict.models")
         (model,) = models
         first, *_ = read_inputs(inputs, model.prepared.graph)
         return [GivenModel(model, tuple(TypedValue.of(array, is_given=True) for array in first.arrays))]
@@ -113,23 +109,14 @@ def _check_schemas(model: LoadedModel) -> None:
     for node in all_nodes(model.prepared):
         domain, operator, _ = called_name(node)
         if not onnx.defs.has(operator, domain):
-            raise ModelError(
-                "operator-without-schema",
-                f"{model.path} has the operator {operator} of the domain {domain or 'ai.onnx'}, "
-                "of which onnx has no schema.",
-                "Replace the operator by operators of ONNX, or by a model-local function.",
-            )
+            raise ModelError("operator-without-schema", path=model.path, operator=operator, domain=domain or "ai.onnx")
 
 
 def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[TypedValue]:
     for value in required_inputs(model.prepared.graph):
         declared = DeclaredInput.of(value)
         if declared.dtype is None:
-            raise UsageError(
-                "cannot-make-input",
-                f"The input {value.name} of {model.path} is not a tensor.",
-                "Remove the input, for example with onnx.utils.extract_model.",
-            )
+            raise UsageError("cannot-make-input.tensor", name=value.name, path=model.path)
         yield TypedValue(declared.dtype, shape_of_input(value, declared, sizes))
 
 
@@ -249,7 +236,7 @@ def define_model_cases(
     if not found.cases:
         names = ", ".join(str(given.model.path) for given in models)
         reasons = "; ".join(reason for _, reason in found.left_out) or "there are no nodes"
-        raise ModelError("no-cases", f"No node of {names} can be a case: {reasons}.", "Name another model.")
+        raise ModelError("no-cases.models", names=names, reasons=reasons)
     return found
 
 

@@ -99,8 +99,7 @@ def typed_graphs(
     try:
         arrays = initializer_arrays_in(graph, model.data_folder)
     except Unsupported as reason:
-        problem = f"No node of {model.path} can be a case: {reason}."
-        raise ModelError("no-cases", problem, "Name another model.") from None
+        raise ModelError("no-cases.model", path=model.path, reason=reason) from None
     values = {name: TypedValue.of(array, is_constant=True) for name, array in arrays.items()}
     values |= {value.name: given for value, given in zip(required_inputs(graph), inputs, strict=True)}
     found: list[TypedGraph] = []

@@ -77,11 +77,7 @@ def external_bytes(tensor: onnx.TensorProto, folder: Path) -> Array:
 
 
 def _unreadable(tensor: onnx.TensorProto, reason: object) -> ModelError:
-    return ModelError(
-        "external-data",
-        f"The tensor {tensor.name!r} is in another file, which cannot be used: {str(reason).rstrip('. ')}.",
-        "Put the file into the folder of the model, not as a link, and write its length and offset correctly.",
-    )
+    return ModelError("external-data", name=tensor.name, reason=str(reason).rstrip(". "))
 
 
 def _size_of(tensor: onnx.TensorProto, entries: Mapping[str, str]) -> int:

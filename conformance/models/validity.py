@@ -174,24 +174,20 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
         content = read_input(path, MAX_MODEL_BYTES)
         model = onnx.ModelProto.FromString(content)
     except OSError as error:
-        raise ModelError(
-            "file-unreadable", f"{path} cannot be read: {error.strerror}.", "Pass the path of an ONNX model."
-        ) from None
+        raise ModelError("file-unreadable", path=path, reason=error.strerror) from None
     except DecodeError:
-        raise ModelError("not-a-model", f"{path} is not an ONNX model.", "Pass a file written by onnx.save.") from None
+        raise ModelError("not-a-model.file", path=path) from None
     if not model.ir_version or not model.HasField("graph"):
-        raise ModelError(
-            "not-a-model", f"{path} is not an ONNX model: it has no graph.", "Pass a file written by onnx.save."
-        )
+        raise ModelError("not-a-model.graph", path=path)
     if (fault := find_text_fault(model)) is not None:
-        raise ModelError("invalid", f"{path} is not a valid ONNX model: {fault}.", "Correct the model.")
+        raise ModelError("invalid", path=path, fault=fault)
     for name, shape in _declared_shapes(model):
         try:
             check_shape(shape)
         except ValueError as error:
-            raise ModelError("impossible-shape", f"{path}: {name}: {error}.", "Correct the model.") from None
+            raise ModelError("impossible-shape", path=path, name=name, error=error) from None
     if (fault := next(_tensor_faults(model), None)) is not None:
-        raise ModelError("invalid", f"{path} is not a valid ONNX model: {fault}.", "Correct the model.")
+        raise ModelError("invalid", path=path, fault=fault)
     return content, model
 
 
@@ -226,8 +222,7 @@ def report_invalid_model(path: Path, model: onnx.ModelProto) -> Iterator[None]:
         violation = model_violation(model)
         if violation is None:
             raise
-        problem = f"{path} is not a valid ONNX model: {violation.rstrip('. ')}."
-        raise ModelError("invalid", problem, "Correct the model.") from None
+        raise ModelError("invalid", path=path, fault=violation.rstrip(". ")) from None
 
 
 def model_violation(model: onnx.ModelProto, *, shapes: bool = False) -> str | None:

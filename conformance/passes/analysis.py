@@ -41,10 +41,10 @@ def refuse_malformed(model: onnx.ModelProto) -> None:
             each other recursively.
     """
     if (fault := recursion_problem(model)) is not None:
-        raise ModelError("recursive-functions", fault, "Remove the recursion from the model.")
+        raise ModelError("recursive-functions", problem=fault)
     for scope in Scope(model, model.graph).walk():
         for fault in _malformed_parts(scope):
-            raise ModelError("malformed", fault, "Correct the model; `onnx.checker` may print details.")
+            raise ModelError("malformed", problem=fault)
 
 
 def _malformed_parts(scope: Scope) -> Iterator[str]:
@@ -88,12 +88,7 @@ def _check_axes(scope: Scope, outer: Mapping[str, int]) -> None:
         axis = explicit_axis(node) if node.op_type in OPERATORS_WITH_AXIS and is_standard(scope, node) else None
         rank = ranks.get(node.input[0]) if node.input else None
         if axis is not None and rank is not None and not -max(rank, 1) <= axis < max(rank, 1):
-            raise ModelError(
-                "axis-beyond-rank",
-                f"The {node.op_type} that computes {scope.path_of(node)} has the axis {axis}, and its input has"
-                f" {rank} dimensions.",
-                "Correct the model.",
-            )
+            raise ModelError("axis-beyond-rank", op_type=node.op_type, path=scope.path_of(node), axis=axis, rank=rank)
     for inner in scope.children():
         _check_axes(inner, ranks)
 

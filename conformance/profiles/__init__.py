@@ -117,7 +117,7 @@ def read_profile(name: str) -> RequirementProfile:
             known = ", ".join(bundled_profiles())
             hint = did_you_mean(name, bundled_profiles(), f"Use {known}, or pass the path of a file.")
             raise UsageError(
-                "profile-unreadable", f"The profile {name} cannot be read ({getattr(error, 'strerror', error)}).", hint
+                "profile-unreadable", name=name, reason=getattr(error, "strerror", error), hint=hint
             ) from None
     try:
         document = decode_toml(content.decode())

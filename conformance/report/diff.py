@@ -100,11 +100,7 @@ def compare_runs(before: Results, after: Results) -> Differences:
     old, new = _run_names(before), _run_names(after)
     matches = match_subjects(before.header.subjects, after.header.subjects)
     if not matches:
-        raise ResultsError(
-            "no-common-subject",
-            f"{before.path} and {after.path} have no subject in common.",
-            "Compare two runs of the same subject, or of two releases of a subject, or of two graph optimizers.",
-        )
+        raise ResultsError("no-common-subject", before=before.path, after=after.path)
     before = rename_subjects(before, matches)
     both = sorted(before.rows.keys() & after.rows.keys())
     kinds: dict[str, list[VerdictChange]] = {"regressions": [], "fixes": [], "changes": []}

@@ -176,11 +176,7 @@ class SearchJob:
         for subject in subjects:
             expected = self.versions.get(subject.id, subject.version)
             if subject.version != expected:
-                raise SubjectError(
-                    "other-version",
-                    f"{subject.id} has the version {subject.version}, and the state file has results of {expected}.",
-                    "Install that version, or name another state file.",
-                )
+                raise SubjectError("other-version", subject=subject.id, version=subject.version, expected=expected)
 
 
 def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> SearchChunkResult:

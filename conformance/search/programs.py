@@ -820,4 +820,4 @@ def draw_program(operator: str, seed: str) -> BuiltModel:
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
             continue
         return built
-    raise ConformanceError("no-program", f"No valid program about {operator} was drawn.", "Use another seed.")
+    raise ConformanceError("no-program", operator=operator)
