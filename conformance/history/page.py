@@ -7,8 +7,10 @@ the tables from JSON in the page.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from packaging.utils import canonicalize_name
 
 from conformance.environments.requirements import released_packages
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.history.timeline import Row, Timeline
+    from conformance.verdicts import Level
 
 _PLOT_WIDTH, _PLOT_HEIGHT = 300, 72
 
@@ -47,13 +50,65 @@ class FaultPlot:
         return " ".join(f"{x:g},{y:g}" for x, y, _ in self.points)
 
 
+class ShownRow(Struct):
+    """A row of the table of a subject, with one symbol for each release; for the other attributes see `RowRecord`.
+
+    Attributes:
+        known: location of the known fault; empty without one.
+        good: the release with a result before the first release that fails; empty without one.
+        span: the last series of releases that fail, in words.
+    """
+
+    course: Course
+    verdicts: str
+    name: str
+    known: str
+    level: Level
+    cases: tuple[str, ...]
+    since: str = ""
+    good: str = ""
+    span: list[str] = []
+    varies: int = 0
+
+
+class ShownSubject(Struct):
+    """The table of a subject.
+
+    Attributes:
+        option: the option of the command line for a subject of this kind.
+        releases: releases with results, the oldest first.
+        commands: the name of each release on the command line.
+        changes: for each release, the changed packages.
+        unavailable: each release without results, with the reason.
+        unfailing: the number of cases that no release fails.
+        rows: the rows of the cases that a release fails.
+    """
+
+    name: str
+    option: str
+    releases: tuple[str, ...]
+    commands: list[str]
+    changes: list[list[str]]
+    unavailable: list[tuple[str, str]]
+    unfailing: int
+    rows: list[ShownRow]
+
+
+class PageData(Struct):
+    """The data of the script: each course with its meaning, the verdict of each symbol, and the tables."""
+
+    courses: list[tuple[str, str]]
+    verdicts: dict[str, str]
+    subjects: list[ShownSubject]
+
+
 def render_page(found: Sequence[Timeline]) -> str:
     """Return the HTML page of some timelines; equal timelines give equal pages."""
     return environment.render_page(
         "history.html.j2",
         styles=["history.css"],
         scripts=["dom.js", "history.js"],
-        data=[("data", _data(found))],
+        data=[("data", _page_data(found))],
         plots=[_plot(timeline) for timeline in found],
         plot_size=(_PLOT_WIDTH, _PLOT_HEIGHT),
         releases=sum(len(timeline.releases) for timeline in found),
@@ -77,40 +132,32 @@ def _newest_text(timeline: Timeline) -> str:
     return f"{name}: {timeline.failing[-1]:,} of {results:,} cases fail, with {causes}; {regressions:,} are regressions"
 
 
-def _data(found: Sequence[Timeline]) -> dict[str, Any]:
-    return {
-        "courses": [[str(course), course.meaning] for course in Course if course is not Course.NO_FAILURE],
-        "verdicts": {symbol: str(verdict) for verdict, symbol in SYMBOLS.items()},
-        "subjects": [
-            {
-                "name": timeline.target.text,
-                "option": timeline.target.kind.flag,
-                "releases": list(timeline.releases),
-                "commands": [timeline.target.at_release(release).text for release in timeline.releases],
-                "changes": _package_changes(timeline),
-                "unavailable": [[each.release, each.reason] for each in timeline.unavailable],
-                "unfailing": sum(len(row.cases) for row in timeline.rows if row.course is Course.NO_FAILURE),
-                "rows": [_row_data(timeline, row) for row in timeline.rows if row.course is not Course.NO_FAILURE],
-            }
-            for timeline in found
-        ],
-    }
+def _page_data(found: Sequence[Timeline]) -> PageData:
+    courses = [(str(course), course.meaning) for course in Course if course is not Course.NO_FAILURE]
+    verdicts = {symbol: str(verdict) for verdict, symbol in SYMBOLS.items()}
+    return PageData(courses, verdicts, [_shown_subject(timeline) for timeline in found])
 
 
-def _row_data(timeline: Timeline, row: Row) -> dict[str, Any]:
-    span = failing_span(timeline.releases, row.verdicts)
-    return {
-        "course": str(row.course),
-        "verdicts": "".join(SYMBOLS[verdict] for verdict in row.verdicts),
-        "name": row.name,
-        "known": row.fault.location if row.fault else "",
-        "level": str(row.level),
-        "cases": list(row.cases),
-        "since": span.since if span else "",
-        "good": (span.last_good or "") if span else "",
-        "span": span.texts if span else [],
-        "varies": row.varies,
-    }
+def _shown_subject(timeline: Timeline) -> ShownSubject:
+    failing = [row for row in timeline.rows if row.course is not Course.NO_FAILURE]
+    return ShownSubject(
+        timeline.target.text,
+        timeline.target.kind.flag,
+        timeline.releases,
+        [timeline.target.at_release(release).text for release in timeline.releases],
+        _package_changes(timeline),
+        [(each.release, each.reason) for each in timeline.unavailable],
+        sum(len(row.cases) for row in timeline.rows if row.course is Course.NO_FAILURE),
+        [_shown_row(timeline, row) for row in failing],
+    )
+
+
+def _shown_row(timeline: Timeline, row: Row) -> ShownRow:
+    symbols, known = "".join(SYMBOLS[verdict] for verdict in row.verdicts), row.fault.location if row.fault else ""
+    shown = ShownRow(row.course, symbols, row.name, known, row.level, row.cases, varies=row.varies)
+    if span := failing_span(timeline.releases, row.verdicts):
+        shown.since, shown.good, shown.span = span.since, span.last_good or "", span.texts
+    return shown
 
 
 def _package_changes(timeline: Timeline) -> list[list[str]]:
@@ -118,17 +165,13 @@ def _package_changes(timeline: Timeline) -> list[list[str]]:
 
     The packages of the subject itself are left out.
     """
-    changes: list[list[str]] = []
     own = {canonicalize_name(name) for name in released_packages(timeline.target.at_release(timeline.releases[0]))}
-    before: dict[str, str] = {}
-    for packages in timeline.packages:
-        now = dict(package.split("==", 1) for package in packages if "==" in package)
-        now = {name: version for name, version in now.items() if canonicalize_name(name) not in own}
-        names = (
-            sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name)) if before else []
-        )
-        changes.append([f"{name} {before.get(name, 'absent')} → {now.get(name, 'absent')}" for name in names])
-        before = now
+    pairs = [[package.split("==", 1) for package in packages if "==" in package] for packages in timeline.packages]
+    versions = [{name: version for name, version in each if canonicalize_name(name) not in own} for each in pairs]
+    changes: list[list[str]] = [[]]
+    for old, new in pairwise(versions):
+        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)) if old else []
+        changes.append([f"{name} {old.get(name, 'absent')} → {new.get(name, 'absent')}" for name in names])
     return changes
 
 

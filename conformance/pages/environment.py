@@ -15,6 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
+from msgspec import to_builtins
 
 from conformance.serialization.text import escape_markdown, escape_unprintable
 
@@ -75,7 +76,7 @@ def page_parts(
         template: the file of the template, which extends `base.html.j2`.
         styles: the style sheets of the page besides that of all pages.
         scripts: the scripts of the page; they share one scope.
-        data: the JSON values that the scripts read, each with the id of its element.
+        data: the values that the scripts read as JSON, each with the id of its element.
         content: the variables of the template.
     """
     style = "".join(map(read_asset, (BASE_STYLE, *styles)))
@@ -115,7 +116,7 @@ def _hash(text: str) -> str:
 
 def embed_json(value: object) -> Markup:
     """Return a value as ASCII JSON without characters that could end or start an HTML element."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(to_builtins(value), separators=(",", ":"), allow_nan=False)
     return Markup(text.translate(_UNSAFE))  # noqa: S704 - escaped above
 
 
