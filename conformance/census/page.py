@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.census.report import ASSUMPTION, IMPACT_EXPLANATION, PASS_IMPACT_COLUMNS, footnotes, pass_impact_row
 from conformance.census.results import TABLE_COLUMNS, format_percent, table_row
@@ -52,32 +52,41 @@ class Chart:
     ends: tuple[str, str]
 
 
+@dataclass(frozen=True)
+class CellSection:
+    """The section of a cell.
+
+    Attributes:
+        name: the heading.
+        anchor: the id of the heading, to which the table links.
+        notes: remarks, as sentences.
+        charts: the charts.
+    """
+
+    name: str
+    anchor: str
+    notes: Sequence[str]
+    charts: Sequence[Chart]
+
+
 def render_page(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:
     """Return the HTML page for the results of all cells; `facts` describes the environment."""
     cells = [each for each in found if each.number("pairs")]
-    sampled = sum(each.sampled for each in cells)
-    pairs, out_of_order, compared, wrong = (
-        sum(each.number(kind) for each in chosen)
-        for kind, chosen in (
-            ("pairs", cells),
-            ("out_of_order", cells),
-            ("values", [each for each in cells if each.has_errors]),
-            ("wrong", [each for each in cells if each.has_errors]),
-        )
-    )
+    compared = [each for each in cells if each.has_errors]
+    pairs, sampled = sum(each.number("pairs") for each in cells), sum(each.sampled for each in cells)
     return environment.render_page(
         "census.html.j2",
         styles=["census.css"],
         judged=f"{pairs:,} pairs in {environment.count_text(len(cells), 'cell')}, {sampled} sampled",
-        out_of_order=out_of_order,
-        compared=compared,
-        wrong=wrong,
+        out_of_order=sum(each.number("out_of_order") for each in cells),
+        compared=sum(each.number("values") for each in compared),
+        wrong=sum(each.number("wrong") for each in compared),
         not_measured=len(found) - len(cells),
         columns=TABLE_COLUMNS,
         lines=[(table_row(each), each.cell.name) for each in found],
         effects=PASS_IMPACT_COLUMNS,
         effect_lines=[pass_impact_row(each) for each in cells if each.has_order],
-        cells=[_cell_view(each) for each in cells],
+        cells=[_cell_section(each) for each in cells],
         facts=facts,
         assumption=ASSUMPTION,
         explained=IMPACT_EXPLANATION,
@@ -85,14 +94,9 @@ def render_page(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:
     )
 
 
-def _cell_view(found: CellResult) -> dict[str, Any]:
+def _cell_section(found: CellResult) -> CellSection:
     name = f"{found.cell.operator} of {found.cell.type} on {found.cell.subject} {found.version}"
-    return {
-        "name": name,
-        "anchor": found.cell.name,
-        "notes": footnotes(found),
-        "charts": cell_charts(found) if found.has_order else [],
-    }
+    return CellSection(name, found.cell.name, footnotes(found), cell_charts(found) if found.has_order else [])
 
 
 def cell_charts(found: CellResult) -> list[Chart]:
