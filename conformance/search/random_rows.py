@@ -1,6 +1,6 @@
 """Rows for random examples: a row has one level of each factor and fixes the structure of an example.
 
-A `Declaration` lists the factors with their levels. For each example, several random rows are generated, and the row
+`random_rows.toml` lists the factors with their levels. For each example, several random rows are generated, and the row
 with the most combinations of levels that are not yet covered is used. Each row contains a starting point: a combination
 of levels that must be tested.
 """
@@ -13,17 +13,18 @@ from functools import cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, TENSOR_ENCODINGS
+from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES
 from conformance.factors.covering_array import Declaration, LevelCombination, covered_interactions
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES
-from conformance.factors.scopes import SCOPES, SEARCH_SCOPES
+from conformance.factors.scopes import SEARCH_SCOPES
 from conformance.factors.training import READ_BY_ANOTHER, graph_declaration
-from conformance.factors.wrapping import IMPORT_LEVELS, Context
+from conformance.factors.wrapping import Context
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS
-from conformance.search.distributions import ATTRIBUTE_CLASSES, COUNT_CLASSES, MAX_RANK, SIZE_CLASSES, spread_choice
+from conformance.search.distributions import ATTRIBUTE_CLASSES, COUNT_CLASSES, spread_choice
 from conformance.search.example import ARGMAX, AXIS_RELATIONS, CHAIN_OPERATORS
+from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,20 +35,7 @@ if TYPE_CHECKING:
     """A starting point of rows: pairs of a group of factors and a level for one factor of the group."""
 
 
-PRODUCERS = (*CHAIN_OPERATORS, "Relu")
-FLOATS = ("float", "double", "float16", "bfloat16")
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-SIGNED = tuple(name for name in INTEGERS if name.startswith("int"))
-UNSIGNED = tuple(name for name in INTEGERS if name.startswith("u"))
-
-SIZES = (*SIZE_CLASSES, "2-7", "8-33", "34-72", "73-511")
-"""Levels of sizes. The classes that are listed twice occur twice as often."""
-LENGTHS = tuple(size for size in SIZES if size != "0")
-"""Classes of the length of the axis of ArgMax."""
 SHORT_LENGTHS = ("1", "2-7", "8-33", "34-72")
-SHORT_OUTER = ("0", "1", "2-7", "8-33")
-LONG_LENGTHS = tuple(size for size in SIZE_CLASSES if size not in {"0", *SHORT_LENGTHS})
-MANY_OUTER = tuple(size for size in SIZE_CLASSES if size not in SHORT_OUTER)
 LARGE_SIZES = ("4097-65536", "65537-1048576")
 """Classes of sizes for which the graph around the node is plain, so that the oracle is fast."""
 SWEEP = "sweep"
@@ -60,252 +48,83 @@ examples with at most 16,384 numbers.
 """
 AFTER_EMPTY = "after_empty"
 """Level of the optimized tensors: empty tensors, then tensors whose size is at most their position, then another."""
-NAME_LEVELS = (PLAIN_NAMES,) * len(NAME_KINDS) + tuple(NAME_KINDS)
-RESIZED_LEVELS = ("no",) * 4 + ("yes",)
-"""Whether the runs of an example have different shapes."""
-RANKS = tuple(map(str, range(MAX_RANK + 1)))
 
-_REQUIRED_SOURCES = tuple(source for source in SOURCES if source not in PERMITTED_SOURCES)
-
-STATELESS_SCOPES = tuple(place for place in SCOPES if place not in {"loop", "scan", "function_twice"})
-"""Scopes whose builders need no loop state and no rows of a Scan."""
-
-FUNCTION_SCOPES = tuple(place for place in SCOPES if place.startswith("function"))
-"""Scopes inside a model-local function."""
-
-NEW_OPSETS = ("14", "18", "21", "23")
-"""Opsets of the default domain after the one that the other examples have."""
-
-SCOPES_AROUND_SOURCES = ("if_then", "if_in_loop")
-"""Scopes whose subgraph also contains the nodes and initializers that provide the operands, and their other readers."""
-
-OPSETS_BEFORE_16 = ("11", "12", "13", "14")
-"""Opsets in which an If has no outputs of type bfloat16."""
+_LISTS: Mapping[str, Sequence[str]] = {
+    "chain_operators": CHAIN_OPERATORS,
+    "along_axis": sorted(ALONG_AXIS),
+    "axis_relations": AXIS_RELATIONS,
+    "search_scopes": list(SEARCH_SCOPES),
+    "name_kinds": list(NAME_KINDS),
+    "count_classes": list(COUNT_CLASSES),
+    "attribute_classes": ATTRIBUTE_CLASSES,
+    "distractors": NAMES,
+    "distractors_without_functions": NAMES_WITHOUT_FUNCTIONS,
+}
+"""Lists of levels that `random_rows.toml` names."""
 
 
-_FORBIDDEN_AFTER_OPERATORS: Sequence[tuple[Sequence[str], Mapping[str, Sequence[str]], str]] = (
-    (PRODUCERS, {"type": INTEGERS}, "The operators take no integers."),
-    (PRODUCERS, {"values": ("odd", "infinite")}, "Rounding would decide the result."),
-    (PRODUCERS, {"length": LARGE_SIZES}, "The oracle would take too long."),
-    (PRODUCERS, {"outer": MANY_OUTER}, "The oracle would take too long."),
-    (
-        tuple(ALONG_AXIS),
-        {"length": ("34-72", *LONG_LENGTHS)},
-        "The rounding of long sums makes many indices acceptable.",
-    ),
-    (
-        tuple(ALONG_AXIS),
-        {"along": ("default",), "opset": ("11", "12"), "rank": ("1",)},
-        "The default axis is 1 before opset 13, and a vector has only axis 0.",
-    ),
-)
-"""Levels that are forbidden if an operator before ArgMax is one of some operators, and the reason."""
+@cache
+def _tables(repeated: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """Return the content of `random_rows.toml` with the levels of all lists.
 
-
-def argmax_declaration() -> Declaration:
-    """Return the factors of examples about ArgMax: context, chain of operators before it, and operand.
-
-    Rows cover all triples of levels of the operators, the element type and the distribution of values. This is
-    necessary because a kernel that rounds too much is detected only if values are so close that its results are equal.
+    Args:
+        repeated: the levels of the list of this name.
     """
-    chain = ("none", *PRODUCERS)
-    places = ("first", "second", "third")
-    return Declaration(
-        factors={
-            "first": chain,
-            "second": ("none",) * 9 + PRODUCERS,
-            "third": ("none",) * 18 + PRODUCERS,
-            "type": (*FLOATS, *INTEGERS),
-            "values": ("close", "plain", "odd", "infinite"),
-            "length": LENGTHS,
-            "outer": ("0", "1", "1", *tuple(SIZE_CLASSES)[2:], "2-7", "8-33"),
-            "rank": RANKS[1:],
-            "axis": ("default", "positive", "negative", "negative"),
-            "along": AXIS_RELATIONS,
-            "opset": ("13",) * 6 + ("11", "12", *NEW_OPSETS),
-            "keepdims": ("default", "0", "1"),
-            "last": ("default", "default", "0", "1"),
-            "scope": ("main", "main", "main", *STATELESS_SCOPES),
-            "source_X": _REQUIRED_SOURCES,
-            "consumer_index": ("output", "output", *(use for use in CONSUMERS if use != "unused")),
-            "read_by_another": ("none", "none", "X"),
-            "stored": tuple(TENSOR_ENCODINGS),
-            "imports": tuple(spelling for spelling in IMPORT_LEVELS if spelling != "main_by_name"),
-            "training_info": ("absent", "absent", "present"),
-            "names": NAME_LEVELS,
-            "resized": RESIZED_LEVELS,
-        },
-        forbidden=(
-            *(
-                LevelCombination({place: operators, **levels}, reason)
-                for place in places
-                for operators, levels, reason in _FORBIDDEN_AFTER_OPERATORS
-            ),
-            LevelCombination({"rank": ("1",), "outer": tuple(SIZE_CLASSES)[2:]}, "A vector has one row."),
-            LevelCombination({"rank": ("1",), "outer": ("0",)}, "ArgMax along an axis without elements is undefined."),
-            LevelCombination({"type": ("bfloat16",), "opset": ("11", "12")}, "bfloat16 came with opset 13."),
-            LevelCombination({"type": UNSIGNED, "source_X": ("part",)}, "The values around a part have both signs."),
-            LevelCombination({"type": UNSIGNED, "source_X": ("alias", "aliased")}, "Neg takes no unsigned integers."),
-            LevelCombination(
-                {"type": SIGNED, "values": ("odd", "infinite"), "source_X": ("alias", "aliased")},
-                "The specification does not define the negative of the least integer.",
-            ),
-            *(
-                LevelCombination(
-                    {"type": ("bfloat16",), "opset": OPSETS_BEFORE_16, **returned}, "If takes bfloat16 from opset 16."
-                )
-                for returned in (
-                    {"source_X": ("alias", "aliased")},
-                    {"scope": SCOPES_AROUND_SOURCES, "read_by_another": ("X",)},
-                )
-            ),
-            LevelCombination({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
-            LevelCombination(
-                {"type": SIGNED, "values": ("odd", "infinite"), "read_by_another": ("X",)},
-                "The specification does not define the negative of the least integer.",
-            ),
-            LevelCombination({"opset": ("11",), "last": ("0", "1")}, "select_last_index came with opset 12."),
-            LevelCombination(
-                {"scope": FUNCTION_SCOPES, "along": ("next",)},
-                "A function passes on one attribute per name.",
-            ),
-        ),
-        three_way={"operators": places, "type": ("type",), "values": ("values",)},
-    )
+    tables, lists = read_own_toml("conformance.search", "random_rows.toml"), {**_LISTS, "repeated": repeated}
+    for name, texts in tables["lists"].items():
+        lists[name] = _resolve(texts, lists)
+    return {name: _resolve(tables[name], lists) for name in ("argmax", "pass", "optimizer")}
 
 
-def pass_declaration() -> Declaration:
-    """Return the factors of examples about the pass: the factors of ArgMax, and the distractor."""
-    declaration = argmax_declaration()
-    return replace(
-        declaration,
-        factors={
-            **declaration.factors,
-            "length": ("1", "2-7", "2-7", "8-33"),
-            "outer": ("0", "1", "2-7", "2-7", "8-33"),
-            "distractor": ("none", *NAMES),
-        },
-        forbidden=(
-            *declaration.forbidden,
-            LevelCombination({"distractor": NAMES, "opset": ("11", "12", *NEW_OPSETS)}, "Distractors use opset 13."),
-            LevelCombination(
-                {"distractor": NAMES_WITHOUT_FUNCTIONS, "scope": FUNCTION_SCOPES},
-                "These IR versions have no functions.",
-            ),
-            LevelCombination(
-                {"distractor": ("ir_3",), "scope": SCOPES_AROUND_SOURCES, "source_X": ("initializer", "part")},
-                "In this IR version, a subgraph has no initializers besides its inputs.",
-            ),
-            *(
-                LevelCombination({"distractor": ("opset_6",), factor: values}, "Opset 6 lacks the operators for it.")
-                for factor, values in (
-                    ("scope", tuple(SCOPES)[1:]),
-                    ("source_X", tuple(SOURCES)[1:]),
-                    ("consumer_index", tuple(CONSUMERS)[1:]),
-                    ("last", ("0", "1")),
-                    ("type", ("bfloat16",)),
-                )
-            ),
-        ),
-    )
+def _resolve(value: Any, lists: Mapping[str, Sequence[str]]) -> Any:
+    """Return a value with levels in place of `@name`, the name of a list, and of `level*3`, three times the level."""
+    if isinstance(value, dict):
+        return {name: _resolve(each, lists) for name, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    if isinstance(value[0], dict):
+        return [_resolve(each, lists) for each in value]
+    levels: list[str] = []
+    for text in value:
+        level, _, count = text.partition("*")
+        levels += lists[level[1:]] if level.startswith("@") else [level] * int(count or 1)
+    return tuple(levels)
 
 
-def optimizer_declaration(operator: str) -> Declaration:
-    """Return the factors of examples about a training optimizer: those of the corpus, and classes of the numbers."""
-    known, letters = _REQUIRED_SOURCES, TRAINING_OPTIMIZERS[operator].operands
-    declaration = graph_declaration(operator, known, tuple(CONSUMERS))
-    repeated = (*letters, *map("".join, combinations(letters, 2)))
-    return replace(
-        declaration,
-        factors={
-            **declaration.factors,
-            "scope": (*declaration.factors["scope"], *SEARCH_SCOPES),
-            "size": (*SIZES, SWEEP),
-            "tensors": ("1", "1", "1", "2", "3-9", "10-300", AFTER_EMPTY),
-            "repeated": ("none",) * 8 + repeated,
-            "names": NAME_LEVELS,
-            "resized": RESIZED_LEVELS,
-            "rank": RANKS,
-            "T": tuple(COUNT_CLASSES),
-            "attributes": ATTRIBUTE_CLASSES,
-            "order": ("listed", "reversed", "shuffled"),
-        },
-        forbidden=(
-            *declaration.forbidden,
-            LevelCombination(
-                {"scope": ("scan",), "rank": ("0",)}, "Scan iterates over rows, and a scalar has no rows."
-            ),
-            LevelCombination(
-                {"scope": ("loop", *SEARCH_SCOPES), "repeated": repeated},
-                "Two results cannot replace the same operand.",
-            ),
-            LevelCombination(
-                {"scope": ("loop_doubling_t",), "T": ("2^53-2^63", "negative")},
-                "The specification does not define an overflow of T.",
-            ),
-            *(
-                LevelCombination(
-                    {"scope": (*tuple(SCOPES)[1:], *SEARCH_SCOPES), "size": (size,)},
-                    "Large examples have a plain graph.",
-                )
-                for size in (SWEEP, *LARGE_SIZES)
-            ),
-            LevelCombination(
-                {"size": (SWEEP,), "types": ("double", "double_r_float")},
-                "Each output of doubles is compared with every interpretation, which takes too long for many tensors.",
-            ),
-        ),
-    )
-
-
-PASS_STARTS: Sequence[Declaration] = (
-    Declaration({"distractor": NAMES, "first": PRODUCERS, "opset": ("13",), "type": ("float",), "values": ("plain",)}),
-)
-"""Starting points of rows about the pass: each distractor once with each chain operator."""
-
-ARGMAX_STARTS: Sequence[Declaration] = (
-    # the axis of Softmax and LogSoftmax relative to ArgMax's, by opset and rank
-    Declaration(
-        {
-            "first": tuple(sorted(ALONG_AXIS)),
-            "second": ("none",),
-            "along": AXIS_RELATIONS,
-            "opset": ("13", "11"),
-            "rank": ("2", "3"),
-            "length": ("2-7",),
-            "outer": ("2-7",),
-            "type": ("double",),
-            "values": ("plain",),
-        }
-    ),
-    # values that are equal in a narrower type, in slices so long that the first element is rarely the largest
-    Declaration(
-        {
-            "first": CHAIN_OPERATORS,
-            "second": ("none",),
-            "third": ("none",),
-            "type": ("float", "double"),
-            "values": ("close",),
-            "length": ("8-33",),
-            "outer": ("1", "2-7"),
-        }
-    ),
-    # ArgMax alone: each type with each class of lengths and of the number of slices
-    *[
-        Declaration(
-            {
-                "first": ("none",),
-                "second": ("none",),
-                "third": ("none",),
-                "type": (*FLOATS, *INTEGERS),
-                "length": tuple(dict.fromkeys(LENGTHS)),
-                "outer": ("1", "2-7", "8-33"),
-            }
-        )
+def _extended(declaration: Declaration, table: Mapping[str, Any]) -> Declaration:
+    """Return a declaration with the factors and the forbidden combinations of a table."""
+    rows = [({name: row[name] for name in row if name != "reason"}, row["reason"]) for row in table["forbidden"]]
+    forbidden = [
+        LevelCombination(dict(zip(names, levels.values(), strict=True)), reason)
+        for levels, reason in rows
+        for names in product(*(name.split("|") for name in levels))
     ]
-    * 2,
-)
-"""Starting points of rows about ArgMax, in addition to the triples of `argmax_declaration`."""
+    return replace(
+        declaration,
+        factors={**declaration.factors, **table["factors"]},
+        forbidden=(*declaration.forbidden, *forbidden),
+        three_way=declaration.three_way or table["three_way"],
+    )
+
+
+@cache
+def declaration_for(operator: str) -> Declaration:
+    """Return the factors of examples about an operator, or about the pass."""
+    if operator == ARGMAX:
+        return _extended(Declaration({}), _tables()["argmax"])
+    if operator == PASS_NAME:
+        return _extended(declaration_for(ARGMAX), _tables()["pass"])
+    letters = TRAINING_OPTIMIZERS[operator].operands
+    repeated = (*letters, *map("".join, combinations(letters, 2)))
+    known = tuple(source for source in SOURCES if source not in PERMITTED_SOURCES)
+    return _extended(graph_declaration(operator, known, tuple(CONSUMERS)), _tables(repeated)["optimizer"])
+
+
+def starts_for(operator: str) -> list[Declaration]:
+    """Return starting points of rows, in addition to the triples of the declaration."""
+    name = {ARGMAX: "argmax", PASS_NAME: "pass"}.get(operator, "optimizer")
+    return [Declaration(factors) for factors in _tables()[name].get("starts", ())]
+
 
 SPREAD_FACTORS: Mapping[str, Sequence[str]] = {
     ARGMAX: ("length", "outer", "type", "axis", "keepdims", "rank"),
@@ -363,14 +182,6 @@ def sample_rows(
         yield name, turn, row
 
 
-@cache
-def declaration_for(operator: str) -> Declaration:
-    """Return the factors of examples about an operator, or about the pass."""
-    if operator == PASS_NAME:
-        return pass_declaration()
-    return argmax_declaration() if operator == ARGMAX else optimizer_declaration(operator)
-
-
 def _spread_levels(operator: str, seed: int, turn: int) -> dict[str, str]:
     """Return levels of the factors whose combinations consecutive examples of an operator spread over evenly."""
     factors = declaration_for(operator).factors
@@ -382,7 +193,7 @@ def _spread_levels(operator: str, seed: int, turn: int) -> dict[str, str]:
     if turn % SWEEP_INTERVAL == SWEEP_INTERVAL - 1:
         types = ("float", "float_r_double")
         return levels | {"size": SWEEP, "types": spread_choice(types, turn, names.index("types"), offsets[0])}
-    return levels | {"size": spread_choice(SIZES, turn, names.index("size"), offsets[0])}
+    return levels | {"size": spread_choice(factors["size"][:-1], turn, names.index("size"), offsets[0])}
 
 
 @cache
@@ -395,13 +206,13 @@ def _offsets(operator: str, seed: int) -> Sequence[int]:
 def _row_starts(operator: str, seed: int) -> Sequence[Start]:
     """Return the starting points of rows, shuffled by the seed.
 
-    Triples of levels from the declaration alternate with the combinations in `ARGMAX_STARTS` or `PASS_STARTS`.
+    Triples of levels from the declaration alternate with the combinations of `starts_for`.
     """
     chance = random.Random(f"{seed}/{operator}")  # noqa: S311 - nothing is to be kept secret
-    more = {ARGMAX: ARGMAX_STARTS, PASS_NAME: PASS_STARTS}.get(operator, ())
+    declaration = declaration_for(operator)
     lists = [
-        _allowed_combinations(declaration_for(operator), (declaration_for(operator).three_way or {}).values()),
-        *(_allowed_combinations(declaration, [(factor,) for factor in declaration.factors]) for declaration in more),
+        _allowed_combinations(declaration, (declaration.three_way or {}).values()),
+        *(_allowed_combinations(start, [(factor,) for factor in start.factors]) for start in starts_for(operator)),
     ]
     for each in lists:
         chance.shuffle(each)
