@@ -265,12 +265,11 @@ def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool)
 def _print_failing_example(failing: FailingExample) -> None:
     from conformance.results.evidence import truncate_line
     from conformance.search.cases import case_id
-    from conformance.search.drawn_example import read_any_example
     from conformance.search.failing_examples import describe
     from conformance.search.named_mutants import mutants_sentence
     from conformance.serialization.text import one_line
 
-    example = read_any_example(failing.example, failing.drawn, failing.program)
+    example = failing.read()
     print_line(f"{failing.subject}: {failing.verdict}: {one_line(truncate_line(failing.message))}")
     print_line(f"  {describe(example, failing.conditions)} ({case_id(example)})")
     if sentence := mutants_sentence(failing.mutants):

@@ -6,26 +6,25 @@ choice by choice: the first option of each choice is the plainest one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from conformance.declarations.drawing import DrawnNode, InvalidNodeError, draw_node, draw_valid_node, element_count
 from conformance.declarations.tables import declarations
 from conformance.factors.wrapping import BuiltModel, Context
 from conformance.models.arrays import type_name
 from conformance.search.distributions import SIZE_CLASSES, Combination, class_of
-from conformance.search.example import Example, count_digits
-from conformance.search.program_example import ProgramExample, SampledExample
-from conformance.serialization.decoding import Count, Integer, MalformedError, StoredRecord
+from conformance.search.example import count_digits
+from conformance.search.program_example import SampledExample
+from conformance.serialization.decoding import Count, MalformedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.search.example import ExampleDocument
-    from conformance.search.program_example import ProgramDocument
 
 PLAIN_ELEMENTS = (0.0, 1.0)
 """The elements that other elements are simplified to."""
@@ -37,17 +36,7 @@ _QUANTITIES = ("size ", "values of ", "kind of ")
 """Beginnings of the names of choices that change no more than sizes and elements."""
 
 
-class DrawnDocument(StoredRecord):
-    """A drawn example; see `DrawnExample`."""
-
-    operator: str
-    seed: str
-    chosen: dict[str, Count]
-    edits: dict[str, dict[str, float | Integer]]
-
-
-@dataclass(frozen=True)
-class DrawnExample:
+class DrawnExample(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     """A randomly drawn test of one node.
 
     Attributes:
@@ -59,8 +48,8 @@ class DrawnExample:
 
     operator: str
     seed: str
-    chosen: Mapping[str, int] = field(default_factory=dict)
-    edits: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    chosen: dict[str, Count]
+    edits: dict[str, dict[int, float]]
 
     @cached_property
     def node(self) -> DrawnNode:
@@ -103,30 +92,18 @@ class DrawnExample:
             sum(map(count_digits, self.node.operands.values())) if elements <= MAX_ELEMENTS_EDITED else 0,
         )
 
-    def to_document(self) -> DrawnDocument:
-        """Return the example as a record."""
-        edits = {name: {str(place): value for place, value in each.items()} for name, each in self.edits.items()}
-        return DrawnDocument(self.operator, self.seed, dict(self.chosen), edits)
-
-    @classmethod
-    def from_document(cls, document: DrawnDocument) -> DrawnExample:
-        """Read an example from an untrusted document.
+    def check(self) -> None:
+        """Check an example that an untrusted document has.
 
         Raises:
-            MalformedError: no model can be built from the document.
+            MalformedError: no model can be built from it.
         """
+        if self.operator not in declarations() or any(min(each, default=0) < 0 for each in self.edits.values()):
+            raise MalformedError("an example has an unknown operator or a negative index")
         try:
-            edits = {
-                name: {int(place): float(value) for place, value in each.items()}
-                for name, each in document.edits.items()
-            }
-            example = cls(document.operator, document.seed, document.chosen, edits)
-            if example.operator not in declarations() or any(min(each, default=0) < 0 for each in edits.values()):
-                raise MalformedError("an example has an unknown operator or a negative index")
-            example.built  # noqa: B018 - a wrong document has no model
+            self.built  # noqa: B018 - a wrong document has no model
         except ValueError as error:
             raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
-        return example
 
     def choosing(self, name: str, index: int) -> DrawnExample:
         """Return the example with another option of a choice."""
@@ -147,26 +124,9 @@ def draw_example(operator: str, seed: str) -> DrawnExample:
         UsageError: the operator has no declaration.
     """
     node, own = draw_valid_node(operator, seed)
-    example = DrawnExample(operator, own)
+    example = DrawnExample(operator, own, {}, {})
     example.__dict__["node"] = node  # it is drawn already
     return example
-
-
-def read_any_example(
-    example: ExampleDocument | None, drawn: DrawnDocument | None, program: ProgramDocument | None = None
-) -> AnyExample:
-    """Read an example from the fields of an untrusted document, of which all but one are None.
-
-    Raises:
-        MalformedError: no model can be built from the document.
-    """
-    if example is not None and drawn is None and program is None:
-        return Example.from_document(example)
-    if drawn is not None and example is None and program is None:
-        return DrawnExample.from_document(drawn)
-    if program is not None and example is None and drawn is None:
-        return ProgramExample.from_document(program)
-    raise MalformedError("a failing example needs one example")
 
 
 def plainer_choices(example: DrawnExample) -> Iterator[DrawnExample]:

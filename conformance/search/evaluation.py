@@ -58,7 +58,7 @@ class FailureSignature:
 
     subject: str
     about: str
-    verdict: str
+    verdict: Verdict
     phase: str
     violation: str
 
@@ -225,7 +225,7 @@ def failure_signature(subject: Subject, example: AnyExample, result: Result) -> 
     if result.verdict is Verdict.FAIL:
         violation = _WRONG_ELEMENTS.sub("wrong elements", violation)
         violation = _WORD.sub(lambda word: "…" if onnx.defs.has(word[0]) else word[0], violation)
-    return FailureSignature(subject.id, about, str(result.verdict), result.phase or "", violation)
+    return FailureSignature(subject.id, about, result.verdict, result.phase or "", violation)
 
 
 def _strip_details(message: str) -> str:

@@ -20,7 +20,7 @@ from conformance.generation.write_corpus import generate
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import CASE_PREFIX, NoExpectedOutputsError, build_oracle_case, case_id, drawn_answers
 from conformance.search.conditions import describe_conditions
-from conformance.search.drawn_example import DrawnExample, read_any_example
+from conformance.search.drawn_example import DrawnExample
 from conformance.search.evaluation import expected_rewrite
 from conformance.search.example import ARGMAX
 from conformance.serialization.decoding import Count, MalformedError, StoredRecord
@@ -147,7 +147,7 @@ class FailingExamples:
             self.verdicts.setdefault(subject, Counter()).update(counts)
         for failure in result.failures:
             key = *_signature(failure), frozenset(failure.conditions)
-            entry = read_any_example(failure.example, failure.drawn, failure.program).complexity, chunk.number, failure
+            entry = failure.read().complexity, chunk.number, failure
             if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
                 self._smallest[key] = entry
 
@@ -192,7 +192,7 @@ class FailingExamples:
         cases: dict[str, tuple[str, Case]] = {}
         for failure in self:
             kind = CaseKind.PASS if kinds[failure.subject] is SubjectKind.OPTIMIZER else CaseKind.NODE
-            example = read_any_example(failure.example, failure.drawn, failure.program)
+            example = failure.read()
             if _is_fully_determinate(example, self.job):
                 case = to_case(example, kind, self.job.level, failure.conditions, failure.mutants)
                 cases.setdefault(case.id, ("search", case))

@@ -7,8 +7,9 @@ the first failing example of each signature.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import find_conditions, restore
 from conformance.search.distributions import Combination  # noqa: TC001 - msgspec reads the annotations
-from conformance.search.drawn_example import DrawnDocument, DrawnExample, draw_example, read_any_example
+from conformance.search.drawn_example import DrawnExample, draw_example
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
 from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.named_mutants import NamedMutant, name_mutants
@@ -71,12 +72,28 @@ class FailingExample(StoredRecord):
     violation: str
     message: str
     example: ExampleDocument | None
-    drawn: DrawnDocument | None
+    drawn: DrawnExample | None
     conditions: list[str]
     tries: Count
     seconds: Seconds
     mutants: list[NamedMutant]
     program: ProgramDocument | None = None
+
+    def read(self) -> AnyExample:
+        """Return the example.
+
+        Raises:
+            MalformedError: no model can be built from the record.
+        """
+        match [each for each in (self.example, self.drawn, self.program) if each is not None]:
+            case [ExampleDocument() as document]:
+                return Example.from_document(document)
+            case [ProgramDocument() as document]:
+                return ProgramExample.from_document(document)
+            case [DrawnExample() as drawn]:
+                drawn.check()
+                return drawn
+        raise MalformedError("a failing example needs one example")
 
 
 class SearchChunkResult(StoredRecord):
@@ -160,7 +177,7 @@ class SearchJob:
         if not named <= subjects or result.examples > EXAMPLES_PER_CHUNK:
             raise MalformedError("it has examples of another search")
         for failure in result.failures:
-            read_any_example(failure.example, failure.drawn, failure.program)
+            failure.read()
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], SearchChunkResult]]:
@@ -184,12 +201,12 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
     found: dict[FailureSignature, list[FailingExample]] = {}
     combinations: set[Combination] = set()
     versions = {subject.id: subject.version for subject in subjects}
-    result = SearchChunkResult(versions, 0, {}, {}, {}, {}, [], [])
+    result = SearchChunkResult(versions, 0, Counter(), {}, Counter(), Counter(), [], [])
     for example in _chunk_examples(job, number):
         if time.time() >= job.until:
             break
         result.examples += 1
-        _increment(result.scopes, example.context.scope)
+        result.scopes[example.context.scope] += 1
         combinations.add(example.combination)
         evaluated = EvaluatedExample(example, job.level)
         try:
@@ -197,14 +214,17 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
                 if subject.kind is SubjectKind.OPTIMIZER and example.operator != ARGMAX:
                     continue
                 judged = evaluated.result(subject)
-                _increment(result.verdicts.setdefault(subject.id, {}), str(judged.verdict))
+                result.verdicts.setdefault(subject.id, Counter())[str(judged.verdict)] += 1
                 if not evaluated.used_oracle:
-                    _increment(result.decided_natively, subject.id)
+                    result.decided_natively[subject.id] += 1
                 signature = failure_signature(subject, example, judged)
-                if signature is not None and _is_new_fault(job, subject, example, signature, found):
-                    found[signature].append(_shrink_failure(job, subject, example, signature, judged.message, number))
+                if signature is None:
+                    continue
+                known, failure = found.setdefault(signature, []), _Failure(job, subject, signature)
+                if failure.is_new(example, known):
+                    known.append(failure.shrink(example, judged.message, number))
         except NoExpectedOutputsError as reason:
-            _increment(result.without_outputs, str(reason)[:MAX_REASON_LENGTH])
+            result.without_outputs[str(reason)[:MAX_REASON_LENGTH]] += 1
     result.combinations = sorted(combinations)
     result.failures = [failure for group in found.values() for failure in group]
     return result
@@ -223,66 +243,55 @@ def _chunk_examples(job: SearchJob, number: int) -> Iterator[AnyExample]:
             yield draw_example(operator, f"{job.seed}/{place}")
 
 
-def _increment(counts: dict[str, int], word: str) -> None:
-    counts[word] = counts.get(word, 0) + 1
+@dataclass(frozen=True)
+class _Failure:
+    """A failure of a subject, which several examples can have."""
 
+    job: SearchJob
+    subject: Subject
+    signature: FailureSignature
 
-def _is_new_fault(
-    job: SearchJob,
-    subject: Subject,
-    example: AnyExample,
-    signature: FailureSignature,
-    found: dict[FailureSignature, list[FailingExample]],
-) -> bool:
-    """Return whether a failing example has another fault than the failing examples with its signature.
+    def is_new(self, example: AnyExample, known: Sequence[FailingExample]) -> bool:
+        """Return whether an example with this failure has another fault than the known examples with it.
 
-    It has if it fails in the same way without the conditions of each of them.
-    """
-    known = found.setdefault(signature, [])
-    return len(known) < MAX_FAULTS_OF_SIGNATURE and all(
-        failure.conditions and _has_signature(job, subject, restore(example, failure.conditions), signature)
-        for failure in known
-    )
+        It has if it fails in the same way without the conditions of each of them.
+        """
+        return len(known) < MAX_FAULTS_OF_SIGNATURE and all(
+            each.conditions and self.is_of(restore(example, each.conditions)) for each in known
+        )
 
+    def is_of(self, example: AnyExample) -> bool | None:
+        """Return whether an example fails in this way; None if it has an element that is not determinate."""
+        try:
+            judged = evaluate(self.subject, build_oracle_case(example, self.job.level, whole=True))
+            return failure_signature(self.subject, example, judged) == self.signature
+        except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
+            return None
 
-def _shrink_failure(
-    job: SearchJob, subject: Subject, example: AnyExample, signature: FailureSignature, message: str, number: int
-) -> FailingExample:
-    """Shrink a failing example and describe its failure.
+    def shrink(self, example: AnyExample, message: str, number: int) -> FailingExample:
+        """Shrink an example and describe its failure.
 
-    Args:
-        message: the message of the failure.
-        number: the number of the chunk.
-    """
-    started = time.process_time()
-    small, tries = shrink(example, lambda smaller: _has_signature(job, subject, smaller, signature) is True)
-    if small is not example:
-        message = evaluate(subject, build_oracle_case(small, job.level)).message
-    is_of_numbers = subject.kind is SubjectKind.BACKEND and signature.verdict == Verdict.FAIL
-    mutants = []
-    if is_of_numbers and not isinstance(example, DrawnExample) and not isinstance(small, DrawnExample):
-        mutants = name_mutants(subject, example, small, job.level, job.seed, number)
-    return FailingExample(
-        subject=subject.id,
-        about=signature.about,
-        verdict=Verdict(signature.verdict),
-        phase=signature.phase,
-        violation=signature.violation,
-        message=message,
-        example=small.to_document() if isinstance(small, Example) else None,
-        drawn=small.to_document() if isinstance(small, DrawnExample) else None,
-        conditions=find_conditions(small, lambda other: _has_signature(job, subject, other, signature)),
-        tries=tries,
-        seconds=round(time.process_time() - started, 3),
-        mutants=mutants,
-        program=small.to_document() if isinstance(small, ProgramExample) else None,
-    )
-
-
-def _has_signature(job: SearchJob, subject: Subject, example: AnyExample, signature: FailureSignature) -> bool | None:
-    """Return whether an example fails with this signature; None if it has an element that is not determinate."""
-    try:
-        judged = evaluate(subject, build_oracle_case(example, job.level, whole=True))
-        return failure_signature(subject, example, judged) == signature
-    except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
-        return None
+        Args:
+            example: the example.
+            message: the message of the failure.
+            number: the number of the chunk.
+        """
+        started, job, subject = time.process_time(), self.job, self.subject
+        small, tries = shrink(example, lambda smaller: self.is_of(smaller) is True)
+        if small is not example:
+            message = evaluate(subject, build_oracle_case(small, job.level)).message
+        is_of_numbers = subject.kind is SubjectKind.BACKEND and self.signature.verdict is Verdict.FAIL
+        mutants = []
+        if is_of_numbers and not isinstance(example, DrawnExample) and not isinstance(small, DrawnExample):
+            mutants = name_mutants(subject, example, small, job.level, job.seed, number)
+        return FailingExample(
+            **asdict(self.signature),
+            message=message,
+            example=small.to_document() if isinstance(small, Example) else None,
+            drawn=small if isinstance(small, DrawnExample) else None,
+            conditions=find_conditions(small, self.is_of),
+            tries=tries,
+            seconds=round(time.process_time() - started, 3),
+            mutants=mutants,
+            program=small.to_document() if isinstance(small, ProgramExample) else None,
+        )

@@ -24,7 +24,7 @@ from conformance.mutants.wrappers import replace_inputs, replace_outputs
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import describe_conditions, features, find_conditions, restore
-from conformance.search.drawn_example import DrawnDocument, DrawnExample, draw_example
+from conformance.search.drawn_example import DrawnExample, draw_example
 from conformance.search.evaluation import EvaluatedExample, evaluate
 from conformance.search.example import Example
 from conformance.search.failing_examples import FailingExamples, describe
@@ -358,7 +358,7 @@ def found():
 
 def test_search_of_declared_operators_finds_and_shrinks_the_fault(found):
     (failure,) = found
-    example = DrawnExample.from_document(failure.drawn)
+    example = failure.read()
     assert (failure.about, example.operator) == ("Relu", "Relu")
     assert example.node.operands["X"].size == 1
     assert failure.conditions == []
@@ -380,11 +380,11 @@ def test_failing_drawn_example_is_written_as_a_case(found, tmp_path):
 
 def test_drawn_example_survives_json_and_a_wrong_document_is_refused():
     example = draw_example("Conv", "4").choosing("size c", 1).editing("X", 0, 2.0)
-    document = JsonReader(DrawnDocument)(encode_json(example.to_document()))
-    assert DrawnExample.from_document(document).built.model == example.built.model
-    for change in ({"operator": "Convv"}, {"edits": {"X": {"x": 1.0}}}, {"edits": {"X": {"-1": 1.0}}}):
+    again = JsonReader(DrawnExample)(encode_json(example))
+    assert again.built.model == example.built.model
+    for change in ({"operator": "Convv"}, {"edits": {"X": {"x": 1.0}}}, {"edits": {"X": {-1: 1.0}}}):
         with pytest.raises(MalformedError):
-            DrawnExample.from_document(structs.replace(document, **change))
+            JsonReader(DrawnExample)(encode_json(structs.replace(again, **change))).check()
 
 
 def test_shrink_of_a_drawn_example_keeps_what_the_failure_needs():
