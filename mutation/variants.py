@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.models.types import MAIN_DOMAINS
-from conformance.mutants import arithmetic
+from conformance.mutants.arithmetic import flushed
 from conformance.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
 from conformance.mutants.tables import pseudocode_edits
 from conformance.mutants.wrappers import change_each_input
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from mutation import arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,14 +59,14 @@ def _edited(id: str, text: str, **edits: Mapping[str, str]) -> Variant:
             mutants.
     """
     patches = {
-        operator: KernelPatch(arithmetic=FormulaArithmetic(pseudocode_edits(operator, edit)))
+        operator: KernelPatch(arithmetic=FormulaArithmetic(pseudocode_edits(operator, edit), functions=arithmetic))
         for operator, edit in edits.items()
     }
     return Variant(id, text, patches)
 
 
-def _everywhere(id: str, text: str, arithmetic: NumberSystem) -> Variant:
-    return Variant(id, text, dict.fromkeys(TRAINING_OPTIMIZERS, KernelPatch(arithmetic=arithmetic)))
+def _everywhere(id: str, text: str, system: NumberSystem) -> Variant:
+    return Variant(id, text, dict.fromkeys(TRAINING_OPTIMIZERS, KernelPatch(arithmetic=system)))
 
 
 def _wrapped(
@@ -287,7 +288,7 @@ WRITTEN_VARIANTS = (
     _everywhere(
         "subnormals_flushed",
         "flushes subnormal operands and results to zero",
-        FormulaArithmetic(rounding=arithmetic.flushed),
+        FormulaArithmetic(rounding=flushed),
     ),
     _wrapped(
         "monotone_removed",
@@ -504,8 +505,8 @@ def random_variant(seed: int) -> Variant:
             is_page_form = text in {forms[0], *INTERPOLATIONS}
             edits[line] = changed if is_page_form else f"unless_infinite({forms[0]}, {changed})"
         computing = {"double": np.float64, "extended": np.longdouble}.get(precision)
-        arithmetic = FormulaArithmetic(pseudocode_edits(operator, edits), computing=computing)
-        patches[operator] = KernelPatch(arithmetic=arithmetic)
+        own = FormulaArithmetic(pseudocode_edits(operator, edits), computing=computing, functions=arithmetic)
+        patches[operator] = KernelPatch(arithmetic=own)
         texts += [f"{operator}.{line} = {text}" for line, text in edits.items()]
     fused = ", fused" if fuses else ""
     return Variant(f"random_{seed}", f"computes in {precision} precision{fused}: {'; '.join(texts)}", patches)

@@ -39,31 +39,36 @@ from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
     import onnx
 
     from conformance.reference.numbers.number_system import NumberSystem, OptimizerFormula
 
 
-def replace_pseudocode(formula: Callable[..., Any], edits: Mapping[str, str]) -> Callable[..., Any]:
+def replace_pseudocode(
+    formula: Callable[..., Any], edits: Mapping[str, str], functions: ModuleType = arithmetic
+) -> Callable[..., Any]:
     """Return a formula with changed pseudo-code: each key of `edits` is replaced by its value in the source text.
 
-    The new text can use all names in the module of the formula and the functions of `conformance.mutants.arithmetic`.
+    The new text can use all names in the module of the formula, in `conformance.mutants.arithmetic` and in `functions`.
 
     Raises:
         ValueError: a text to replace does not occur exactly once in the pseudo-code, or two of the texts overlap.
     """
-    return _compile_pseudocode(formula, tuple(edits.items()))
+    return _compile_pseudocode(formula, tuple(edits.items()), functions)
 
 
 @cache
-def _compile_pseudocode(formula: Callable[..., Any], edits: tuple[tuple[str, str], ...]) -> Callable[..., Any]:
+def _compile_pseudocode(
+    formula: Callable[..., Any], edits: tuple[tuple[str, str], ...], functions: ModuleType
+) -> Callable[..., Any]:
     if not edits:
         return formula
     source = pseudocode(formula)
     for start, end, new in reversed(_replacement_spans(formula, edits)):
         source = source[:start] + new + source[end:]
-    namespace = {**vars(arithmetic), **formula.__globals__}
+    namespace = {**vars(arithmetic), **vars(functions), **formula.__globals__}
     exec(compile(source, f"<{formula.__name__} with replacements>", "exec", dont_inherit=True), namespace)  # noqa: S102
     changed: Callable[..., Any] = namespace[formula.__name__]
     return changed
@@ -126,11 +131,13 @@ class FormulaArithmetic(NativeSystem):
         edits: the text replacements in the pseudo-code.
         computing: the type to compute in, or None for the tensor's own type.
         rounding: a function that is applied to the operands and the result of each operation, or None.
+        functions: a module with functions that the pseudo-code can use.
     """
 
     edits: Mapping[str, str] = field(default_factory=dict)
     computing: Any = None
     rounding: Callable[[Array], Array] | None = None
+    functions: ModuleType = arithmetic
 
     def update_tensor(
         self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
@@ -142,7 +149,7 @@ class FormulaArithmetic(NativeSystem):
             for name, value in attributes.items()
         }
         operands = [self._number(operand.elements, dtype) for operand in (R, T, *tensors)]
-        results = replace_pseudocode(optimizer.formula, self.edits)(*operands, **numbers)
+        results = replace_pseudocode(optimizer.formula, self.edits, self.functions)(*operands, **numbers)
         return [Value(np.asarray(result).astype(own), own) for result in results]
 
     def _number(self, array: Array, dtype: np.dtype[Any]) -> Any:
@@ -157,9 +164,8 @@ class PromotingArithmetic(FormulaArithmetic):
         self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
     ) -> list[Value]:
         operands = [operand.elements[()] for operand in (R, T, *tensors)]
-        results = [
-            np.asarray(result) for result in replace_pseudocode(optimizer.formula, self.edits)(*operands, **attributes)
-        ]
+        formula = replace_pseudocode(optimizer.formula, self.edits, self.functions)
+        results = [np.asarray(result) for result in formula(*operands, **attributes)]
         return [Value(result, result.dtype) for result in results]
 
 
