@@ -133,7 +133,7 @@ def test_error_distribution_counts_tenths_of_the_bound(error: float, bar: int) -
     result: Any = with_fields(list_results(run)[0], outputs=[output])
     found = ErrorDistributions()
     found.add(run.cases["test_adam"], result)
-    assert found.rows == [["X_new", "float", [int(at == bar) for at in range(BAR_COUNT)]]]
+    assert found.rows == [("X_new", "float", [int(at == bar) for at in range(BAR_COUNT)])]
 
 
 def output_of(script: str, *arguments: str) -> str:

@@ -82,7 +82,7 @@ def _data(
     faults: Sequence[KnownFaultCases],
 ) -> Iterator[tuple[str, Any]]:
     """Yield the JSON values that the script reads, each with the id of the HTML element that contains it."""
-    pool = ValuePool()
+    pool = ValuePool[Any]()
     yield "index", case_index(runs, shown, found, faults)
     yield "errors", survey.errors
     yield "hazards", survey.hazards

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import astuple
 
 from conformance.corpus.case_json import ExpectedOutput
@@ -24,14 +24,18 @@ from conformance.results.levels import level_if_different
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from conformance.corpus.case_json import DataSetPreview
+    from conformance.corpus.case_json import DataSetPreview, RewriteDocument
     from conformance.models.summaries import ModelSummary, TensorPreview
-    from conformance.report.html.groups import Group, KnownFaultCases
+    from conformance.report.html.groups import Group, GroupRow, KnownFaultCases, KnownFaultRow
+    from conformance.report.html.subjects import SubjectStatistics
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, CaseRow, OutputEvidence, Result
+    from conformance.results.records import BadElement, CaseRecord, CaseRow, Expected, OutputEvidence, Result
+    from conformance.verdicts import CheckKind, Phase
 
+
+T = TypeVar("T")
 
 CASE_PLACEHOLDER = "«case»"
 SUBJECT_PLACEHOLDER = "«subject»"
@@ -53,50 +57,159 @@ The browser replaces each placeholder by a Python literal.
 """
 
 
-class ValuePool:
-    """A list of distinct JSON values; the details of cases refer to each value by its number."""
+Cell: TypeAlias = "str | float | Sequence[str | int] | OutputDetails | None"
+"""A value in a row of varying length."""
+
+
+class RerunScripts(Struct, frozen=True):
+    """The scripts that run a case again, by kind of subject, and the placeholders in them."""
+
+    case: str
+    subject: str
+    options: str
+    of: Mapping[str, str]
+
+
+class CaseIndex(Struct, frozen=True):
+    """The data that the browser reads at once.
+
+    Attributes:
+        subjects: rows of label, version, command, kind, id, options and digest of the environment.
+        levels: the meaning of each level.
+        verdicts: the meaning of each verdict.
+        defects: the verdicts that are defects.
+        checks: the meaning of each check of an output.
+        clauses: rows of id, text and source.
+        groups: see `pack_groups`.
+        known: see `pack_known_faults`.
+        mutants: the description of each mutant.
+        cases: rows of id, title, level, clauses, tags, verdicts, expectation marks, kind, types and, if a result has
+            another level than the case, levels. Verdicts, marks and levels have one character for each subject.
+            Clauses, tags and types are numbers in their lists.
+    """
+
+    subjects: list[tuple[str, ...]]
+    levels: dict[Level, str]
+    verdicts: dict[Verdict, str]
+    defects: list[Verdict]
+    checks: Mapping[str, str]
+    scripts: RerunScripts
+    clauses: list[tuple[str, ...]]
+    tags: list[str]
+    types: list[str]
+    groups: list[GroupRow]
+    known: list[KnownFaultRow]
+    mutants: dict[str, str]
+    cases: list[tuple[str | list[int], ...]]
+
+
+class ModelDiagram(Struct, frozen=True):
+    """A model; inputs, outputs and nodes are numbers in the pool."""
+
+    ir_version: int
+    opset_imports: dict[str, int]
+    inputs: list[int]
+    outputs: list[int]
+    nodes: list[int]
+
+
+class DataSetTensors(Struct, frozen=True, omit_defaults=True):
+    """A data set; the tensors are numbers in the pool."""
+
+    inputs: list[int]
+    outputs: list[int]
+    hazard: str = ""
+
+
+class OutputDetails(Struct, omit_defaults=True):
+    """The rare parts of the evidence on an output; a preview that equals the expected one is the text `expected`."""
+
+    violation: str | None = None
+    first_bad: BadElement | None = None
+    wrong: int | None = None
+    name: str | None = None
+    check: CheckKind | None = None
+    actual: list[Cell] | Literal["expected"] | None = None
+
+
+class CaseEvidence(Struct, frozen=True, omit_defaults=True):
+    """The evidence of a result; the failure text `signature` and the rows of `checks` are numbers in the pool."""
+
+    phase: Phase | None = None
+    message: str = ""
+    expected: Expected | None = None
+    outputs: list[list[Cell]] = []
+    signature: int | None = None
+    stderr: str = ""
+    mutants: list[str] = []
+    repeats: dict[Verdict, int] = {}
+    baseline: Verdict | None = None
+    level: Level | None = None
+    checks: int | None = None
+    accuracy: list[tuple[str, int, int]] = []
+    hazards: list[tuple[str, int, str, list[str], list[str]]] = []
+
+
+class CaseDetail(Struct, frozen=True, omit_defaults=True):
+    """The details of a case.
+
+    Attributes:
+        evidence: the distinct evidence of its results.
+        results: for each subject, the number of the evidence and the seconds, or None.
+        select: the id as a word of a shell command, if it needs quotes.
+    """
+
+    model: ModelDiagram
+    data_sets: list[DataSetTensors]
+    evidence: list[CaseEvidence]
+    results: list[tuple[int, float] | None]
+    select: str | None = None
+    rewrite: RewriteDocument | None = None
+
+
+class ValuePool(Generic[T]):
+    """A list of values that differ in JSON; the details of cases refer to each value by its number."""
 
     def __init__(self) -> None:
+        self.values: list[T] = []
         self._numbers: dict[str, int] = {}
 
-    @property
-    def values(self) -> list[Any]:
-        return [json.loads(text) for text in self._numbers]
-
-    def add(self, value: Any) -> int:
+    def add(self, value: T) -> int:
         """Add a value unless the pool has it; return its number."""
-        return self._numbers.setdefault(json.dumps(value), len(self._numbers))
+        number = self._numbers.setdefault(json.dumps(to_builtins(value)), len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
 
 
-def pack_model(model: ModelSummary, pool: ValuePool) -> dict[str, Any]:
-    """Return a model as JSON, with its nodes, inputs and outputs in the pool."""
-    nodes = [[node.op_type, node.domain, node.inputs, node.outputs, node.attributes] for node in model.nodes]
-    return {
-        "ir_version": model.ir_version,
-        "opset_imports": model.opset_imports,
-        "inputs": [pool.add([value.name, value.type, value.shape]) for value in model.inputs],
-        "outputs": [pool.add([value.name, value.type, value.shape]) for value in model.outputs],
-        "nodes": [pool.add(node) for node in nodes],
-    }
+def pack_model(model: ModelSummary, pool: ValuePool[Any]) -> ModelDiagram:
+    """Return a model with its nodes, inputs and outputs in the pool."""
+    parts = ([pool.add(astuple(part)) for part in of] for of in (model.inputs, model.outputs, model.nodes))
+    return ModelDiagram(model.ir_version, model.opset_imports, *parts)
 
 
-def pack_data_set(data_set: DataSetPreview, pool: ValuePool) -> dict[str, Any]:
-    """Return a data set as JSON, with its tensors in the pool."""
-    tensors: dict[str, Sequence[TensorPreview]] = {"inputs": data_set.inputs, "outputs": data_set.outputs}
-    packed: dict[str, Any] = {key: [pool.add(pack_tensor(each)) for each in of] for key, of in tensors.items()}
-    return packed | _without_none(hazard=data_set.hazard or None)
+def pack_data_set(data_set: DataSetPreview, pool: ValuePool[Any]) -> DataSetTensors:
+    """Return a data set with its tensors in the pool."""
+    inputs = [pool.add(pack_tensor(tensor)) for tensor in data_set.inputs]
+    outputs = [pool.add(pack_tensor(tensor)) for tensor in data_set.outputs]
+    return DataSetTensors(inputs, outputs, data_set.hazard)
 
 
-def pack_tensor(tensor: TensorPreview) -> list[Any]:
+def pack_tensor(tensor: TensorPreview) -> list[Cell]:
     """Return a tensor as a list without None values at the end.
 
     The list contains name, type, shape, number of elided elements, decimals, bits, check, bounds and acceptable
     indices.
     """
-    row = [tensor.name, tensor.type, tensor.shape, tensor.elided, _join_texts(tensor.values)]
+    row: list[Cell] = [tensor.name, tensor.type, tensor.shape, tensor.elided, _join_texts(tensor.values)]
     row.append(_strip_hex_prefix(tensor.hex))
     if isinstance(tensor, ExpectedOutput):
         row += [tensor.check, None if tensor.bounds is None else _join_texts(tensor.bounds), tensor.accept]
+    return _without_end(row)
+
+
+def _without_end(row: list[Cell]) -> list[Cell]:
+    """Return a row without None values at the end."""
     while row[-1] is None:
         row.pop()
     return row
@@ -119,14 +232,11 @@ def _strip_hex_prefix(texts: list[str] | None) -> str | list[str] | None:
 class EvidencePool:
     """The distinct evidence of the results of one case; results refer to it by number."""
 
-    def __init__(self, case: CaseRecord, pool: ValuePool) -> None:
-        self._case, self._pool, self._own = case, pool, ValuePool()
+    def __init__(self, case: CaseRecord, pool: ValuePool[Any]) -> None:
+        self._case, self._pool = case, pool
+        self.distinct = ValuePool[CaseEvidence]()
 
-    @property
-    def distinct(self) -> list[dict[str, Any]]:
-        return self._own.values
-
-    def add(self, result: Result | None, mutants: Sequence[str] = ()) -> list[float] | None:
+    def add(self, result: Result | None, mutants: Sequence[str] = ()) -> tuple[int, float] | None:
         """Add the evidence of a result; return the number of the evidence and the seconds of the result.
 
         Return None if there is no result.
@@ -136,51 +246,47 @@ class EvidencePool:
         """
         if result is None:
             return None
-        evidence = {
-            "phase": result.phase,
-            "message": result.message,
-            "expected": result.expected,
-            "outputs": [self._output(output) for output in result.outputs],
-            "signature": _failure_text(self._case, result, self._pool),
-            "stderr": result.stderr,
-            "mutants": list(mutants),
-            "repeats": result.repeats,
-            "baseline": result.baseline,
-            "level": level_if_different(result, self._case.level),
-            "checks": self._checks(result),
-            "accuracy": [[name, each.within, each.elements] for name, each in result.accuracy.items()],
-            "hazards": [
-                [change.hazard, change.data_set, change.run, change.before, change.after] for change in result.hazards
-            ],
-        }
-        shown = {key: value for key, value in evidence.items() if value not in (None, "", [], {})}
-        return [self._own.add(to_builtins(shown)), round(result.seconds, 6)]
+        evidence = CaseEvidence(
+            result.phase,
+            result.message,
+            result.expected,
+            [self._output(output) for output in result.outputs],
+            _failure_text(self._case, result, self._pool),
+            result.stderr,
+            list(mutants),
+            result.repeats,
+            result.baseline,
+            level_if_different(result, self._case.level),
+            self._checks(result),
+            [(name, each.within, each.elements) for name, each in result.accuracy.items()],
+            list(map(astuple, result.hazards)),
+        )
+        return self.distinct.add(evidence), round(result.seconds, 6)
 
     def _checks(self, result: Result) -> int | None:
-        checks = result.checks
-        rows = [[check.name, check.run or "", check.violation, check.level, check.not_judged] for check in checks or ()]
+        rows = [(each.name, each.run or "", each.violation, each.level, each.not_judged) for each in result.checks]
         return self._pool.add(rows) if rows else None
 
-    def _output(self, output: OutputEvidence) -> list[Any]:
+    def _output(self, output: OutputEvidence) -> list[Cell]:
         """Return the evidence on an output as a list without None values at the end.
 
         The list contains data set, index among the outputs, largest error in ULP, error over bound, the index of the
-        worst element, and an object with the remaining keys.
+        worst element, and the details.
         """
         wanted = self._case.expected_output(output.data_set, output.name)
         place = None if wanted is None else self._case.data_sets[output.data_set].outputs.index(wanted)
-        more: dict[str, Any] = {
-            key: got for key in ("violation", "first_bad", "wrong") if (got := getattr(output, key))
-        }
+        more = OutputDetails(output.violation or None, output.first_bad, output.wrong or None)
         if wanted is None or wanted.check != output.check:
-            more |= {"name": output.name, "check": output.check}
-        if output.actual is not None and (more or self._case.level == Level.SILENT):
-            more["actual"] = "expected" if _same_preview(output.actual, wanted) else pack_tensor(output.actual)
+            more.name, more.check = output.name, output.check
+        if output.actual is not None and (more != _NO_DETAILS or self._case.level == Level.SILENT):
+            more.actual = "expected" if _same_preview(output.actual, wanted) else pack_tensor(output.actual)
         errors = map(_four_digits, (output.max_ulp, output.error_over_bound))
-        row = [output.data_set, place, *errors, output.worst_index, more or None]
-        while row[-1] is None:
-            row.pop()
-        return row
+        return _without_end(
+            [output.data_set, place, *errors, output.worst_index, more if more != _NO_DETAILS else None]
+        )
+
+
+_NO_DETAILS = OutputDetails()
 
 
 def _same_preview(actual: TensorPreview, wanted: TensorPreview | None) -> bool:
@@ -210,11 +316,8 @@ _NO_RESULT = "."
 
 def case_index(
     runs: Sequence[Results], shown: Sequence[Column], groups: Sequence[Group], faults: Sequence[KnownFaultCases]
-) -> dict[str, Any]:
-    """Return the data that the browser reads at once: subjects, clauses, tags, groups, and one row for each case.
-
-    A row contains one character for the verdict of each subject, so that filters need no details.
-    """
+) -> CaseIndex:
+    """Return the index of the cases; filters need no details, because the row of a case has the verdicts."""
     names = first_run_by_case(runs)
     cases = [runs[number].case_rows[name] for name, number in names.items()]
     types_of = [sorted({value.type for value in case.model.inputs}) for case in case_records(runs).values()]
@@ -222,37 +325,21 @@ def case_index(
     clauses = _number([*texts, *(name for case in cases for name in case.clauses)])
     tags = _number(name for case in cases for name in case.tags)
     types = _number(sorted({type for own in types_of for type in own}))
-    return {
-        "subjects": [
-            [
-                column.label,
-                column.subject.version,
-                column.command,
-                column.subject.kind,
-                column.subject.id,
-                column.options,
-                column.subject.identity.digest if column.subject.identity else "",
-            ]
-            for column in shown
-        ],
-        "levels": {level: level.meaning for level in Level},
-        "verdicts": {verdict: verdict.meaning for verdict in Verdict},
-        "defects": [verdict for verdict in Verdict if verdict.is_defect],
-        "checks": CHECKS,
-        "scripts": {
-            "case": CASE_PLACEHOLDER,
-            "subject": SUBJECT_PLACEHOLDER,
-            "options": OPTIONS_PLACEHOLDER,
-            "of": RERUN_SCRIPTS,
-        },
-        "clauses": [[name, *(astuple(texts[name]) if name in texts else ("", ""))] for name in clauses],
-        "tags": list(tags),
-        "types": list(types),
-        "groups": pack_groups(groups, _number(names)),
-        "known": pack_known_faults(faults, _number(names)),
-        "mutants": mutant_texts(runs),
-        "cases": [
-            [
+    return CaseIndex(
+        subjects=list(map(_subject_row, shown)),
+        levels={level: level.meaning for level in Level},
+        verdicts={verdict: verdict.meaning for verdict in Verdict},
+        defects=[verdict for verdict in Verdict if verdict.is_defect],
+        checks=CHECKS,
+        scripts=RerunScripts(CASE_PLACEHOLDER, SUBJECT_PLACEHOLDER, OPTIONS_PLACEHOLDER, RERUN_SCRIPTS),
+        clauses=[(name, *(astuple(texts[name]) if name in texts else ("", ""))) for name in clauses],
+        tags=list(tags),
+        types=list(types),
+        groups=pack_groups(groups, _number(names)),
+        known=pack_known_faults(faults, _number(names)),
+        mutants=mutant_texts(runs),
+        cases=[
+            (
                 case.case,
                 case.title,
                 case.level,
@@ -262,13 +349,19 @@ def case_index(
                 case.kind,
                 [types[type] for type in own],
                 *_level_digits(case, shown),
-            ]
+            )
             for case, own in zip(cases, types_of, strict=True)
         ],
-    }
+    )
 
 
-def case_details(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool) -> Iterator[dict[str, Any]]:
+def _subject_row(column: Column) -> tuple[str, ...]:
+    subject = column.subject
+    digest = subject.identity.digest if subject.identity else ""
+    return column.label, subject.version, column.command, subject.kind, subject.id, column.options, digest
+
+
+def case_details(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool[Any]) -> Iterator[CaseDetail]:
     """Yield the details of each case in the order of the index: model, data sets and evidence."""
     explained = [mutants_by_case(run.footer) for run in runs]
     for case in case_records(runs).values():
@@ -277,17 +370,18 @@ def case_details(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePo
             evidence.add(column.results.get(case.case), explained[column.run].get((column.subject.id, case.case), ()))
             for column in shown
         ]
-        detail = {
-            "model": pack_model(case.model, pool),
-            "data_sets": [pack_data_set(data_set, pool) for data_set in case.data_sets],
-            "evidence": evidence.distinct,
-            "results": results,
-        }
         select = shlex.quote(case.case)
-        yield detail | _without_none(select=None if select == case.case else select, rewrite=to_builtins(case.rewrite))
+        yield CaseDetail(
+            pack_model(case.model, pool),
+            [pack_data_set(data_set, pool) for data_set in case.data_sets],
+            evidence.distinct.values,
+            results,
+            None if select == case.case else select,
+            case.rewrite,
+        )
 
 
-def failure_texts(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool) -> list[list[int | None]]:
+def failure_texts(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool[Any]) -> list[list[int | None]]:
     """Return, for each case and subject, the number of the failure text in the pool; None if the case does not fail."""
     return [
         [_column_failure_text(runs[number].case_rows[name], column, pool) for column in shown]
@@ -322,24 +416,20 @@ def case_records(runs: Sequence[Results]) -> Mapping[str, CaseRecord]:
     )
 
 
-def _column_failure_text(case: CaseRow, column: Column, pool: ValuePool) -> int | None:
+def _column_failure_text(case: CaseRow, column: Column, pool: ValuePool[Any]) -> int | None:
     row = column.rows.get(case.case)
     is_failure = row is not None and row.verdict != Verdict.PASS
     return _failure_text(case, column.results[case.case], pool) if is_failure else None
 
 
-def _failure_text(case: CaseRow, result: Result, pool: ValuePool) -> int | None:
+def _failure_text(case: CaseRow, result: Result, pool: ValuePool[Any]) -> int | None:
     """Add the failure text of a result, without the numbers in it, to the pool; return its index in the pool."""
     found = failure_kind(case, result)
     return None if found is None else pool.add(found.text)
 
 
-def _number(names: Any) -> dict[str, int]:
+def _number(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
-
-
-def _without_none(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _level_digits(case: CaseRow, shown: Sequence[Column]) -> list[str]:
@@ -360,26 +450,29 @@ def _verdict_digits(case: str, shown: Sequence[Column]) -> tuple[str, str]:
     return verdicts, marks
 
 
+HazardRow: TypeAlias = tuple[str, int, int, int, str, list[str], list[str]]
+"""A changed output: hazard class, subject, case, data set, run, output before and output after."""
+
+
 @dataclass(frozen=True)
 class ResultSurvey:
     """Statistics of all results.
 
     Attributes:
         errors: the largest error of each result as a fraction of the bound, by case and subject.
-        hazards: outputs that a correct application of the pass changes, as rows of hazard class, subject, case, data
-            set, run, output before and output after. Subject and case are numbers in the index.
+        hazards: outputs that a correct application of the pass changes. Subject and case are numbers in the index.
         pages: the statistics on the page of each subject, in the order of the columns.
     """
 
     errors: list[list[float | None]]
-    hazards: list[list[Any]]
-    pages: list[dict[str, Any]]
+    hazards: list[HazardRow]
+    pages: list[SubjectStatistics]
 
 
 def survey_results(runs: Sequence[Results], shown: Sequence[Column]) -> ResultSurvey:
     """Compute the statistics; every result is read once."""
     errors: list[list[float | None]] = []
-    hazards: list[list[Any]] = []
+    hazards: list[HazardRow] = []
     pages = [SubjectPage() for _ in shown]
     for at, case in enumerate(case_records(runs).values()):
         errors.append([None] * len(shown))
@@ -388,9 +481,9 @@ def survey_results(runs: Sequence[Results], shown: Sequence[Column]) -> ResultSu
                 continue
             errors[at][number] = largest_error(result)
             hazards += [
-                [change.hazard, number, at, change.data_set, change.run, change.before, change.after]
+                (change.hazard, number, at, change.data_set, change.run, change.before, change.after)
                 for change in result.hazards
             ]
             pages[number].add(at, case, result)
-    packed = [page.to_json(column, runs) for page, column in zip(pages, shown, strict=True)]
+    packed = [page.statistics(column, runs) for page, column in zip(pages, shown, strict=True)]
     return ResultSurvey(errors, hazards, packed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, urlencode
 
 from conformance.results.failure_groups import explained_sentence, group_failures, unexplained_sentence
@@ -72,19 +72,20 @@ def groups(runs: Sequence[Results], shown: Sequence[Column]) -> list[Group]:
     return [Group(number, *row) for number, row in enumerate(found)]
 
 
-def pack_groups(found: Sequence[Group], numbers: dict[str, int]) -> list[list[Any]]:
-    """Return the groups as rows of kind, subject, verdict, text and cases, for JSON.
+GroupRow: TypeAlias = tuple[GroupKind, int, str | None, str, list[int]]
+"""A group in the index of cases: kind, subject, verdict, text and cases; subject and cases are numbers."""
 
-    Subject and cases are numbers in the index of cases.
-    """
+
+def pack_groups(found: Sequence[Group], numbers: dict[str, int]) -> list[GroupRow]:
+    """Return the groups as rows for the index of cases."""
     return [
-        [
+        (
             group.kind,
             group.column,
             group.verdict,
             group.text,
             [numbers[case] for case in group.cases if case in numbers],
-        ]
+        )
         for group in found
     ]
 
@@ -158,13 +159,14 @@ def known_fault_cases(shown: Sequence[Column]) -> list[KnownFaultCases]:
     return [one for number, column in enumerate(shown) for one in _column_faults(number, column)]
 
 
-def pack_known_faults(found: Sequence[KnownFaultCases], numbers: dict[str, int]) -> list[list[Any]]:
-    """Return known faults as rows of subject, runtime, title, points, upstream, place and cases, for JSON.
+KnownFaultRow: TypeAlias = tuple[int, str, str, list[str], str, str, list[int]]
+"""A known fault in the index of cases: subject, runtime, title, points, upstream, place and cases; see `GroupRow`."""
 
-    Subject and cases are numbers in the index of cases.
-    """
+
+def pack_known_faults(found: Sequence[KnownFaultCases], numbers: dict[str, int]) -> list[KnownFaultRow]:
+    """Return known faults as rows for the index of cases."""
     return [
-        [
+        (
             one.column,
             one.fault.runtime,
             one.fault.title,
@@ -172,7 +174,7 @@ def pack_known_faults(found: Sequence[KnownFaultCases], numbers: dict[str, int])
             _without_links(one.fault.upstream),
             one.fault.location,
             [numbers[case] for case in one.cases],
-        ]
+        )
         for one in found
     ]
 

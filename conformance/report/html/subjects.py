@@ -11,8 +11,10 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from conformance.results.environment import rerun_command, rerun_options, script_options
 from conformance.results.failure_groups import failure_kind, strip_tensor_number
@@ -142,9 +144,9 @@ class ErrorDistributions:
             self._counts.setdefault(key, [0] * BAR_COUNT)[_bar_index(error)] += 1
 
     @property
-    def rows(self) -> list[list[Any]]:
+    def rows(self) -> list[tuple[str, str, list[int]]]:
         """The histograms as sorted rows: output, type, counts of the bars."""
-        return [[*key, bars] for key, bars in sorted(self._counts.items())]
+        return [(*key, bars) for key, bars in sorted(self._counts.items())]
 
 
 def _bar_index(error: float) -> int:
@@ -157,13 +159,40 @@ MAX_LISTED = 12
 """Number of largest errors and of slowest cases on the page of a subject."""
 
 
+Signature: TypeAlias = tuple[str, str | None, str, list[int], int]
+"""A kind of failures: verdict, phase, failure text, cases and number of unexpected results."""
+
+Margin: TypeAlias = tuple[int, int, str, float, float | None]
+"""An accepted output: case, data set, output, error as a fraction of the bound, and error in ULP."""
+
+
+class SubjectStatistics(Struct, frozen=True):
+    """The statistics on the page of one subject; cases are numbers in the index of cases.
+
+    Attributes:
+        facts: names and values of properties of the subject and its run.
+        signatures: the kinds of failures, defects first.
+        expectations: rows of verdict, reason, issue, location, cases that meet the expectation, and other cases.
+        margins: the accepted outputs with the largest errors relative to their bounds.
+        slowest: rows of case and seconds, the slowest case first.
+        errors: see `ErrorDistributions.rows`.
+    """
+
+    facts: list[tuple[str, str]]
+    signatures: list[Signature]
+    expectations: list[tuple[str, str, str | None, str | None, list[int], list[int]]]
+    margins: list[Margin]
+    slowest: list[tuple[int, float]]
+    errors: list[tuple[str, str, list[int]]]
+
+
 class SubjectPage:
-    """The statistics on the page of one subject; cases are named by their numbers in the index of cases."""
+    """The results of one subject for the statistics on its page."""
 
     def __init__(self) -> None:
         self._kinds: dict[FailureKind, list[tuple[int, bool]]] = {}
-        self._expectations: dict[tuple[Any, ...], tuple[list[int], list[int]]] = {}
-        self._margins: list[list[Any]] = []
+        self._expectations: dict[tuple[str, str, str | None, str | None], tuple[list[int], list[int]]] = {}
+        self._margins: list[Margin] = []
         self._seconds: list[tuple[float, int]] = []
         self._errors = ErrorDistributions()
 
@@ -179,39 +208,34 @@ class SubjectPage:
         self._seconds.append((round(result.seconds, 6), at))
         self._errors.add(case, result)
 
-    def to_json(self, column: Column, runs: Sequence[Results]) -> dict[str, Any]:
-        """Return the statistics as JSON."""
+    def statistics(self, column: Column, runs: Sequence[Results]) -> SubjectStatistics:
+        """Return the statistics."""
         run = runs[column.run]
-        return {
-            "facts": list(_subject_facts(column, run_name(runs, column.run) if len(runs) > 1 else None, run)),
-            "signatures": self._signatures(),
-            "expectations": [[*key, *cases] for key, cases in self._expectations.items()],
-            "margins": sorted(self._margins, key=lambda row: -row[3])[:MAX_LISTED],
-            "slowest": self._slowest(),
-            "errors": self._errors.rows,
-        }
+        return SubjectStatistics(
+            list(_subject_facts(column, run_name(runs, column.run) if len(runs) > 1 else None, run)),
+            self._signatures(),
+            [(*key, *cases) for key, cases in self._expectations.items()],
+            sorted(self._margins, key=lambda row: -row[3])[:MAX_LISTED],
+            self._slowest(),
+            self._errors.rows,
+        )
 
-    def _signatures(self) -> list[list[Any]]:
-        """Return rows of verdict, phase, failure text, cases and number of unexpected results; defects come first."""
+    def _signatures(self) -> list[Signature]:
         rows = [
-            [key.verdict, key.phase, key.text, [at for at, _ in members], sum(new for _, new in members)]
+            (key.verdict, key.phase, key.text, [at for at, _ in members], sum(new for _, new in members))
             for key, members in self._kinds.items()
         ]
         return sorted(rows, key=lambda row: (not Verdict(row[0]).is_defect, -row[4], -len(row[3]), row[0], row[2]))
 
-    def _slowest(self) -> list[list[Any]]:
-        """Return rows of case and seconds, the slowest case first."""
+    def _slowest(self) -> list[tuple[int, float]]:
         slowest = sorted((-seconds, at) for seconds, at in self._seconds if seconds > 0)
-        return [[at, -seconds] for seconds, at in slowest[:MAX_LISTED]]
+        return [(at, -seconds) for seconds, at in slowest[:MAX_LISTED]]
 
 
-def _narrowest_margin(at: int, result: Result) -> list[list[Any]]:
-    """Return a row for the accepted output with the largest error relative to its bound, if there is one.
-
-    The row has case, data set, output, error as a fraction of the bound, and error in ULP.
-    """
-    rows: list[list[Any]] = [
-        [at, output.data_set, output.name, float(f"{error:.4g}"), output.max_ulp]
+def _narrowest_margin(at: int, result: Result) -> list[Margin]:
+    """Return a row for the accepted output with the largest error relative to its bound, if there is one."""
+    rows = [
+        (at, output.data_set, output.name, float(f"{error:.4g}"), output.max_ulp)
         for output, error in bounded_outputs(result)
         if output.violation is None and error > 0
     ]
