@@ -19,6 +19,7 @@ import sys
 import tempfile
 import tomllib
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ import numpy as np
 from onnx.backend.test.case.node import collect_testcases
 from onnx.reference import ReferenceEvaluator
 
-names = set(sys.argv[2].split(","))
-for case in collect_testcases(sys.argv[1]):
+names = set(sys.argv[1:])
+for case in collect_testcases(None):
     if case.name in names:
         for inputs, outputs in case.data_sets:
             feeds = dict(zip((value.name for value in case.model.graph.input), inputs, strict=True))
@@ -83,8 +84,7 @@ def copy_onnx(folder: Path, changed: set[str]) -> None:
         is_changed = Path("onnx", Path(source).relative_to(package)).as_posix() in changed
         (shutil.copyfile if is_changed else os.symlink)(source, target)
 
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(package, folder / "onnx", copy_function=copy_or_link, ignore=ignored)
+    shutil.copytree(package, folder / "onnx", copy_function=copy_or_link)
 
 
 def proposal_status(proposal: dict[str, Any]) -> str:
@@ -103,16 +103,15 @@ def proposal_status(proposal: dict[str, Any]) -> str:
         )
         if applied.returncode:
             return f"does not apply: {applied.stderr.strip()}"
-        for operator, cases in proposal["cases"].items():
-            done = subprocess.run(
-                [sys.executable, "-W", "ignore", "-c", RUN_CASES, operator, ",".join(cases)],
-                env={**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                return f"fails: {done.stderr.strip().splitlines()[-1]}"
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", RUN_CASES, *chain(*proposal["cases"].values())],
+            env={**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            return f"fails: {done.stderr.strip().splitlines()[-1]}"
     return "applies and passes"
 
 
