@@ -58,7 +58,7 @@ ARGUMENTS = {
     "blame": ("model.onnx", "{flag}", "{name}", "-b", "reference", "--json", "blamed.json"),
     "explain": (ADAM, "{flag}", "{name}", "--data", "{data}"),
     "repro": ("test_adam_huge_float", "{flag}", "{name}", "--output", "out"),
-    "search": ("{flag}", "{name}", "--operator", "ArgMax", "--examples", "1", "--resume", "searched.jsonl"),
+    "search": ("{flag}", "{name}", "--operator", "Softmax", "--examples", "1", "--resume", "searched.jsonl"),
     "census": ("{flag}", "{name}", "--operator", "Sqrt", "--type", "float16"),
     "hazards": ("model.onnx", "{flag}", "{name}"),
     "check-harness": ("{flag}", "{name}"),
@@ -91,12 +91,14 @@ BACKEND_VERBS, OPTIMIZER_VERBS = verbs_with("-b"), verbs_with("-o")
 STARTING = [verb for verb in BACKEND_VERBS if verb not in NOT_STARTED]
 
 
-@pytest.fixture
-def environment(tmp_path, monkeypatch):
-    """Environment of a release in the registry, whose Python imports a fake runtime."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Cache with the environment of a release in the registry, whose Python imports a fake runtime."""
+    cache = tmp_path_factory.mktemp("cache")
     requirements = find_requirements(SubjectName.parse("onnxruntime@7.7.7", SubjectKind.BACKEND))
-    folder = environments_folder() / requirements.key
+    with pytest.MonkeyPatch.context() as variables:
+        variables.setenv("XDG_CACHE_HOME", str(cache))
+        folder = environments_folder() / requirements.key
     venv.create(folder, with_pip=False)
     (packages,) = (folder / "lib").glob("python*/site-packages")
     (packages / "onnxruntime.py").write_text(RUNTIME)
@@ -104,7 +106,14 @@ def environment(tmp_path, monkeypatch):
     (packages / "installed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     document = {"subject": "onnxruntime@7.7.7", "version": VERSION, "python": "3", "installed": ["onnxruntime==7.7.7"]}
     (folder / DOCUMENT_NAME).write_text(json.dumps(document))
-    return folder
+    return cache, folder
+
+
+@pytest.fixture
+def environment(cache, here, monkeypatch):
+    """The environment, in the cache of this test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache[0]))
+    return cache[1]
 
 
 @pytest.fixture
