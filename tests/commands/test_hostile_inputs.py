@@ -146,6 +146,7 @@ def _loaded() -> None:
     for module in pkgutil.walk_packages(conformance.__path__, "conformance."):
         if not module.name.startswith(("conformance.adapters.", "conformance.__main__", "conformance.diagnosis.repro")):
             importlib.import_module(module.name)
+    importlib.import_module("conformance.adapters.onnx_reference")
 
 
 @pytest.fixture(scope="module")
