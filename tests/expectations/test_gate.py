@@ -115,7 +115,10 @@ def known_faults(family: str) -> tuple[Mutant, ...]:
 @pytest.mark.whole
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, cases_in_memory, family):
-    cases, known = cases_in_memory[family], known_faults(family)
+    detecting, known = detecting_cases(), known_faults(family)
+    cases = [
+        case for place, case in enumerate(cases_in_memory[family]) if place % 4 == 0 or case.id in detecting.values()
+    ]
     findings = {case.id: observed_finding(compose(known), case) for case in cases}
     run = recorded_run(whole_corpus, family, cases, findings)
     text = update_expectations('subject = "acme"\n', "acme.toml", run, NewEntries(by_cause=True)).text
@@ -124,7 +127,7 @@ def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, 
     assert expectations.entries
     assert not gate_fails(whole_corpus, expectations, findings.items())
     backends = {mutant.id: compose((*known, mutant)) for mutant in chosen_mutants()[family]}
-    detecting, missed = detecting_cases(), []
+    missed = []
     for id, backend in backends.items():
         first = [case for case in cases if case.id == detecting.get(id)]
         found = ((case.id, observed_finding(backend, case)) for case in (*first, *cases))
