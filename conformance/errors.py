@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class ConformanceError(Exception):
         problem: one sentence that names the thing and states what is wrong with it; by default, that of `errors.toml`.
         hint: one sentence that states what to do.
         values: the values of the placeholders in `errors.toml`, and the problem or the hint if the table lacks it.
+            If the table names one of them as `near`, the hint is the most similar name of `known`, if there is one.
 
     Attributes:
         code: stable identifier of the kind of error, `AREA.NAME`: `corpus.file-missing`.
@@ -79,12 +81,15 @@ class ConformanceError(Exception):
 
     area: ClassVar[str] = "suite"
 
-    def __init__(self, name: str, problem: str = "", hint: str = "", /, **values: object) -> None:
+    def __init__(self, name: str, problem: str = "", hint: str = "", /, **values: Any) -> None:
         name, _, variant = name.partition(".")
         if not problem:
             texts = _texts()[self.area][name]
             texts = texts[variant] if variant else texts
-            problem, hint = (texts.get(key, f"{{{key}}}").format(**values) for key in ("problem", "hint"))
+            formatted = _TextFormatter().format
+            problem, hint = (formatted(texts.get(key, f"{{{key}}}"), **values) for key in ("problem", "hint"))
+            if "near" in texts:
+                hint = did_you_mean(str(values[texts["near"]]), values["known"], hint)
         super().__init__(name, problem, hint)
         self.code = f"{self.area}.{name}"
         self.problem = problem
@@ -96,6 +101,13 @@ class ConformanceError(Exception):
     def as_json(self) -> dict[str, str]:
         """Return the code, the problem and the hint as JSON outputs contain them."""
         return {"code": self.code, "problem": self.problem, "hint": self.hint}
+
+
+class _TextFormatter(Formatter):
+    """Formats a list as its values with commas between them."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ", ".join(map(str, value)) if isinstance(value, list | tuple) else format(value, format_spec)
 
 
 @cache

@@ -78,15 +78,15 @@ is no fixed sentence. `python scripts/make_error_reference.py` writes this page.
 """
 
 
-def table_texts() -> dict[str, tuple[str, str]]:
-    """Return the problem and the hint of each text in errors.toml, by `AREA.NAME` or `AREA.NAME.VARIANT`."""
+def table_texts() -> dict[str, Mapping[str, str]]:
+    """Return the entry of each text in errors.toml, by `AREA.NAME` or `AREA.NAME.VARIANT`."""
     table = tomllib.loads((ROOT / "conformance" / "errors.toml").read_text("utf-8"))
     return dict(_texts_below("", table))
 
 
-def _texts_below(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
+def _texts_below(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, str]]]:
     if not any(isinstance(value, dict) for value in table.values()):
-        yield path.removeprefix("."), (table.get("problem", "{problem}"), table.get("hint", "{hint}"))
+        yield path.removeprefix("."), {"problem": "{problem}", "hint": "{hint}", **table}
         return
     for name, below in table.items():
         yield from _texts_below(f"{path}.{name}", below)
@@ -101,7 +101,7 @@ def _shown(text: str) -> str:
     return shown.replace("{}", "…")
 
 
-def differences(texts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+def differences(texts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Yield a sentence for each difference between the texts of errors.toml and their uses in the source."""
     unused = set(texts)
     for path in sorted((ROOT / "conformance").rglob("*.py")):
@@ -132,10 +132,11 @@ def _name_pattern(node: ast.expr) -> str:
     return "*"
 
 
-def _needed(texts: tuple[str, str]) -> set[str]:
-    """Return the names of the values that a problem and a hint contain."""
-    names = (name for text in texts for _, name, _, _ in Formatter().parse(text) if name)
-    return {re.split(r"[.\[]", name)[0] for name in names}
+def _needed(texts: Mapping[str, str]) -> set[str]:
+    """Return the names of the values that the texts of an error contain or compare."""
+    names = [name for key in ("problem", "hint") for _, name, _, _ in Formatter().parse(texts[key]) if name]
+    names += [texts["near"], "known"] if "near" in texts else []
+    return {name.partition(".")[0] for name in names}
 
 
 def template(node: ast.expr) -> str | None:
@@ -205,7 +206,8 @@ def page() -> str:
     """Return the text of the page."""
     rows: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for name, texts in table_texts().items():
-        rows[".".join(name.split(".")[:2])].add((_shown(texts[0]), _shown(texts[1])))
+        hint = f"Did you mean …? / {texts['hint']}" if "near" in texts else texts["hint"]
+        rows[".".join(name.split(".")[:2])].add((_shown(texts["problem"]), _shown(hint)))
     for path in sorted((ROOT / "conformance").rglob("*.py")):
         for code, problem, hint in found_errors(path.read_text(encoding="utf-8")):
             rows[code].add((problem, hint))

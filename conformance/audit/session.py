@@ -244,7 +244,7 @@ def audit_nodes_alone(
         raise UsageError("node-missing", number=max(numbers), count=count)
     part = cut(recording.model, sorted(set(numbers)), recording.values.values)
     if part is None:
-        raise UsageError("node-not-alone", subject=subject.id, numbers=", ".join(map(str, numbers)))
+        raise UsageError("node-not-alone", subject=subject.id, numbers=list(numbers))
     content = part.model.SerializeToString(deterministic=True)
     single = LoadedModel(
         model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder

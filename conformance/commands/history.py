@@ -90,7 +90,7 @@ def update(
 
 def _parse_name(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
     """Return the subject without its release, and its range of releases as text."""
-    from conformance.errors import UnknownName, did_you_mean
+    from conformance.errors import UnknownName
     from conformance.plugins import registered_entry_points
     from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -100,11 +100,7 @@ def _parse_name(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
         if named.name in registered_entry_points(kind.group):
             return named.without_release, named.release
     known = [name for kind in kinds for name in registered_entry_points(kind.group)]
-    raise UnknownName(
-        "unknown-subject",
-        name=SubjectName.parse(text, kinds[0]).name,
-        hint=did_you_mean(text, known, f"Use {', '.join(known)}."),
-    )
+    raise UnknownName("unknown-subject", name=SubjectName.parse(text, kinds[0]).name, text=text, known=known)
 
 
 def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: str, *, only_new: bool) -> list[str]:
@@ -183,7 +179,7 @@ def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[SubjectName],
     Raises:
         UnknownName: the history has no such case, fault or subject.
     """
-    from conformance.errors import UnknownName, did_you_mean
+    from conformance.errors import UnknownName
     from conformance.history.store import history_cases
     from conformance.results.known_faults import known_faults
 
@@ -199,8 +195,4 @@ def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[SubjectName],
     cases = {record.case for record in history_cases(stored[0].path, stored[0].digest)}
     if thing in cases:
         return (lambda _: True), (lambda case: case == thing)
-    raise UnknownName(
-        "no-such-history",
-        thing=thing,
-        hint=did_you_mean(thing, [*subjects, *cases], f"Name one of {', '.join(sorted(subjects))}, or a case."),
-    )
+    raise UnknownName("no-such-history", thing=thing, known={*subjects, *cases}, subjects=sorted(subjects))

@@ -134,7 +134,7 @@ class Case:
         if not IDENTIFIER.fullmatch(self.id):
             raise CaseError("id-malformed", id=self.id)
         if self.kind not in set(CaseKind):
-            raise CaseError("kind-unknown", id=self.id, kind=self.kind, known=", ".join(CaseKind))
+            raise CaseError("kind-unknown", id=self.id, kind=self.kind, known=list(CaseKind))
         has_topic = bool(self.clauses or self.answers)
         if not (self.title and has_topic and (self.data_sets or self.kind == CaseKind.PASS)):
             raise CaseError("incomplete", id=self.id)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 import onnx
 
-from conformance.errors import UsageError, did_you_mean
+from conformance.errors import UsageError
 from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
@@ -198,10 +198,8 @@ def declarations_of(operator: str) -> tuple[OperatorDeclaration, ...]:
         UsageError: it has none.
     """
     if operator not in declarations():
-        hint = did_you_mean(
-            operator, declarations(), f"{len(declarations())} operators have a declaration, such as Conv."
-        )
-        raise UsageError("operator-not-declared", operator=operator, hint=hint)
+        known = declarations()
+        raise UsageError("operator-not-declared", operator=operator, known=known, count=len(known))
     return declarations()[operator]
 
 

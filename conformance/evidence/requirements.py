@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from conformance.clauses import clauses
-from conformance.errors import EvidenceError, did_you_mean
+from conformance.errors import EvidenceError
 from conformance.files.atomic_write import read_input
 from conformance.serialization.decoding import decode_toml, describe_error
 
@@ -302,7 +302,4 @@ def _check_selectors(found: RequirementMap, cases: Iterable[CaseRecord]) -> None
 def _check_names(file: str, kind: str, names: Iterable[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
-            hint = did_you_mean(
-                name, known, "`onnx-conformance list` prints the ids of cases, and `list --clauses` the clauses."
-            )
-            raise EvidenceError("requirements-unknown-name", file=file, kind=kind, name=name, hint=hint)
+            raise EvidenceError("requirements-unknown-name", file=file, kind=kind, name=name, known=known)

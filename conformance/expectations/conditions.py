@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import ExpectationsError, did_you_mean
+from conformance.errors import ExpectationsError
 from conformance.results.environment import CPU_FEATURES
 
 if TYPE_CHECKING:
@@ -101,13 +101,11 @@ def parse_condition(location: str, given: Any) -> Condition:
     Raises:
         ExpectationsError: a key or a platform is unknown, or a version specifier is malformed.
     """
-    if not isinstance(given, dict) or not given or set(given) - set(CONDITION_KEYS):
-        unknown = sorted(set(given) - set(CONDITION_KEYS)) if isinstance(given, dict) else []
-        keys = f"Write a table with some of the keys {', '.join(CONDITION_KEYS)}."
-        hint = did_you_mean(unknown[0], CONDITION_KEYS, keys) if unknown else keys
-        raise ExpectationsError(
-            "malformed-condition.key", location=location, key=f": {unknown[0]}" if unknown else "", hint=hint
-        )
+    if not isinstance(given, dict) or not given:
+        raise ExpectationsError("malformed-condition.form", location=location, keys=CONDITION_KEYS)
+    if unknown := sorted(set(given) - set(CONDITION_KEYS)):
+        key, known = unknown[0], CONDITION_KEYS
+        raise ExpectationsError("malformed-condition.unknown-key", location=location, key=key, known=known)
     version, python = (
         _parse_specifier(location, key, given[key]) if key in given else "" for key in ("version", "python")
     )
@@ -129,7 +127,7 @@ def _parse_platforms(location: str, given: Any) -> tuple[str, ...]:
     names = string_tuple(given)
     if names and all(name.partition(" ")[0] in PLATFORMS and name == name.lower().strip() for name in names):
         return names
-    raise ExpectationsError("malformed-condition.platform", location=location, given=given, known=", ".join(PLATFORMS))
+    raise ExpectationsError("malformed-condition.platform", location=location, given=given, known=PLATFORMS)
 
 
 def _parse_features(location: str, given: Any) -> tuple[str, ...]:
@@ -138,9 +136,7 @@ def _parse_features(location: str, given: Any) -> tuple[str, ...]:
     if names and not unknown:
         return names
     given = unknown[0] if unknown else given
-    raise ExpectationsError(
-        "malformed-condition.processor", location=location, given=given, known=", ".join(sorted(CPU_FEATURES))
-    )
+    raise ExpectationsError("malformed-condition.processor", location=location, given=given, known=sorted(CPU_FEATURES))
 
 
 def string_tuple(given: Any) -> tuple[str, ...]:

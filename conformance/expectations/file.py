@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import ExpectationsError, did_you_mean
+from conformance.errors import ExpectationsError
 from conformance.expectations.conditions import Condition, ConditionContext, parse_condition, string_tuple
 from conformance.expectations.support import Support, parse_supports
 from conformance.files.atomic_write import read_input
@@ -167,8 +167,7 @@ def read_expectations_by_subject(
         expectations = read_expectations(path)
         subject = expectations.subject
         if subject not in subjects:
-            hint = did_you_mean(subject, subjects, f"Run it with -b {subject} or -o {subject}, or leave the file out.")
-            raise ExpectationsError("subject-not-run.by-this-run", path=path, subject=subject, hint=hint)
+            raise ExpectationsError("subject-not-run.by-this-run", path=path, subject=subject, known=subjects)
         if subject in found:
             raise ExpectationsError("subject-twice", path=path, subject=subject)
         check_same_corpus(expectations, corpus)
@@ -320,7 +319,7 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
         raise ExpectationsError("malformed-entry.intermittent", location=location, given=table["intermittent"])
     checks = _parse_patterns(location, table, "checks")
     if checks and set(verdicts.values()) != {Verdict.FAIL}:
-        raise ExpectationsError("malformed-entry.checks", location=location, verdicts=", ".join(verdicts.values()))
+        raise ExpectationsError("malformed-entry.checks", location=location, verdicts=list(verdicts.values()))
     mutants = _parse_patterns(location, table, "mutants")
     return [
         Expectation(
@@ -348,22 +347,22 @@ def _parse_verdicts(location: _EntryLocation, table: Mapping[str, Any]) -> dict[
     Raises:
         ExpectationsError: a key is unknown or missing, or the verdict is unknown.
     """
-    keys = f"Write a reason, and list cases under some of {', '.join(VERDICT_KEYS)}."
     if unknown := sorted(set(table) - set(_KEYS)):
-        hint = did_you_mean(unknown[0], _KEYS, keys)
-        raise ExpectationsError("malformed-entry.unknown-key", location=location, key=unknown[0], hint=hint)
+        raise ExpectationsError(
+            "malformed-entry.unknown-key", location=location, key=unknown[0], known=_KEYS, keys=VERDICT_KEYS
+        )
     found = {key: Verdict(key) for key in table if key in VERDICT_KEYS}
     is_older = bool({"cases", "verdict"} & set(table))
     needed = ("cases", "verdict", "reason") if is_older else ("reason",)
     if missing := sorted(set(needed) - set(table)):
-        raise ExpectationsError("malformed-entry.missing-key", location=location, key=missing[0], hint=keys)
+        raise ExpectationsError("malformed-entry.missing-key", location=location, key=missing[0], keys=VERDICT_KEYS)
     if is_older and table["verdict"] not in VERDICT_KEYS:
-        hint = did_you_mean(str(table["verdict"]), VERDICT_KEYS, f"Use one of {', '.join(VERDICT_KEYS)}.")
-        raise ExpectationsError("malformed-entry.verdict", location=location, verdict=table["verdict"], hint=hint)
+        given = table["verdict"]
+        raise ExpectationsError("malformed-entry.verdict", location=location, verdict=given, known=VERDICT_KEYS)
     if is_older and found:
         raise ExpectationsError("malformed-entry.two-forms", location=location, key=min(found))
     if not is_older and not found:
-        raise ExpectationsError("malformed-entry.cases", location=location, hint=keys)
+        raise ExpectationsError("malformed-entry.cases", location=location, keys=VERDICT_KEYS)
     return {"cases": Verdict(table["verdict"])} if is_older else found
 
 

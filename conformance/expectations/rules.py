@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from conformance.corpus.case_json import read_case_json
-from conformance.errors import ExpectationsError, ResultsError, UnknownName, UsageError, did_you_mean
+from conformance.errors import ExpectationsError, ResultsError, UnknownName, UsageError
 from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import Expectation, Expectations
 from conformance.expectations.support import parse_supports
@@ -72,7 +72,7 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
     if relative_to is not None:
         return _relative_baseline(path, run, standings, subjects, relative_to)
     if not {subject for subject, _ in standings} & set(subjects):
-        raise ResultsError("subject-missing.baseline", path=path, subjects=", ".join(subjects))
+        raise ResultsError("subject-missing.baseline", path=path, subjects=list(subjects))
     corpus = run.header.corpus
     return Baseline(BaselineRecord(str(path), corpus.label, corpus.digest), standings)
 
@@ -82,12 +82,7 @@ def _relative_baseline(
 ) -> Baseline:
     versions = {one.id: one.version for one in run.header.subjects}
     if base not in versions:
-        raise ResultsError(
-            "subject-missing.relative-to",
-            path=path,
-            base=base,
-            hint=did_you_mean(base, versions, f"Use one of {', '.join(versions)}."),
-        )
+        raise ResultsError("subject-missing.relative-to", path=path, base=base, known=list(versions))
     of_base = {case: standing for (subject, case), standing in standings.items() if subject == base}
     corpus, name = run.header.corpus, f"{base} {versions[base]}"
     return Baseline(
@@ -207,8 +202,7 @@ def _check_mutants(file: Expectations) -> None:
 
     known = mutants_by_id()
     for id in sorted(named.keys() - known.keys()):
-        hint = did_you_mean(id, known, "Remove the mutant, and let update-expectations --by-cause write the entry.")
-        raise ExpectationsError("no-such-mutant", location=named[id].location, id=id, hint=hint)
+        raise ExpectationsError("no-such-mutant", location=named[id].location, id=id, known=known)
 
 
 def _check_required(required: Iterable[str], corpus: Corpus) -> None:
@@ -221,9 +215,7 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
     operators = {node.op_type for document in documents for node in document.model.nodes}
     for name in required:
         if name not in operators:
-            known = ", ".join(sorted(operators))
-            hint = did_you_mean(name, operators, f"Use one of {known}.")
-            raise UnknownName("no-such-operator", name=name, hint=hint)
+            raise UnknownName("no-such-operator", name=name, known=sorted(operators))
 
 
 def _profile_record(profile: RequirementProfile) -> ProfileRecord:

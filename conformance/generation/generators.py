@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from conformance.corpus.corpus import bundled_corpus_path
-from conformance.errors import CaseError, ConformanceError, UnknownName, did_you_mean
+from conformance.errors import CaseError, ConformanceError, UnknownName
 from conformance.plugins import registered_entry_points
 
 if TYPE_CHECKING:
@@ -102,11 +102,7 @@ def _unknown_generator(names: Sequence[str], own: Iterable[str], others: Sequenc
     unknown = next((name for name in names if name not in known), "")
     problem = f"There is no generator {unknown}." if unknown else "No generator was given."
     if own:
-        return UnknownName(
-            "generator-not-found.name",
-            problem=problem,
-            hint=did_you_mean(unknown, known, f"There are {', '.join(sorted(known))}."),
-        )
+        return UnknownName("generator-not-found.name", problem=problem, unknown=unknown, known=sorted(known))
     installed = f" Installed generators: {', '.join(others)}." if others else ""
     return UnknownName("generator-not-found.checkout", problem=problem, installed=installed)
 

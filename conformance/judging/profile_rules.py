@@ -53,9 +53,8 @@ def _check_names_exist(profile: RequirementProfile) -> None:
         if unknown := set(rule.clauses) - clauses().keys():
             raise UsageError("profile-clause-not-found", prefix=prefix, unknown=min(unknown))
         if rule.checks and (unknown := set(rule.checks) - check_names()):
-            raise UsageError(
-                "profile-check-not-found", prefix=prefix, unknown=min(unknown), known=", ".join(sorted(check_names()))
-            )
+            known = sorted(check_names())
+            raise UsageError("profile-check-not-found", prefix=prefix, unknown=min(unknown), known=known)
 
 
 def applicable_rules(profile: RequirementProfile, case: LoadedCase) -> tuple[ProfileRule, ...]:

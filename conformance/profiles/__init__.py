@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from conformance.errors import UsageError, did_you_mean
+from conformance.errors import UsageError
 from conformance.files.atomic_write import read_input
 from conformance.serialization.decoding import decode_toml, describe_error
 from conformance.verdicts import Level
@@ -114,11 +114,8 @@ def read_profile(name: str) -> RequirementProfile:
         try:
             content = read_input(Path(name), MAX_PROFILE_BYTES)
         except (OSError, ValueError) as error:  # ValueError: the text cannot be a path
-            known = ", ".join(bundled_profiles())
-            hint = did_you_mean(name, bundled_profiles(), f"Use {known}, or pass the path of a file.")
-            raise UsageError(
-                "profile-unreadable", name=name, reason=getattr(error, "strerror", error), hint=hint
-            ) from None
+            reason = getattr(error, "strerror", error)
+            raise UsageError("profile-unreadable", name=name, reason=reason, known=list(bundled_profiles())) from None
     try:
         document = decode_toml(content.decode())
     except ValueError as error:  # also for text that is not UTF-8

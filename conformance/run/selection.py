@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.corpus import find_case
-from conformance.errors import UnknownName, UsageError, did_you_mean
+from conformance.errors import UnknownName, UsageError
 from conformance.run.options import SELECTION_OPTIONS
 
 if TYPE_CHECKING:
@@ -197,5 +197,4 @@ def _check_known(kind: str, names: Iterable[str], known: set[str]) -> None:
     """
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, known, f"Use one of {', '.join(sorted(known))}.")
-            raise UnknownName("not-in-corpus", kind=kind, name=name, hint=hint)
+            raise UnknownName("not-in-corpus", kind=kind, name=name, known=sorted(known))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import UnknownName, UsageError, did_you_mean
+from conformance.errors import UnknownName, UsageError
 from conformance.files.atomic_write import check_results_target
 from conformance.isolation.limits import Limits, parse_memory_size
 from conformance.isolation.start_subjects import StartingSubjects
@@ -150,8 +150,7 @@ class Settings:
         from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
         if unknown := [name for name in self.implements if name != PASS_NAME]:
-            hint = did_you_mean(unknown[0], [PASS_NAME], f"Use {PASS_NAME}.")
-            raise UnknownName("no-such-pass", unknown=unknown[0], hint=hint)
+            raise UnknownName("no-such-pass", unknown=unknown[0], known=[PASS_NAME])
         if self.subjects and all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
             raise UsageError("optimizer-missing")
 
