@@ -84,7 +84,6 @@ class CensusFooter(StoredRecord, tag_field="record", tag="footer"):
 CensusRecord: TypeAlias = CensusHeader | CellRecord | CensusFooter
 _decode_record: JsonReader[CensusRecord] = JsonReader(CensusRecord)
 
-_HINT = "Pass a file that `onnx-conformance census --results` wrote."
 
 CENSUS_LIMIT_BYTES = 2**28
 """Size of the largest census file that is read, before decompression."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
 
-_HINT = "Write the corpus again with `onnx-conformance generate`."
 LAYOUT_CACHE_SIZE = 512
 """Number of cached lists of file names; most cases have the same file names as another case."""
 

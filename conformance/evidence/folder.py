@@ -15,13 +15,7 @@ from conformance.evidence.accuracy import accuracy_table, bounds_table, census_t
 from conformance.evidence.inputs import MeasuredCorpus, read_inputs
 from conformance.evidence.requirements import BUNDLED_MAP, bundled_map, read_map
 from conformance.evidence.restrictions import cases_outside, cells_outside
-from conformance.evidence.suite_facts import (
-    left_out_table,
-    quality_table,
-    run_tables,
-    source_tables,
-    statement_tables,
-)
+from conformance.evidence.suite_facts import left_out_table, quality_table, run_tables, source_tables, statement_tables
 from conformance.evidence.tables import TableRecord  # noqa: TC001 - msgspec reads the annotations
 from conformance.evidence.traceability import REQUIREMENT_STATUS, traceability_tables
 from conformance.files.atomic_write import TEMPORARY_PREFIX, real_path

@@ -38,7 +38,6 @@ RESTRICTION_IDS = ("operators", "defaults", "negative_axis", "empty_axis", "bflo
 CENSUS_OPERATORS = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax", "ArgMax")
 """Operators that a census measures."""
 
-_FORMAT_HINT = "docs/how-to/hand-over-evidence.md shows the keys of a map of requirements."
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _Names = Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]

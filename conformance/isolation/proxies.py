@@ -15,12 +15,7 @@ import numpy as np
 import onnx
 
 from conformance.isolation.limits import MAX_MODEL_FIELDS
-from conformance.isolation.protocol import (
-    max_line_bytes,
-    max_model_bytes,
-    max_output_bytes,
-    placeholder_for_type,
-)
+from conformance.isolation.protocol import max_line_bytes, max_model_bytes, max_output_bytes, placeholder_for_type
 from conformance.isolation.tensors import (
     decode_tensor,
     encode_tensor,

@@ -15,14 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.models.summaries import TensorPreview
-    from conformance.results.records import (
-        BadElement,
-        CaseRecord,
-        ClauseRecord,
-        OutputEvidence,
-        Result,
-        RewriteCheck,
-    )
+    from conformance.results.records import BadElement, CaseRecord, ClauseRecord, OutputEvidence, Result, RewriteCheck
 
 
 MAX_QUOTED_LINES = 6

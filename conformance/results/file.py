@@ -25,15 +25,7 @@ import msgspec
 from conformance.errors import ResultsError
 from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, real_path
 from conformance.results.levels import effective_level
-from conformance.results.records import (
-    CaseRecord,
-    CaseRow,
-    Footer,
-    Header,
-    Result,
-    ResultRow,
-    ResultsRecord,
-)
+from conformance.results.records import CaseRecord, CaseRow, Footer, Header, Result, ResultRow, ResultsRecord
 from conformance.results.unexpected_results import contradicts_mark
 from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.decoding import MalformedError
@@ -50,7 +42,6 @@ MAX_FILE_BYTES = 2**30
 MAX_LINE_BYTES = 2**24
 """Largest size of a record."""
 
-_HINT = "Pass a results.jsonl file that `onnx-conformance run` wrote."
 
 FORMAT: Literal[2] = 2
 """The format of the file."""
@@ -93,6 +84,29 @@ class IndexedLines:
                     kept.write(line)
                 self._starts.append(self._starts[-1] + len(line))
                 yield line
+
+    def records(self) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the record of each line; the lines can be iterated only once."""
+        for number, line in enumerate(self):
+            yield number, self.decode(number, line)
+
+    def record(self, number: int) -> Any:
+        """Return the record on the line with this number, which must have been iterated before."""
+        return self.decode(number, self[number])
+
+    def decode(self, number: int, line: bytes) -> Any:
+        """Return the record on a line.
+
+        Raises:
+            ResultsError: the line is not a record, or the header of another format.
+        """
+        try:
+            return decode_record(line)
+        except MalformedError as error:
+            what = f"line {number + 1}: {error}"
+            if line.endswith(b"\n"):
+                raise malformed_results_error(self.path, what) from None
+            raise ResultsError("truncated", path=self.path, what=what) from None
 
     def _open(self) -> BinaryIO:
         try:
@@ -190,26 +204,6 @@ def record_kind(record: msgspec.Struct) -> str:
     return str(record.__struct_config__.tag)
 
 
-def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
-    """Return the record on a line.
-
-    Raises:
-        ResultsError: the line is not a record, or the header of another format.
-    """
-    try:
-        return decode_record(line)
-    except MalformedError as error:
-        what = f"line {number + 1}: {error}"
-        if line.endswith(b"\n"):
-            raise malformed_results_error(lines.path, what) from None
-        raise ResultsError("truncated", path=lines.path, what=what) from None
-
-
-def record_reader(lines: IndexedLines) -> Callable[[int], Any]:
-    """Return a function that returns the record on a line by its number; the lines must have been iterated before."""
-    return lambda number: read_record(lines, number, lines[number])
-
-
 def history_cases_path(path: Path, digest: str) -> Path:
     """Return the file with the case records of a corpus, in the history that has the results file at `path`."""
     return path.absolute().parents[2] / "cases" / f"{digest[:16]}.jsonl.gz"
@@ -224,104 +218,58 @@ def read_results(path: Path) -> Results:
         ResultsError: the file is missing, too large, truncated, of another format, or contradicts itself.
     """
     lines = cases = IndexedLines(path)
-    builder = _ResultsBuilder(path)
-    for number, line in enumerate(lines):
-        builder.add(number, read_record(lines, number, line))
-    if builder.needs_cases_of is not None:
-        cases = IndexedLines(history_cases_path(path, builder.needs_cases_of))
-        for number, line in enumerate(cases):
-            builder.add_case(number, read_record(cases, number, line))
-    return builder.build(record_reader(lines), record_reader(cases))
-
-
-class _ResultsBuilder:
-    """The records of a results file, collected line by line."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._header: Header | None = None
-        self._footer: Footer | None = None
-        self._rows: dict[Key, ResultRow] = {}
-        self._case_rows: dict[str, CaseRow] = {}
-        self._lines: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}
-
-    @property
-    def needs_cases_of(self) -> str | None:
-        """Digest of the corpus whose case records are in another file of a history; None without a history.
-
-        Raises:
-            ResultsError: the digest is not hexadecimal.
-        """
-        if self._header is None or self._header.history is None:
-            return None
-        digest = self._header.corpus.digest
-        if re.fullmatch("[0-9a-f]{16,64}", digest) is None:
-            raise malformed_results_error(self._path, "the digest of its corpus is not hexadecimal")
-        return digest
-
-    def add_case(self, number: int, record: Any) -> None:
-        """Add a case record from the line `number` of another file, if a result needs it."""
-        is_needed = isinstance(record, CaseRecord) and any((each, record.case) in self._rows for each in self._subjects)
-        if is_needed:
-            self._add_case(number, record)
-
-    @property
-    def _subjects(self) -> list[str]:
-        return [subject.id for subject in self._header.subjects] if self._header is not None else []
-
-    def add(self, number: int, record: Any) -> None:
-        """Add the record on the line `number`."""
+    header: Header | None = None
+    footer: Footer | None = None
+    rows: dict[Key, ResultRow] = {}
+    case_rows: dict[str, CaseRow] = {}
+    places: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}
+    for number, record in lines.records():
         kind = record_kind(record)
-        if (kind == "header") != (self._header is None) or self._footer is not None:
-            begins = self._header is None
-            raise malformed_results_error(
-                self._path, "it does not begin with a header" if begins else f"a {kind} stands where none may"
-            )
-        if kind == "header":
-            self._header = record
-        elif kind == "footer":
-            self._footer = record
-        elif kind == "result":
-            self._add_result(number, record)
-        elif kind == "archive":
-            self._lines[kind][record.case] = number
-        else:
-            self._add_case(number, record)
+        if (kind == "header") != (header is None) or footer is not None:
+            what = "it does not begin with a header" if header is None else f"a {kind} stands where none may"
+            raise malformed_results_error(path, what)
+        match record:
+            case Header():
+                header = record
+            case Footer():
+                footer = record
+            case Result():
+                row = result_row(record)
+                key = row.subject, row.case
+                if key in rows:
+                    raise malformed_results_error(path, f"case {row.case} has two results on subject {row.subject}")
+                rows[key], places[kind][key] = row, number
+            case CaseRecord():
+                case_rows[record.case], places[kind][record.case] = _case_row(record), number
+            case _:
+                places[kind][record.case] = number
+    if header is not None and header.history is not None:
+        if re.fullmatch("[0-9a-f]{16,64}", header.corpus.digest) is None:
+            raise malformed_results_error(path, "the digest of its corpus is not hexadecimal")
+        needed = {case for _, case in rows}
+        cases = IndexedLines(history_cases_path(path, header.corpus.digest))
+        for number, record in cases.records():
+            if isinstance(record, CaseRecord) and record.case in needed:
+                case_rows[record.case], places["case"][record.case] = _case_row(record), number
+    if header is None or footer is None:
+        raise ResultsError("truncated", path=path, what="it has no footer")
+    _check_consistency(path, header, case_rows, rows, footer)
+    return Results(
+        str(path),
+        header,
+        rows,
+        LazyRecords(lines.record, places["result"]),
+        case_rows,
+        LazyRecords(cases.record, places["case"]),
+        footer,
+        LazyRecords(lambda number: lines.record(number).zip, places["archive"]),
+    )
 
-    def _add_case(self, number: int, record: CaseRecord) -> None:
-        self._lines["case"][record.case] = number
-        row = {name: getattr(record, name) for name in _CASE_ROW_FIELDS}
-        texts = {name: sys.intern(row[name]) for name in ("case", "kind", "title")}
-        self._case_rows[record.case] = CaseRow(**row | texts)
 
-    def _add_result(self, number: int, record: Result) -> None:
-        row = result_row(record)
-        key = row.subject, row.case
-        if key in self._rows:
-            raise malformed_results_error(self._path, f"case {key[1]} has two results on subject {key[0]}")
-        self._rows[key] = row
-        self._lines["result"][key] = number
-
-    def build(self, read: Callable[[int], Any], read_case: Callable[[int], Any]) -> Results:
-        """Return the results; raise an error unless the file is complete and consistent.
-
-        Args:
-            read: function that returns the record on a line by its number.
-            read_case: function that returns a case record by the number of its line, which may be in another file.
-        """
-        if self._header is None or self._footer is None:
-            raise ResultsError("truncated", path=self._path, what="it has no footer")
-        _check_consistency(self._path, self._header, self._case_rows, self._rows, self._footer)
-        return Results(
-            str(self._path),
-            self._header,
-            self._rows,
-            LazyRecords(read, self._lines["result"]),
-            self._case_rows,
-            LazyRecords(read_case, self._lines["case"]),
-            self._footer,
-            LazyRecords(lambda number: read(number).zip, self._lines["archive"]),
-        )
+def _case_row(record: CaseRecord) -> CaseRow:
+    row = {name: getattr(record, name) for name in _CASE_ROW_FIELDS}
+    texts = {name: sys.intern(row[name]) for name in ("case", "kind", "title")}
+    return CaseRow(**row | texts)
 
 
 def result_row(record: Result) -> ResultRow:

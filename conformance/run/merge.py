@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
     from conformance.results.file import Key, Results
-    from conformance.results.records import (
-        CriterionRecord,
-        ResultRow,
-        SubjectIdentity,
-        SubjectRecord,
-    )
+    from conformance.results.records import CriterionRecord, ResultRow, SubjectIdentity, SubjectRecord
 
 SHARD_OPTION = "--shard"
 

@@ -15,7 +15,7 @@ from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
 from conformance.files.journal import Journal, UnsafeState, first_difference, open_state, state_errors
 from conformance.results.environment import without_data
-from conformance.results.file import IndexedLines, LazyRecords, read_record, record_kind, record_reader
+from conformance.results.file import IndexedLines, LazyRecords, record_kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -164,7 +164,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
     for number, line in enumerate(lines):
         if not line.endswith(b"\n"):
             break
-        record = read_record(lines, number, line)
+        record = lines.decode(number, line)
         kind = record_kind(record)
         if (kind == "header") != (number == 0):
             raise ResultsError(
@@ -184,9 +184,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
             found[kind][key] = number
     if header is None:
         raise ResultsError("malformed.interrupted", source=source, problem="has no header")
-    results, cases, archives = (
-        LazyRecords(record_reader(lines), found[kind]) for kind in ("result", "case", "archive")
-    )
+    results, cases, archives = (LazyRecords(lines.record, found[kind]) for kind in ("result", "case", "archive"))
     return InterruptedRun(target, source, size, header, results, cases, archives)
 
 
