@@ -11,99 +11,93 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from conformance.corpus.corpus import Corpus
 
 
-def backend_names(incomplete: str) -> list[str]:
-    """Return the short names of backends that complete `incomplete`."""
-    return _registered_names("backends", incomplete)
+def completion_by(name: str) -> Callable[[typer.Context, str], list[str]]:
+    """Return the function that completes a name to the possible values; `name` is a function of this module."""
+    names: Callable[[typer.Context], Iterable[str]] = globals()[name]
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        from conformance.errors import ConformanceError
+
+        try:
+            return [name for name in names(ctx) if name.startswith(incomplete)]
+        except (ConformanceError, OSError):
+            return []
+
+    return complete
 
 
-def optimizer_names(incomplete: str) -> list[str]:
-    """Return the short names of graph optimizers that complete `incomplete`."""
-    return _registered_names("optimizers", incomplete)
-
-
-def pass_names(incomplete: str) -> list[str]:
-    """Return the names of passes that complete `incomplete`."""
-    from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-
-    return _with_prefix([PASS_NAME], incomplete)
-
-
-def profile_names(incomplete: str) -> list[str]:
-    """Return the names of requirement profiles that complete `incomplete`."""
-    from conformance.profiles import bundled_profiles
-
-    return _with_prefix(bundled_profiles(), incomplete)
-
-
-def generator_names(incomplete: str) -> list[str]:
-    """Return the names of generators that complete `incomplete`."""
-    from conformance.errors import ConformanceError
-    from conformance.generation.generators import generator_locations
-
-    try:
-        return _with_prefix(generator_locations(), incomplete)
-    except ConformanceError:
-        return []
-
-
-def case_ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of the corpus's cases that complete `incomplete`."""
-    corpus = _corpus(ctx)
-    return _with_prefix(corpus.cases, incomplete) if corpus is not None else []
-
-
-def clause_ids(incomplete: str) -> list[str]:
-    """Return the ids of clauses that complete `incomplete`."""
-    from conformance.clauses import clauses
-
-    return _with_prefix(clauses(), incomplete)
-
-
-def tags(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the tags of the corpus's cases that complete `incomplete`."""
-    return _trait_names(ctx, "tag", incomplete)
-
-
-def operators(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the operators of the corpus's models that complete `incomplete`."""
-    return _trait_names(ctx, "operator", incomplete)
-
-
-def _registered_names(group: str, incomplete: str) -> list[str]:
+def backend_names(_: typer.Context) -> Iterable[str]:
+    """Return the short names of backends."""
     from conformance.plugins import registered_entry_points
 
-    return _with_prefix(registered_entry_points(group), incomplete)
+    return registered_entry_points("backends")
 
 
-def _trait_names(context: typer.Context, kind: str, incomplete: str) -> list[str]:
-    from conformance.errors import ConformanceError
+def optimizer_names(_: typer.Context) -> Iterable[str]:
+    """Return the short names of graph optimizers."""
+    from conformance.plugins import registered_entry_points
+
+    return registered_entry_points("optimizers")
+
+
+def pass_names(_: typer.Context) -> Iterable[str]:
+    """Return the names of passes."""
+    from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+
+    return [PASS_NAME]
+
+
+def profile_names(_: typer.Context) -> Iterable[str]:
+    """Return the names of requirement profiles."""
+    from conformance.profiles import bundled_profiles
+
+    return bundled_profiles()
+
+
+def generator_names(_: typer.Context) -> Iterable[str]:
+    """Return the names of generators."""
+    from conformance.generation.generators import generator_locations
+
+    return generator_locations()
+
+
+def clause_ids(_: typer.Context) -> Iterable[str]:
+    """Return the ids of clauses."""
+    from conformance.clauses import clauses
+
+    return clauses()
+
+
+def case_ids(context: typer.Context) -> Iterable[str]:
+    """Return the ids of the corpus's cases."""
+    return _corpus(context).cases
+
+
+def tags(context: typer.Context) -> Iterable[str]:
+    """Return the tags of the corpus's cases."""
+    return _trait_names(context, "tag")
+
+
+def operators(context: typer.Context) -> Iterable[str]:
+    """Return the operators of the corpus's models."""
+    return _trait_names(context, "operator")
+
+
+def _trait_names(context: typer.Context, kind: str) -> list[str]:
     from conformance.run.selection import case_traits
 
-    if (corpus := _corpus(context)) is None:
-        return []
-    try:
-        found = set().union(*(case_traits(corpus, case)[kind] for case in corpus.cases.values()))
-    except ConformanceError:
-        return []
-    return _with_prefix(sorted(found), incomplete)
+    corpus = _corpus(context)
+    return sorted(set().union(*(case_traits(corpus, case)[kind] for case in corpus.cases.values())))
 
 
-def _corpus(context: typer.Context) -> Corpus | None:
-    """Return the corpus that `--data` names, or the corpus of this suite; None if it cannot be read."""
+def _corpus(context: typer.Context) -> Corpus:
+    """Return the corpus that `--data` names, or the corpus of this suite."""
     from conformance.corpus.corpus import bundled_corpus_path, read_manifest
-    from conformance.errors import ConformanceError
 
-    try:
-        given = context.params.get("data")  # text, in some versions of typer
-        return read_manifest(Path(given) if given else bundled_corpus_path())
-    except (ConformanceError, OSError):
-        return None
-
-
-def _with_prefix(names: Iterable[str], incomplete: str) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
+    given = context.params.get("data")  # text, in some versions of typer
+    return read_manifest(Path(given) if given else bundled_corpus_path())

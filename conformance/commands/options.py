@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from conformance.commands import completion
+from conformance.commands.completion import completion_by
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import is_standard_output, write_text_atomically
 from conformance.report.report_files import FORMATS, ReportFiles
@@ -117,7 +117,7 @@ def declare_option(name: str, entry: OptionEntry) -> Any:
         "help": entry.help.replace("[", "\\[").replace("{default}", str(entry.default)),
         "min": entry.minimum,
         "max": entry.maximum,
-        "autocompletion": getattr(completion, entry.completion) if entry.completion else None,
+        "autocompletion": completion_by(entry.completion) if entry.completion else None,
         "show_default": entry.show_default,
         "rich_help_panel": entry.panel,
     }
