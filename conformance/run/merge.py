@@ -80,8 +80,7 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
     runs = sorted(runs, key=lambda run: run.path)
     if not any(SHARD_OPTION in run.header.selection for run in runs):  # an upgrade between two shards is a mistake
         runs = separate_releases(runs)
-    for check in (_check_corpora, _check_criteria, _check_complete, _check_disjoint):
-        check(runs)
+    _check_runs(runs)
     subjects = _subjects(runs)
     order = {subject.id: number for number, subject in enumerate(subjects)}
     rows = sorted((row for run in runs for row in run.rows.values()), key=lambda row: (order[row.subject], row.case))
@@ -101,40 +100,31 @@ def _facts(run_of_case: Mapping[str, Results], case: str) -> CaseFacts:
     return case_facts(run_of_case[case].cases[case])
 
 
-def _check_corpora(runs: Sequence[Results]) -> None:
+def _check_runs(runs: Sequence[Results]) -> None:
+    """Check that runs can be merged: they have one corpus and one criterion, and no result and no shard twice."""
+    first = runs[0]
     for run in runs:
-        if run.header.corpus.digest != runs[0].header.corpus.digest:
-            raise ResultsError("corpora-differ", path=run.path, first=runs[0].path)
-
-
-def _check_criteria(runs: Sequence[Results]) -> None:
-    first = recorded_criterion(runs[0].header)
+        if run.header.corpus.digest != first.header.corpus.digest:
+            raise ResultsError("corpora-differ", path=run.path, first=first.path)
     for run in runs:
-        settings = recorded_criterion(run.header)
-        if (settings.level, settings.require, _digests(run)) != (first.level, first.require, _digests(runs[0])):
-            raise ResultsError("criteria-differ", path=run.path, first=runs[0].path)
-
-
-def _digests(run: Results) -> tuple[str, str]:
-    """Return the digest of a run's baseline and the digest of its profile; an empty text if the run lacks one."""
-    record = run.header.criterion
-    baseline, profile = record.baseline, record.profile
-    return baseline.digest if baseline else "", profile.digest if profile else ""
-
-
-def _check_complete(runs: Sequence[Results]) -> None:
+        if _criterion_of(run) != _criterion_of(first):
+            raise ResultsError("criteria-differ", path=run.path, first=first.path)
     for run in runs:
         if " " in run.header.selection.get(SHARD_OPTION, ""):
             raise ResultsError("shards-missing", path=run.path)
-
-
-def _check_disjoint(runs: Sequence[Results]) -> None:
-    seen: dict[tuple[str, str], str] = {}
+    seen: dict[Key, str] = {}
     for run in runs:
         for key in run.rows:
             if key in seen:
                 raise ResultsError("duplicate-result", path=run.path, other=seen[key], case=key[1], subject=key[0])
             seen[key] = run.path
+
+
+def _criterion_of(run: Results) -> tuple[object, ...]:
+    """Return the part of the pass criterion that must be equal in merged runs."""
+    record = run.header.criterion
+    baseline, profile = record.baseline, record.profile
+    return record.level, record.require, baseline and baseline.digest, profile and profile.digest
 
 
 def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
