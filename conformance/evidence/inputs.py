@@ -37,10 +37,6 @@ MAX_MEASUREMENT_BYTES = 2**26
 _PEEK_BYTES = 2**16
 """Number of bytes at the start of a file that decide its kind; a line of a census or results file can be longer."""
 
-_MEASUREMENT_HINT = (
-    "Measure again with `nox -s mutation` or `nox -s oracle`, without options that select mutants or cases."
-)
-
 
 class MeasuredCorpus(StoredRecord):
     """The corpus that was measured; `cases` is the number of all its cases."""

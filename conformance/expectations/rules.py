@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from conformance.corpus.case_json import read_case_json
 from conformance.errors import ExpectationsError, ResultsError, UnknownName, UsageError
 from conformance.expectations.conditions import ConditionContext
@@ -21,7 +23,6 @@ from conformance.results.records import (
     CriterionRecord,
     EntryRecord,
     ProfileRecord,
-    ProfileRuleRecord,
     SupportRecord,
 )
 from conformance.verdicts import Level, Verdict
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
     from conformance.profiles import RequirementProfile
-    from conformance.results.file import Key, Results
+    from conformance.results.file import Key
     from conformance.results.records import Header
 
 
@@ -69,26 +70,18 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
     run = read_results(path)
     levels = {key: level_if_weaker(row, run.case_rows[row.case].level) for key, row in run.rows.items()}
     standings = {key: Standing(row.verdict, levels[key]) for key, row in run.rows.items()}
-    if relative_to is not None:
-        return _relative_baseline(path, run, standings, subjects, relative_to)
-    if not {subject for subject, _ in standings} & set(subjects):
-        raise ResultsError("subject-missing.baseline", path=path, subjects=list(subjects))
     corpus = run.header.corpus
-    return Baseline(BaselineRecord(str(path), corpus.label, corpus.digest), standings)
-
-
-def _relative_baseline(
-    path: Path, run: Results, standings: Mapping[Key, Standing], subjects: Sequence[str], base: str
-) -> Baseline:
+    if relative_to is None:
+        if not {subject for subject, _ in standings} & set(subjects):
+            raise ResultsError("subject-missing.baseline", path=path, subjects=list(subjects))
+        return Baseline(BaselineRecord(str(path), corpus.label, corpus.digest), standings)
     versions = {one.id: one.version for one in run.header.subjects}
-    if base not in versions:
-        raise ResultsError("subject-missing.relative-to", path=path, base=base, known=list(versions))
-    of_base = {case: standing for (subject, case), standing in standings.items() if subject == base}
-    corpus, name = run.header.corpus, f"{base} {versions[base]}"
-    return Baseline(
-        BaselineRecord(name, corpus.label, corpus.digest, name),
-        {(subject, case): standing for subject in subjects for case, standing in of_base.items()},
-    )
+    if relative_to not in versions:
+        raise ResultsError("subject-missing.relative-to", path=path, base=relative_to, known=list(versions))
+    name = f"{relative_to} {versions[relative_to]}"
+    of_base = {case: standing for (subject, case), standing in standings.items() if subject == relative_to}
+    every = {(subject, case): standing for subject in subjects for case, standing in of_base.items()}
+    return Baseline(BaselineRecord(name, corpus.label, corpus.digest, name), every)
 
 
 @dataclass(frozen=True)
@@ -120,7 +113,9 @@ class CriterionSettings:
             require=list(self.require),
             expected_results=expected_results,
             expectations=[
-                _entry_record(subject, entry) for subject, file in self.expectations.items() for entry in file.entries
+                EntryRecord(subject, one.location, one.verdict, list(one.cases), list(one.lines), list(one.exceptions))
+                for subject, file in self.expectations.items()
+                for one in file.entries
             ],
             supports=[
                 SupportRecord(subject, file.name, [str(support) for support in file.supports])
@@ -128,7 +123,7 @@ class CriterionSettings:
                 if file.supports is not None
             ],
             baseline=self.baseline.record if self.baseline is not None else None,
-            profile=_profile_record(self.profile) if self.profile is not None else None,
+            profile=msgspec.convert(self.profile, ProfileRecord | None, from_attributes=True),
         )
 
 
@@ -139,8 +134,10 @@ def recorded_criterion(header: Header) -> CriterionSettings:
     """
     record = header.criterion
     entries: dict[str, list[Expectation]] = {}
-    for entry in record.expectations:
-        entries.setdefault(entry.subject, []).append(_entry(entry))
+    for one in record.expectations:
+        cases, exceptions, lines = tuple(one.cases), tuple(one.exceptions), tuple(one.lines)
+        entry = Expectation(cases, one.verdict, "", one.location, exceptions, lines=lines)
+        entries.setdefault(one.subject, []).append(entry)
     expectations = {subject: Expectations(subject, tuple(own)) for subject, own in entries.items()}
     for listed in record.supports:
         subject, name = listed.subject, listed.file
@@ -216,19 +213,3 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
     for name in required:
         if name not in operators:
             raise UnknownName("no-such-operator", name=name, known=sorted(operators))
-
-
-def _profile_record(profile: RequirementProfile) -> ProfileRecord:
-    rules = [ProfileRuleRecord(rule.id, rule.level, rule.text, rule.source) for rule in profile.rules]
-    return ProfileRecord(profile.name, profile.title, profile.source, profile.digest, rules)
-
-
-def _entry_record(subject: str, entry: Expectation) -> EntryRecord:
-    return EntryRecord(
-        subject, entry.location, entry.verdict, list(entry.cases), list(entry.lines), list(entry.exceptions)
-    )
-
-
-def _entry(record: EntryRecord) -> Expectation:
-    cases, exceptions = tuple(record.cases), tuple(record.exceptions)
-    return Expectation(cases, record.verdict, "", record.location, exceptions, lines=tuple(record.lines))

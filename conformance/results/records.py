@@ -176,18 +176,8 @@ def case_record(corpus: Corpus, case: CorpusCase) -> CaseRecord:
         CorpusError: the case.json of the case is altered or malformed.
     """
     document = read_case_json(corpus, case)
-    return CaseRecord(
-        case.id,
-        str(case.kind),
-        document.title,
-        document.level,
-        document.clauses,
-        document.tags,
-        document.model,
-        document.data_sets,
-        document.rewrite,
-        uses=document.uses,
-    )
+    described = {name: getattr(document, name) for name in document.__struct_fields__ if name != "generator"}
+    return CaseRecord(case=case.id, kind=str(case.kind), **described)
 
 
 class BadElement(StoredRecord):
