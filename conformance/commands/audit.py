@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import FailLevel, add_options, default_of, print_written_reports
+from conformance.errors import ExitStatus, UsageError
+from conformance.files.atomic_write import write_json_atomically, write_text_atomically
+from conformance.files.temp_dir import check_empty, supervised_temp_dir
+from conformance.isolation.limits import Limits
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_notice, print_progress
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from conformance.graphs.reading import LoadedModel
     from conformance.jobs.job import Workers as TeamOfWorkers
     from conformance.subjects.loading import Subject
-    from conformance.verdicts import Level
 
 MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
@@ -64,16 +68,12 @@ def audit(
 
     from conformance.audit.cases import write_cases
     from conformance.audit.session import AuditOptions
-    from conformance.errors import ExitStatus, UsageError
-    from conformance.files.temp_dir import check_empty
     from conformance.graphs.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.graphs.reading import LoadedModel
-    from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import started_subjects
     from conformance.jobs.process_pool import create_workers
     from conformance.models.inputs import required_input_names
     from conformance.subjects.naming import SubjectKind, SubjectName
-    from conformance.verdicts import Level
 
     if not backend:
         raise UsageError("subject-missing.backend")
@@ -154,7 +154,6 @@ def _write_reports(
     """Write the reports; their content is the model, the audits, the texts of the inputs, and the seed."""
     from conformance.audit.page import render_page
     from conformance.audit.report import audit_document
-    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
 
     write_json_atomically(json, None if json is None else audit_document(*content))
     if html is not None:
@@ -188,7 +187,6 @@ def _audit_workers(team: TeamOfWorkers | None, directory: Path | None, model: st
         return
 
     from conformance.audit.job import AuditWorkers
-    from conformance.files.temp_dir import supervised_temp_dir
 
     with supervised_temp_dir() as temporary:
         pool = AuditWorkers(team, directory or temporary)

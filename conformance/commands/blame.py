@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import FailLevel, add_options, print_written_reports
+from conformance.errors import ExitStatus, JobError, SubjectError, UsageError
+from conformance.files.atomic_write import write_json_atomically, write_text_atomically
+from conformance.files.journal import read_state, state_errors
+from conformance.files.temp_dir import check_empty
+from conformance.isolation.limits import Limits
 from conformance.report.report_files import ReportFiles
+from conformance.serialization.decoding import MalformedError
 from conformance.serialization.terminal import print_line, print_progress
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from conformance.blame.document import BlameDocument
@@ -58,12 +65,8 @@ def blame(
     from conformance.blame.report import judged_text, step_lines, write_reproduction
     from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
-    from conformance.errors import ExitStatus
-    from conformance.files.temp_dir import check_empty
     from conformance.graphs.inputs import choose_inputs
     from conformance.graphs.reading import LoadedModel
-    from conformance.isolation.limits import Limits
-    from conformance.verdicts import Level
 
     first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
     reports = ReportFiles.of(json=json, html=html)
@@ -107,8 +110,6 @@ def blame(
 
 def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:
     """Run a session; if it is interrupted, write the steps that ended."""
-    from conformance.errors import SubjectError
-
     try:
         return session.run()
     except (KeyboardInterrupt, SubjectError):
@@ -133,7 +134,6 @@ def _subjects(
     Raises:
         UsageError: these are not two ways to compute a model.
     """
-    from conformance.errors import UsageError
     from conformance.subjects.naming import SubjectKind, SubjectName
 
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
@@ -148,7 +148,6 @@ def _subjects(
 
 def _write_reports(document: BlameDocument, json: Path | None, html: Path | None, *, passes: bool) -> None:
     from conformance.blame.report import render_page
-    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
 
     write_json_atomically(json, document)
     if html is not None:
@@ -162,9 +161,6 @@ def _read_document(path: Path) -> BlameDocument:
         JobError: the file cannot be read, is a link, a pipe or a device, or is not such a document.
     """
     from conformance.blame.document import decode_document
-    from conformance.errors import JobError
-    from conformance.files.journal import read_state, state_errors
-    from conformance.serialization.decoding import MalformedError
 
     try:
         with state_errors(path):

@@ -28,6 +28,7 @@ from conformance.errors import UsageError
 from conformance.files.atomic_write import write_json_atomically
 from conformance.files.temp_dir import write_folder
 from conformance.history.releases import ReleaseRange, find_releases
+from conformance.isolation.limits import Limits
 from conformance.run.selection import Selection
 from conformance.run.settings import Settings
 from conformance.serialization.terminal import print_line, print_lines
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from conformance.blame.comparison import OpenSubjects
     from conformance.blame.releases import Question
     from conformance.blame.session import Request
-    from conformance.isolation.limits import Limits
     from conformance.subjects.naming import SubjectName
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import add_options
+from conformance.errors import UsageError
+from conformance.files.atomic_write import write_chunks_atomically, write_text_atomically
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_notice, print_table, progress_counter
 from conformance.serialization.text import one_line
@@ -70,7 +72,6 @@ def census(
     from conformance.census.report import environment_facts, footnotes, json_lines
     from conformance.census.report import markdown as markdown_of
     from conformance.census.results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, collect_cells, table_row
-    from conformance.files.atomic_write import write_chunks_atomically, write_text_atomically
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
 
@@ -120,7 +121,6 @@ def _job(
     from conformance.census.chunks import Cell
     from conformance.census.job import CensusJob
     from conformance.census.query import open_client, transfers_files
-    from conformance.errors import UsageError
 
     if len(set(backends)) < len(backends):
         raise UsageError("subject-twice.backend")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from conformance.commands.options import add_options
+from conformance.errors import UsageError
 
 
 @add_options
@@ -20,7 +21,6 @@ def check_harness(
     from collections import Counter
 
     from conformance.environments.registry import find_interpreter
-    from conformance.errors import UsageError
     from conformance.harness_check.check import check_harness, print_outcome, print_summary
     from conformance.harness_check.session import RuleState
     from conformance.isolation.environment import subject_command

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from conformance.errors import ConformanceError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -21,7 +23,6 @@ def completion_by(name: str) -> Callable[[typer.Context, str], list[str]]:
     names: Callable[[typer.Context], Iterable[str]] = globals()[name]
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
-        from conformance.errors import ConformanceError
 
         try:
             return [name for name in names(ctx) if name.startswith(incomplete)]

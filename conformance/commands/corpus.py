@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import add_options
+from conformance.errors import UsageError
+from conformance.files.temp_dir import check_empty, write_folder
 from conformance.serialization.terminal import print_line, print_progress, progress_counter
 
 if TYPE_CHECKING:
@@ -60,7 +62,6 @@ def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
 
 def _coverage(corpus: Corpus) -> Iterator[str]:
     from conformance.corpus.case_json import read_case_json
-    from conformance.errors import UsageError
     from conformance.generation.generators import bundled_package
 
     declarations = bundled_package()
@@ -112,8 +113,6 @@ def export(directory: Path, *, selection: Selection, data: Path | None = None) -
     Exit status: 0 if the folder is written, 2 if the folder is not empty, or an option or the corpus is wrong.
     """
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
-    from conformance.errors import UsageError
-    from conformance.files.temp_dir import check_empty, write_folder
     from conformance.generation.export import exported_files
 
     check_empty(directory)
@@ -156,7 +155,6 @@ def generate(
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
     from conformance.corpus.corpus import corpus_label
-    from conformance.errors import UsageError
     from conformance.generation.generators import define_cases
     from conformance.generation.write_corpus import check_no_corpus, corpus_differences
     from conformance.generation.write_corpus import generate as write_corpus
@@ -218,8 +216,6 @@ def _check_alone(option: str, *, alone: bool) -> None:
     Raises:
         UsageError: `alone` is false.
     """
-    from conformance.errors import UsageError
-
     if not alone:
         raise UsageError("options-conflict.alone", option=option)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from conformance.commands.options import Verb, Verbs, add_options
+from conformance.errors import UnknownName
 from conformance.serialization.terminal import print_line
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
@@ -55,7 +56,6 @@ def list_() -> None:
 def remove(releases: list[str]) -> None:
     """Remove environments; a name without a release removes all its releases."""
     from conformance.environments.registry import list_environments, remove_environment
-    from conformance.errors import UnknownName
 
     for release in releases:
         found = [environment for environment in list_environments() if release in environment.names]

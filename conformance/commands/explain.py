@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.commands.options import add_options
+from conformance.errors import ResultsError, UnknownName, UsageError
+from conformance.isolation.limits import Limits
 from conformance.serialization.terminal import print_line
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +43,6 @@ def explain(
     from conformance.corpus.case_json import read_case_json
     from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
     from conformance.corpus.loading import load_case
-    from conformance.errors import UnknownName
 
     corpus = open_corpus(data or bundled_corpus_path())
     run = None
@@ -67,11 +69,9 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
     compute has no grades.
     """
     from conformance.corpus.loading import load_case_in_memory
-    from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import started_subjects
     from conformance.judging.accuracy import accuracy_grades, strictest_attained_grade
     from conformance.subjects.naming import SubjectKind, SubjectName
-    from conformance.verdicts import Unsupported
 
     named = [SubjectName.parse(backend, SubjectKind.BACKEND)] if backend else []
     with started_subjects(named, Limits()) as subjects:
@@ -99,7 +99,6 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
 
 def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequence[object]]:
     """Return a function that runs a case's model on a backend."""
-    from conformance.errors import UsageError
     from conformance.subjects.failures import format_exception
 
     def answers(data_set: DataSet) -> Sequence[object]:
@@ -124,8 +123,6 @@ def check_recorded_corpus(run: Results, corpus: Corpus) -> None:
     Raises:
         ResultsError: the file belongs to another corpus.
     """
-    from conformance.errors import ResultsError
-
     of = run.header.corpus
     if of.digest != corpus.digest:
         raise ResultsError("other-corpus", path=run.path, of=of, corpus=corpus)
@@ -137,7 +134,6 @@ def _result_lines(case: str, run: Results) -> Iterator[str]:
     Raises:
         ResultsError: the file has no result of the case.
     """
-    from conformance.errors import ResultsError
     from conformance.results.environment import rerun_command, rerun_options
     from conformance.results.evidence import full_evidence
     from conformance.results.failure_groups import group_failures

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import Verb, Verbs, add_options
+from conformance.errors import HistoryError, UnknownName
+from conformance.files.atomic_write import write_json_atomically, write_text_atomically
 from conformance.report.report_files import ReportFiles
 from conformance.serialization.terminal import print_line, print_notice
 
@@ -54,7 +56,6 @@ def update(
 
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
     from conformance.environments.create import PackageSources
-    from conformance.errors import HistoryError
     from conformance.history.release_run import ReleaseTask, RunSettings
     from conformance.history.releases import ReleaseRange
     from conformance.history.store import HistoryStore
@@ -90,7 +91,6 @@ def update(
 
 def _parse_name(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
     """Return the subject without its release, and its range of releases as text."""
-    from conformance.errors import UnknownName
     from conformance.plugins import registered_entry_points
     from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -108,7 +108,6 @@ def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: 
     from packaging.version import Version
 
     from conformance.environments.requirements import released_package
-    from conformance.errors import HistoryError
     from conformance.history.releases import ReleaseRange, find_releases
 
     range, package = ReleaseRange.parse(text), released_package(target)
@@ -134,8 +133,6 @@ def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None,
 
     The cases of a row have the same verdict in each release, and the same cause. Regressions come first.
     """
-    from conformance.errors import HistoryError
-    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
     from conformance.history.index import open_index
     from conformance.history.store import HistoryStore
     from conformance.history.timeline import LEGEND, document, text_table, timelines
@@ -179,7 +176,6 @@ def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[SubjectName],
     Raises:
         UnknownName: the history has no such case, fault or subject.
     """
-    from conformance.errors import UnknownName
     from conformance.history.store import history_cases
     from conformance.results.known_faults import known_faults
 

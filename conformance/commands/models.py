@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import add_options
+from conformance.errors import ExitStatus, UsageError
+from conformance.files.atomic_write import is_standard_output, real_path, write_bytes_atomically, write_json_atomically
+from conformance.isolation.limits import Limits
 from conformance.serialization.terminal import print_line
+from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +28,8 @@ def expand(model: Path, output: Path) -> None:
 
     Nothing else in the model is changed. The model must import opset 13 or later of the default domain.
     """
-    from conformance.errors import UsageError
     from conformance.expansion import expand as lowered
     from conformance.expansion import has_training_optimizers
-    from conformance.files.atomic_write import real_path, write_bytes_atomically
     from conformance.models.graphs import has_external_data
     from conformance.models.validity import read_model, report_invalid_model
 
@@ -64,8 +66,6 @@ def hazards(
     Exit status: 0 even if hazards are found, 1 if the subject does not run the model, 2 if the command line or a file
     is wrong.
     """
-    from conformance.errors import ExitStatus, UsageError
-    from conformance.files.atomic_write import is_standard_output, write_json_atomically
     from conformance.graphs.inputs import choose_inputs, input_text
     from conformance.hazard_counts import HazardsDocument, text_lines
     from conformance.models.inputs import required_input_names
@@ -105,7 +105,6 @@ def _count_on_subjects(
     """Run the model and the rewritten model on each backend, and count the indices that change."""
     from conformance.graphs.reading import LoadedModel
     from conformance.hazard_counts import count_hazards
-    from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import started_subjects
     from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -117,7 +116,6 @@ def _count_on_subjects(
 
 def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
     from conformance.passes.hazards import hazards as all_hazards
-    from conformance.serialization.text import one_line
 
     known = all_hazards()
     for finding in findings:

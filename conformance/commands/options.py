@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from conformance.commands.completion import completion_by
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import is_standard_output, write_text_atomically
+from conformance.processes.start import available_processors
 from conformance.report.report_files import FORMATS, ReportFiles
 from conformance.run.options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name, option_entries
 from conformance.serialization.decoding import read_own_toml
@@ -76,8 +77,6 @@ def parse_workers(text: str) -> int:
     Raises:
         BadParameter: the value is neither `auto` nor a number from 1 to `MAX_WORKERS`.
     """
-    from conformance.processes.start import available_processors
-
     if text == "auto":
         return min(available_processors(), MAX_WORKERS)
     if re.fullmatch("[0-9]{1,9}", text, re.ASCII) is None or not 1 <= int(text) <= MAX_WORKERS:

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.commands.options import add_options
+from conformance.errors import ResultsError, UsageError
+from conformance.files.temp_dir import check_empty, write_folder
+from conformance.isolation.limits import Limits
 from conformance.serialization.terminal import print_line
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +51,6 @@ def repro(
 
     from conformance.commands.explain import check_recorded_corpus
     from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
-    from conformance.errors import UsageError
-    from conformance.files.temp_dir import check_empty, write_folder
-    from conformance.isolation.limits import Limits
     from conformance.results.file import read_results
     from conformance.run.selection import Selection
     from conformance.run.settings import Settings
@@ -89,7 +90,6 @@ def _failing_subject(run: Results, case: str) -> tuple[SubjectRecord, list[str]]
     Raises:
         ResultsError: no subject in the file fails the case.
     """
-    from conformance.errors import ResultsError
     from conformance.results.environment import rerun_options
 
     for subject in run.header.subjects:
@@ -123,7 +123,6 @@ def failure_files(
     from conformance.results.environment import describe_environment, rerun_command
     from conformance.results.records import SubjectRecord
     from conformance.run.environment_versions import dependency_versions
-    from conformance.verdicts import Level
 
     (named,) = settings.subjects
     result, version = _execute(settings, corpus, case)
@@ -150,7 +149,6 @@ def _execute(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Resu
         UsageError: the case passes, or does not apply to the subject.
     """
     from conformance.corpus.loading import load_case
-    from conformance.errors import UsageError
     from conformance.isolation.start_subjects import started_subjects
     from conformance.judging.execute import execute
 

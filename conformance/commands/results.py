@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import add_options, print_written_reports
-from conformance.report.report_files import ReportFiles
+from conformance.errors import CorpusError, UsageError
+from conformance.files.atomic_write import (
+    check_target,
+    is_standard_output,
+    write_bytes_atomically,
+    write_chunks_atomically,
+    write_json_atomically,
+    write_text_atomically,
+)
+from conformance.report.report_files import ReportFiles, write_reports
 from conformance.serialization.terminal import print_line, print_lines
+from conformance.serialization.text import one_line
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from conformance.expectations.update import UpdatedFile
@@ -30,9 +41,6 @@ def report(
     At least one report option, such as --html or --evidence, must be given.
     """
     import gc
-
-    from conformance.errors import UsageError
-    from conformance.report.report_files import write_reports
 
     gc.disable()  # what a report is made from lives until its end
     if not outputs.paths and evidence is None:
@@ -58,7 +66,6 @@ def diff(before: Path, after: Path, json: Path | None = None, markdown: Path | N
 
     Exit status: 0 if no verdict is worse than before, 1 if a verdict is worse, 2 if a file is malformed.
     """
-    from conformance.files.atomic_write import write_json_atomically, write_text_atomically
     from conformance.report.diff import compare_runs, to_markdown, to_text
     from conformance.results.file import read_results
 
@@ -79,11 +86,8 @@ def merge(results: list[Path], output: Path, data: Path | None = None) -> None:
     Exit status: 0 if the merged run passes, 1 if it fails, 2 if the files cannot be merged.
     """
     from conformance.corpus.corpus import bundled_corpus_path, read_manifest
-    from conformance.errors import CorpusError
-    from conformance.files.atomic_write import check_target, is_standard_output, write_chunks_atomically
     from conformance.results.file import encode_record, read_results
     from conformance.run.merge import merge_runs
-    from conformance.serialization.text import one_line
 
     check_target(output)
     taken = is_standard_output(output)
@@ -125,10 +129,8 @@ def update_expectations(
     Exit status: 0 if the file is up to date, 1 if it still lacks entries or if a verdict varies between repetitions (no
     entry can expect that), 2 if no reason is given. With --check: 1 if the file would change or lacks an entry.
     """
-    from conformance.errors import UsageError
     from conformance.expectations.file import read_expectations_text
     from conformance.expectations.update import NewEntries, empty_expectations_file, update_expectations
-    from conformance.files.atomic_write import write_bytes_atomically
     from conformance.results.file import read_results
     from conformance.run.selection import check_keyword, keyword_matcher
 
@@ -173,9 +175,6 @@ def _diff(before: str, after: str, name: str) -> str:
 
 def _print_open_points(updated: UpdatedFile, check: bool) -> None:
     """Print the failures that have no entry, and the cases whose verdict varies."""
-    from conformance.serialization.text import one_line
-    from conformance.verdicts import Verdict
-
     for number, missing in enumerate(updated.missing, 1):
         more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
         verb = Verdict(missing.verdict).verb(len(missing.cases))

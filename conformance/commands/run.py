@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import add_options, print_written_reports
-from conformance.report.report_files import ReportFiles
+from conformance.errors import ExitStatus, UsageError
+from conformance.files.temp_dir import supervised_temp_dir
+from conformance.report.report_files import ReportFiles, write_reports
 from conformance.run.options import SELECTION_OPTIONS
+from conformance.run.supervisor import ChildDied, run_in_child
 from conformance.serialization.terminal import print_line
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +50,6 @@ def run(
     results = settings.results
     if settings.no_isolation:
         _continue_in_child(results or resume)
-    from conformance.errors import UsageError
 
     if dask is not None:
         _check_dask(settings, workers)
@@ -65,7 +68,6 @@ def run(
     outputs.check(*[settings.results] if settings.results else ())
     # The subjects import their runtimes while this process imports the modules of a run.
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
-    from conformance.report.report_files import write_reports
     from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.terminal import Detail, OutputOptions
 
@@ -91,8 +93,6 @@ def _check_dask(settings: Settings, workers: int | None) -> None:
     Raises:
         UsageError: an option determines the number of workers, or that subjects run in the workers.
     """
-    from conformance.errors import UsageError
-
     if workers is not None or settings.no_isolation:
         other = "-n" if workers is not None else "--no-isolation"
         raise UsageError("options-conflict.dask", other=other)
@@ -115,9 +115,7 @@ def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
     Raises:
         UsageError: `--results` names another file than `--resume`.
     """
-    from conformance.errors import UsageError
     from conformance.run.selection import Selection, Shard
-    from conformance.verdicts import Level
 
     if settings.results is not None and settings.results.absolute() != run.target.absolute():
         raise UsageError("options-conflict.results")
@@ -141,9 +139,7 @@ def _continue_in_child(results: Path | None) -> None:
     Args:
         results: the results file of the run, or None.
     """
-    from conformance.errors import ExitStatus
     from conformance.run.resume import partial_path
-    from conformance.run.supervisor import ChildDied, run_in_child
 
     try:
         status = run_in_child()
@@ -169,8 +165,6 @@ def _with_base_results(settings: Settings, workers: int | None, dask: str | None
     if settings.relative_to is None or settings.baseline is not None:
         yield settings
         return
-    from conformance.errors import ExitStatus
-    from conformance.files.temp_dir import supervised_temp_dir
     from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.terminal import Detail, OutputOptions
     from conformance.subjects.naming import SubjectName
@@ -198,7 +192,6 @@ def _with_results(settings: Settings, outputs: ReportFiles) -> Iterator[Settings
     if settings.results is not None or not outputs.paths:
         yield settings
         return
-    from conformance.files.temp_dir import supervised_temp_dir
 
     with supervised_temp_dir() as scratch:
         yield replace(settings, results=scratch / "results.jsonl")

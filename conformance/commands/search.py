@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.commands.options import FailLevel, add_options, default_of
-from conformance.report.report_files import ReportFiles
+from conformance.errors import ConformanceError, ExitStatus, JobError, UsageError
+from conformance.files.atomic_write import (
+    check_distinct_targets,
+    check_results_target,
+    check_target,
+    write_json_atomically,
+)
+from conformance.files.temp_dir import supervised_temp_dir
+from conformance.isolation.limits import Limits
+from conformance.report.report_files import ReportFiles, write_reports
+from conformance.serialization.decoding import MalformedError
 from conformance.serialization.terminal import print_line, print_notice, print_progress
+from conformance.serialization.text import one_line
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -58,13 +69,6 @@ def search(
     wrong or the search cannot continue, 130 after an interruption. If the search ends early, the failing examples found
     so far are printed and written.
     """
-    from conformance.errors import ConformanceError, ExitStatus, UsageError
-    from conformance.files.atomic_write import (
-        check_distinct_targets,
-        check_results_target,
-        check_target,
-        write_json_atomically,
-    )
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
     from conformance.search.failing_examples import FailingExamples
@@ -128,7 +132,6 @@ def _keep_failing_examples(
     found: FailingExamples, output: Path | None, results: Path | None, outputs: ReportFiles | None
 ) -> None:
     """Write the failing examples as a corpus to `output`; run this corpus if `outputs` is not None."""
-    from conformance.files.temp_dir import supervised_temp_dir
     from conformance.run.terminal import OutputOptions
 
     with supervised_temp_dir() as scratch:
@@ -150,7 +153,6 @@ def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[
         UsageError: no subject is named, or the Python of a subject does not exist.
     """
     from conformance.environments.registry import find_interpreters
-    from conformance.errors import UsageError
     from conformance.subjects.naming import SubjectKind, SubjectName
 
     subjects = [(text, SubjectKind.BACKEND) for text in backends or ()]
@@ -169,9 +171,7 @@ def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) ->
     """
     from dataclasses import replace
 
-    from conformance.errors import JobError
     from conformance.search.failing_examples import saved_versions
-    from conformance.serialization.decoding import MalformedError
 
     try:
         return replace(found.job, versions=saved_versions(state.chunks()))
@@ -187,8 +187,6 @@ def _check_output(output: Path | None, *, is_resumed: bool) -> None:
     Raises:
         UsageError: the folder is not empty, or it cannot be created.
     """
-    from conformance.errors import UsageError
-    from conformance.files.atomic_write import check_target
     from conformance.search.failing_examples import is_corpus_of_search
 
     if output is None or (is_resumed and is_corpus_of_search(output)):
@@ -267,7 +265,6 @@ def _print_failing_example(failing: FailingExample) -> None:
     from conformance.search.cases import case_id
     from conformance.search.failing_examples import describe
     from conformance.search.named_mutants import mutants_sentence
-    from conformance.serialization.text import one_line
 
     example = failing.read()
     print_line(f"{failing.subject}: {failing.verdict}: {one_line(truncate_line(failing.message))}")
@@ -280,8 +277,6 @@ def _run_failing_examples(
     job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles, printed: OutputOptions
 ) -> None:
     """Run the failing examples as a corpus, and write the results file and the reports of that run."""
-    from conformance.isolation.limits import Limits
-    from conformance.report.report_files import write_reports
     from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.settings import Settings
     from conformance.subjects.naming import SubjectName
