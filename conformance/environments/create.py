@@ -37,7 +37,7 @@ from conformance.errors import StorageError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.processes.start import run_program
 from conformance.subjects.naming import Interpreter, SubjectKind
-from conformance.subjects.request import harness_command
+from conformance.subjects.request import QUIET_VARIABLES, harness_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,16 +201,6 @@ def _describe(requirements: Requirements, folder: Path, scratch: Path) -> Enviro
     return EnvironmentDocument(requirements.subject, version, python, installed)
 
 
-_START_VARIABLES = {
-    "ORT_DISABLE_TELEMETRY": "1",
-    "DO_NOT_TRACK": "1",
-    "PIP_NO_INDEX": "1",
-    "PIP_CONFIG_FILE": os.devnull,
-    "PIP_FIND_LINKS": "",
-    "UV_OFFLINE": "1",
-}
-"""Environment variables for the start of a runtime, as in a run: no telemetry, and an import installs no packages."""
-
 _START_TIMEOUT_SECONDS = 300.0
 """Time limit for importing a runtime and running one model."""
 
@@ -268,7 +258,7 @@ def _run_harness(requirements: Requirements, python: Path, scratch: Path) -> Com
             harness_command(named, Interpreter(python, is_adapter_only=True)),
             input=lines.encode(),
             timeout=_START_TIMEOUT_SECONDS,
-            env={**os.environ, "HOME": str(scratch), **_START_VARIABLES},
+            env={**os.environ, "HOME": str(scratch), **QUIET_VARIABLES},
             cwd=scratch,
         )
     except TimeoutExpired:

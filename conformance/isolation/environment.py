@@ -14,16 +14,10 @@ from typing import TYPE_CHECKING
 from conformance.errors import UnknownName
 from conformance.files.atomic_write import storage_errors
 from conformance.subjects.naming import EXEC_PREFIX, Interpreter, SubjectName
-from conformance.subjects.request import harness_command
+from conformance.subjects.request import QUIET_VARIABLES, harness_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
-"""Environment variables that turn off the telemetry of runtimes."""
-
-_INSTALLERS_OFF = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "UV_OFFLINE": "1"}
-"""Environment variables with which pip and uv download nothing: some releases call pip when they are imported."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class ScratchFolders:
         """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))}
         own = {"HOME": f"{self.root}/home", "TMPDIR": f"{self.root}/tmp", "PWD": self.work}  # noqa: S108
-        return {"PYTHONUSERBASE": site.getuserbase(), **inherited, **own, **_TELEMETRY_OFF, **_INSTALLERS_OFF}
+        return {"PYTHONUSERBASE": site.getuserbase(), **inherited, **own, **QUIET_VARIABLES}
 
 
 def subject_command(named: SubjectName, interpreter: Interpreter | None = None) -> tuple[str, ...]:

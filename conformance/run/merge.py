@@ -87,17 +87,15 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
     run_of_case = {case: run for run in runs for case in run.cases}
     header = _header(runs, subjects, rows)
     criterion = PassCriterion(recorded_criterion(header), list(order))
+
+    def facts(case: str) -> CaseFacts:
+        return case_facts(run_of_case[case].cases[case])
+
     judged: dict[Key, ResultRow] = {
-        (row.subject, row.case): replace(
-            row, unexpected=not criterion.judge(row, partial(_facts, run_of_case, row.case))
-        )
+        (row.subject, row.case): replace(row, unexpected=not criterion.judge(row, partial(facts, row.case)))
         for row in rows
     }
     return MergedRun(runs, header, judged, _footer(runs, header, criterion, _diagnose(runs, corpus)))
-
-
-def _facts(run_of_case: Mapping[str, Results], case: str) -> CaseFacts:
-    return case_facts(run_of_case[case].cases[case])
 
 
 def _check_runs(runs: Sequence[Results]) -> None:

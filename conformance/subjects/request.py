@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import sysconfig
 from hashlib import sha256
@@ -23,6 +24,12 @@ _HARNESS = Path(__file__).with_name("harness.py")
 _ADAPTERS = "conformance.adapters."
 _NOT_ADAPTERS = {"reference", "optimizers.identity"}
 """Subjects of the suite itself in the folder of the adapters: they import the suite."""
+
+_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
+_INSTALLERS_OFF = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "UV_OFFLINE": "1"}
+QUIET_VARIABLES = _TELEMETRY_OFF | _INSTALLERS_OFF
+"""Environment variables of a subject's process: runtimes send no telemetry, and pip and uv download nothing, because
+some releases call pip when they are imported."""
 
 ADAPTER_DIGEST_LENGTH = 12
 """Hexadecimal digits of an adapter's digest."""
