@@ -138,7 +138,7 @@ def _check_types_and_shapes(session: HarnessSession) -> None:
             raise RuleViolation(f"output {name} is {format_type(*actual)} instead of {format_type(*expected)}")
 
 
-def _check_data_lengths(session: HarnessSession) -> None:
+def _check_data_length(session: HarnessSession) -> None:
     for number, message in enumerate(session.load_and_run_probe(first_supported_probe(session)(SMALL_SHAPE, 1))):
         decode_output(number, message)
 
@@ -194,26 +194,9 @@ def _check_shape(shape: Sequence[int]) -> Callable[[HarnessSession], None]:
     return check
 
 
-BACKEND_RULES = rules_of(
-    "backend",
-    {
-        "run-before-load": _check_run_before_load,
-        "invalid-model": _check_invalid_model,
-        "missing-file": _check_missing_file,
-        "unsupported": _check_unsupported,
-        "some-model-runs": _check_some_model_runs,
-        "types-and-shapes": _check_types_and_shapes,
-        "data-length": _check_data_lengths,
-        "byte-order": _check_byte_order,
-        "second-run": _check_second_run,
-        "second-load": _check_second_load,
-        "failed-load": _check_failed_load,
-        "missing-input": _check_missing_input,
-        "scalar": _check_shape(SCALAR_SHAPE),
-        "empty-tensor": _check_shape(EMPTY_SHAPE),
-        "long-lines": _check_shape(LARGE_SHAPE),
-    },
-)
+_check_scalar = _check_shape(SCALAR_SHAPE)
+_check_empty_tensor = _check_shape(EMPTY_SHAPE)
+_check_long_lines = _check_shape(LARGE_SHAPE)
 
 
 def _check_tensor_files(session: HarnessSession) -> None:
@@ -230,5 +213,6 @@ def _check_tensor_files(session: HarnessSession) -> None:
     check_outputs(probe, outputs, prefix)
 
 
-CAPABILITY_RULES = {"files": rules_of("files", {"tensor-files": _check_tensor_files})}
+BACKEND_RULES = rules_of("backend", globals())
+CAPABILITY_RULES = {"files": rules_of("files", globals())}
 """Rules for optional capabilities, by the key of `started` that declares the capability."""

@@ -94,18 +94,12 @@ def _check_irregular(key: str, what: str) -> Callable[[HarnessSession], None]:
     return check
 
 
-(START_RULE,) = rules_of("start", {"start": _check_start})
+_check_stray_output = _check_irregular("stray", "output that is not an answer")
+_check_sequence_numbers = _check_irregular("numbers", "wrong number")
+_check_schema = _check_irregular("schema", "violation of the schema")
 
-BEGINNING_RULES = rules_of("beginning", {"unknown-command": _check_unknown_command})
-
-ENDING_RULES = rules_of("ending", {"end-of-input": _check_end_of_input, "stop": _check_stop})
-
-WHOLE_SESSION_RULES = rules_of(
-    "session",
-    {
-        "stray-output": _check_irregular("stray", "output that is not an answer"),
-        "sequence-numbers": _check_irregular("numbers", "wrong number"),
-        "schema": _check_irregular("schema", "violation of the schema"),
-    },
-)
+(START_RULE,) = rules_of("start", globals())
+BEGINNING_RULES = rules_of("beginning", globals())
+ENDING_RULES = rules_of("ending", globals())
+WHOLE_SESSION_RULES = rules_of("session", globals())
 """Rules about violations in the output of the whole session, which do not belong to a single command."""

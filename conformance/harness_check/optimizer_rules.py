@@ -21,7 +21,7 @@ LONG_TEXT_CHARACTERS = 1_500_000
 """Length of a documentation string that makes a model larger than any buffer."""
 
 
-def _check_load_is_refused(session: HarnessSession) -> None:
+def _check_load_refused(session: HarnessSession) -> None:
     session.expect_error(session.load(PROBE.model))
 
 
@@ -99,16 +99,4 @@ def _interface(model: onnx.ModelProto) -> list[tuple[str, int]]:
     return [(value.name, value.type.tensor_type.elem_type) for value in (*model.graph.input, *model.graph.output)]
 
 
-OPTIMIZER_RULES = rules_of(
-    "optimizer",
-    {
-        "load-refused": _check_load_is_refused,
-        "invalid-model": _check_invalid_model,
-        "missing-file": _check_missing_file,
-        "optimize": _check_optimize,
-        "input-file-unchanged": _check_input_file_unchanged,
-        "fixed-point": _check_fixed_point,
-        "several-models": _check_several_models,
-        "large-model": _check_large_model,
-    },
-)
+OPTIMIZER_RULES = rules_of("optimizer", globals())

@@ -62,13 +62,14 @@ class ProtocolRule:
     check: Callable[[HarnessSession], None]
 
 
-def rules_of(group: str, checks: Mapping[str, Callable[[HarnessSession], None]]) -> tuple[ProtocolRule, ...]:
-    """Return the rules of a group with their texts in `rules.toml`.
+def rules_of(group: str, functions: Mapping[str, Any]) -> tuple[ProtocolRule, ...]:
+    """Return the rules of a group in `rules.toml`.
 
     Args:
-        checks: the function that checks each rule, by the name of the rule.
+        functions: the functions of a module by name; `_check_data_length` checks the rule `data-length`.
     """
     texts = read_own_toml("conformance.harness_check", "rules.toml")[group]
+    checks = {name: functions[f"_check_{name.replace('-', '_')}"] for name in texts}
     return tuple(ProtocolRule(name, **texts[name], check=check) for name, check in checks.items())
 
 
