@@ -160,14 +160,15 @@ def generate(
     from conformance.generation.write_corpus import generate as write_corpus
 
     directory = output or Path("onnx-cases" if onnx else "model-cases" if model else "data")
-    if onnx:
-        _check_alone("--onnx", alone=not (generator or corpus_version or release or model))
-    if model:
-        _check_alone("--model", alone=not (generator or corpus_version or release))
-    elif inputs is not None or shape or no_values:
+    if onnx and (generator or corpus_version or release or model):
+        raise UsageError("options-conflict.alone", option="--onnx")
+    if model and (generator or corpus_version or release):
+        raise UsageError("options-conflict.alone", option="--model")
+    if not model and (inputs is not None or shape or no_values):
         raise UsageError("model-missing")
+    if release and (generator or check or corpus_version or replace):
+        raise UsageError("options-conflict.alone", option="--release")
     if release:
-        _check_alone("--release", alone=not (generator or check or corpus_version or replace))
         _release(directory)
         return
     if not (check or replace):
@@ -208,16 +209,6 @@ def _model_cases(
 
     given = given_models([LoadedModel.read(path) for path in models], inputs, shape or ())
     return define_model_cases(given, has_values=not no_values, progress=print_progress)
-
-
-def _check_alone(option: str, *, alone: bool) -> None:
-    """Check that an option is not combined with options that it excludes.
-
-    Raises:
-        UsageError: `alone` is false.
-    """
-    if not alone:
-        raise UsageError("options-conflict.alone", option=option)
 
 
 def _release(directory: Path) -> None:

@@ -51,8 +51,8 @@ def run(
     if settings.no_isolation:
         _continue_in_child(results or resume)
 
-    if dask is not None:
-        _check_dask(settings, workers)
+    if dask is not None and (workers is not None or settings.no_isolation):
+        raise UsageError("options-conflict.dask", other="--no-isolation" if workers is None else "-n")
     if verbose and quiet:
         raise UsageError("options-conflict.quiet")
     interrupted = None
@@ -62,7 +62,11 @@ def run(
         interrupted = read_interrupted_run(resume)
         settings = _with_selection(settings, interrupted)
     if not settings.subjects:
-        raise UsageError("subject-missing.resumed", hint=_subject_hint(interrupted))
+        if interrupted is None:
+            raise UsageError("subject-missing.subject")
+        # a results file must not choose what is executed
+        named = [word for each in interrupted.header.subjects for word in (each.kind.flag, each.id)]
+        raise UsageError("subject-missing.resumed", words=shlex.join(named))
     if settings.python is not None:
         settings = replace(settings, python=Path(which(settings.python) or settings.python).absolute())
     outputs.check(*[settings.results] if settings.results else ())
@@ -85,26 +89,6 @@ def run(
     if outcome.is_resumable and settings.results is not None and (results or interrupted):
         print_line(f"Continue the run with the same options and --resume {settings.results}", err=True)
     raise typer.Exit(outcome.status)
-
-
-def _check_dask(settings: Settings, workers: int | None) -> None:
-    """Check that no other option contradicts `--dask`.
-
-    Raises:
-        UsageError: an option determines the number of workers, or that subjects run in the workers.
-    """
-    if workers is not None or settings.no_isolation:
-        other = "-n" if workers is not None else "--no-isolation"
-        raise UsageError("options-conflict.dask", other=other)
-
-
-def _subject_hint(interrupted: InterruptedRun | None) -> str:
-    """Return the hint for a command that names no subject; a results file must not choose what is executed."""
-    if interrupted is None:
-        return "Name a backend with -b, or an optimizer with -o."
-    subjects = interrupted.header.subjects
-    words = [word for each in subjects for word in (each.kind.flag, each.id)]
-    return f"Name the subjects of the interrupted run again: {shlex.join(words)}."
 
 
 def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:

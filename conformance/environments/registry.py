@@ -178,7 +178,10 @@ def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpre
     if named.release and named.python:
         raise UsageError("release-and-python", subject=named.text)
     if named.python:
-        return Interpreter(_executable(named), is_adapter_only=has_adapter(named))
+        program = which(named.python)
+        if program is None:
+            raise UsageError("python-not-executable.of-subject", subject=named.text, python=named.python)
+        return Interpreter(Path(program).absolute(), is_adapter_only=has_adapter(named))
     requirements = find_requirements(named)
     environment = find_environment(requirements)
     if environment is None:
@@ -186,10 +189,3 @@ def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpre
     if not environment.is_usable:
         raise UsageError("environment-unusable", subject=requirements.subject)
     return Interpreter(environment.python, is_adapter_only=True)
-
-
-def _executable(named: SubjectName) -> Path:
-    found = which(named.python)
-    if found is None:
-        raise UsageError("python-not-executable.of-subject", subject=named.text, python=named.python)
-    return Path(found).absolute()

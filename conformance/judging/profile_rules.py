@@ -43,11 +43,6 @@ def load_profile(name: str) -> RequirementProfile:
         UsageError: the profile does not exist or is malformed, or it names an unknown clause or check.
     """
     profile = read_profile(name)
-    _check_names_exist(profile)
-    return profile
-
-
-def _check_names_exist(profile: RequirementProfile) -> None:
     for rule in profile.rules:
         prefix = f"Rule {rule.id} of the profile {profile.name} names"
         if unknown := set(rule.clauses) - clauses().keys():
@@ -55,6 +50,7 @@ def _check_names_exist(profile: RequirementProfile) -> None:
         if rule.checks and (unknown := set(rule.checks) - check_names()):
             known = sorted(check_names())
             raise UsageError("profile-check-not-found", prefix=prefix, unknown=min(unknown), known=known)
+    return profile
 
 
 def applicable_rules(profile: RequirementProfile, case: LoadedCase) -> tuple[ProfileRule, ...]:

@@ -85,13 +85,20 @@ class Settings:
         if duplicates := {name for name in names if names.count(name) > 1}:
             raise UsageError("subject-twice.subject", subject=min(duplicates))
         if self.implements:
-            self._check_implements()
+            from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+
+            if unknown := [name for name in self.implements if name != PASS_NAME]:
+                raise UnknownName("no-such-pass", unknown=unknown[0], known=[PASS_NAME])
+            if names and all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
+                raise UsageError("optimizer-missing")
         if self.relative_to in names:
             raise UsageError("subject-twice.relative-to", relative_to=self.relative_to)
         if self.results is not None:
             check_results_target(self.results)
-        if self.python is not None:
-            self._check_python(self.python)
+        if self.python is not None and self.no_isolation:
+            raise UsageError("options-conflict.python")
+        if self.python is not None and shutil.which(self.python) is None:
+            raise UsageError("python-not-executable.option", python=self.python)
 
     def start_subjects(self, known_infos: Mapping[str, SubjectInfo] = {}) -> StartingSubjects:
         """Start the subjects; arguments and errors are those of `StartingSubjects`."""
@@ -128,31 +135,6 @@ class Settings:
             for each in value if option.is_repeatable else [value]:
                 words += [flag_name(name)] if each is True else [flag_name(name), _word(each)]
         return words
-
-    def _check_python(self, python: Path) -> None:
-        """Check the interpreter for Python subjects.
-
-        Raises:
-            UsageError: no subject would use the interpreter, or it is not an executable file.
-        """
-        if self.no_isolation:
-            raise UsageError("options-conflict.python")
-        if shutil.which(python) is None:
-            raise UsageError("python-not-executable.option", python=python)
-
-    def _check_implements(self) -> None:
-        """Check the names of passes given with `--implements`.
-
-        Raises:
-            UnknownName: no pass has one of the names.
-            UsageError: no optimizer is tested.
-        """
-        from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-
-        if unknown := [name for name in self.implements if name != PASS_NAME]:
-            raise UnknownName("no-such-pass", unknown=unknown[0], known=[PASS_NAME])
-        if self.subjects and all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
-            raise UsageError("optimizer-missing")
 
 
 def settings_from_options(options: Mapping[str, Any]) -> Settings:
