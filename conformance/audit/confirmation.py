@@ -190,7 +190,8 @@ class Confirmation:
                 yield self._judge(region)
             together: Mapping[str, Array] | None = {}
             if region.grouped:
-                together = self._values_of_one_run(region.grouped)
+                target, recorded = self.subject.target, self.recorded
+                together = expose_together(target, self.model, self.inputs, region.grouped, recorded)
                 yield replace(_NOT_RETURNED if together is None else self._judge(region, together), model_runs=1)
             elif is_fused and is_widened:
                 yield self._judge(region)
@@ -255,9 +256,6 @@ class Confirmation:
         values = {name: self.recorded.values[name] for name in used} | dict(together or {})
         options = JudgementOptions(self.all_elements, self._rounded, keeps_float, folded)
         return _Trial(judge_last(self.model, region.numbers, self.recorded, values, options), values)
-
-    def _values_of_one_run(self, names: Sequence[str]) -> dict[str, Array] | None:
-        return expose_together(self.subject.target, self.model, self.inputs, names, self.recorded)
 
     def _has_narrow_results(self, region: _Region) -> bool:
         """Return whether an unused value between the nodes of a region has, or may have, a narrow type."""

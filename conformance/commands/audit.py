@@ -103,8 +103,9 @@ def audit(
             save_inputs_to(save_inputs, data_sets, names)
         count = default_of("audit", "probes") if probes is None else probes
         options = AuditOptions(all_elements, output is not None, pool, count)
+        shapes = [word for each in shape or () for word in ("--shape", each)]
         for subject, data_set in product(started, data_sets):
-            given = ("--inputs", data_set.name) if inputs else (*_shape_options(shape), "--seed", str(seed))
+            given = ("--inputs", data_set.name) if inputs else (*shapes, "--seed", str(seed))
             command = None if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
     passes, outcome = _outcome(audits, Level(fail_level), require_judged)
@@ -137,11 +138,6 @@ def _audit_one(
     for line in text_lines(audit):
         show(line)
     return audit
-
-
-def _shape_options(shapes: Sequence[str] | None) -> Iterator[str]:
-    for shape in shapes or ():
-        yield from ("--shape", shape)
 
 
 def _write_reports(

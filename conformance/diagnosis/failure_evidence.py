@@ -143,7 +143,8 @@ class Evidence:
     def _explains_any_case(self, mutant: Mutant) -> bool:
         """Return whether a mutant explains a failing case. Cases that test the clause of the mutant are tried first."""
         others = 0
-        for id in self._cases_in_order(mutant.clause)[:MAX_CASES_TRIED]:
+        ordered = sorted(self.cases_to_try, key=lambda case: mutant.clause not in self.clauses.get(case, ()))
+        for id in ordered[:MAX_CASES_TRIED]:
             compare = self.runner.compare((mutant,), id)
             if compare is FailureComparison.REPRODUCES:
                 return True
@@ -151,9 +152,6 @@ class Evidence:
             if others >= MAX_OTHER_FAILURES:
                 return False
         return False
-
-    def _cases_in_order(self, clause: str) -> list[str]:
-        return sorted(self.cases_to_try, key=lambda case: clause not in self.clauses.get(case, ()))
 
     @cached_property
     def cases_to_try(self) -> list[str]:

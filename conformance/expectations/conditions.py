@@ -71,10 +71,11 @@ class Condition:
         Raises:
             ExpectationsError: the condition has a version specifier, but the version of the run is not comparable.
         """
+        platform = situation.platform
         return (
             self._includes(self.version, situation.version, "the subject's version")
             and self._includes(self.python, situation.python, "Python's version")
-            and self._is_on(situation.platform)
+            and (not self.platforms or not {platform, platform.partition(" ")[0]}.isdisjoint(self.platforms))
             and all((name.lstrip("-") in situation.features) is not name.startswith("-") for name in self.features)
         )
 
@@ -90,9 +91,6 @@ class Condition:
             raise ExpectationsError(
                 "incomparable-version", location=self.location, what=what, specifier=specifier, version=version
             ) from None
-
-    def _is_on(self, platform: str) -> bool:
-        return not self.platforms or not {platform, platform.partition(" ")[0]}.isdisjoint(self.platforms)
 
 
 def parse_condition(location: str, given: Any) -> Condition:

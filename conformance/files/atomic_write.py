@@ -326,7 +326,7 @@ def _write_chunks(target: Path, chunks: Iterable[bytes]) -> None:
     elif _is_special(target):
         with suppress(BrokenPipeError), target.open("wb", buffering=0) as stream:  # a reader may stop early
             for chunk in chunks:
-                _write_all(stream.fileno(), chunk)
+                write_all(stream.fileno(), chunk)
     else:
         _replace_file(real_path(target), chunks)
 
@@ -350,7 +350,7 @@ def _replace_file(target: Path, chunks: Iterable[bytes]) -> None:
         scratch.replace(target)
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
+def write_all(descriptor: int, content: bytes) -> None:
     """Write all bytes to a descriptor that may accept only a part at a time."""
     rest = memoryview(content)
     while rest:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import to_builtins
 
 from conformance.errors import JobError
-from conformance.files.atomic_write import NEW_FILE_MODE
+from conformance.files.atomic_write import NEW_FILE_MODE, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -268,9 +268,7 @@ class Journal:
         Raises:
             OSError: the disk is full.
         """
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(self.descriptor, rest) :]
+        write_all(self.descriptor, content)
 
     def close(self) -> None:
         """Close the file, which releases the lock."""

@@ -174,7 +174,7 @@ class SubjectProcess:
         if unsent:
             self._poll.register(self._in, select.POLLOUT)
         while not is_complete:
-            ready = {descriptor for descriptor, _ in self._poll.poll(_milliseconds_until(deadline))}
+            ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000)}
             if self._err in ready:
                 self._read_stderr()
             if self._in in ready:
@@ -276,10 +276,6 @@ def _only_line(answer: bytearray, unsent: memoryview) -> bytearray:
     if unsent:
         raise ProtocolViolation(f"answered before it had read the command: {quote_line(answer)}")
     return answer
-
-
-def _milliseconds_until(moment: float) -> float:
-    return max(0.0, moment - time.monotonic()) * 1000
 
 
 def _signal_name(number: int) -> str:

@@ -636,7 +636,8 @@ def explained_sentence(record: DiagnosisRecord) -> str:
 def unexplained_sentence(record: UnexplainedRecord) -> str:
     """Return how many failing cases no mutant explains, how they fail, and in what they differ from passing cases."""
     cases, failing = record.cases, record.failing
-    shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(_first_cases(cases))}"
+    named = cases if len(cases) <= MAX_NAMED_CASES else [*cases[:MAX_NAMED_CASES], "…"]
+    shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(named)}"
     return (
         f"{record.operator} on {record.subject}: no known mistake explains {len(cases)} of the {failing} failing cases"
         f" that diagnosis examined ({_without_exception(record.failure_mode)}). {shared[0].upper()}{shared[1:]}."
@@ -663,10 +664,6 @@ def _shared_properties(record: UnexplainedRecord) -> Iterator[str]:
     for one in record.shared:
         others = f"{one.passing} of the {passing} passing cases" if passing else "and no case passes"
         yield (f"cases that {one.text}: {one.cases} of these {total}, {others}")
-
-
-def _first_cases(cases: list[str]) -> list[str]:
-    return cases if len(cases) <= MAX_NAMED_CASES else [*cases[:MAX_NAMED_CASES], "…"]
 
 
 def failing_cases(run: Results) -> dict[str, list[str]]:

@@ -73,14 +73,10 @@ def report_status_and_exit(status: int) -> None:
         _end(*_status_pipe[0], status)
 
 
-def _flush_streams() -> None:
+def _end(writer: int, token: str, status: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-
-
-def _end(writer: int, token: str, status: int) -> NoReturn:
-    _flush_streams()
     with suppress(OSError):  # a subject has closed or filled the pipe: the parent then gets no status
         os.write(writer, f"{token}{status}\n".encode())
     os._exit(status)

@@ -65,7 +65,9 @@ def print_outcome(session: RunSession, footer: Footer, options: OutputOptions) -
     if options.detail is Detail.NOTHING:
         return
     groups = session.recorder.judged.failure_groups(footer.diagnoses)
-    counts = _outcome_counts(session)
+    criterion = session.recorder.judged.criterion
+    known, level = criterion.known_failures.total(), criterion.settings.level
+    counts = OutcomeCounts.count(criterion.verdicts.values(), known, level)
     outcome = ("FAILED", "bold red") if footer.reasons else ("PASSED", "bold green")
     print_styled(outcome, f": {counts.sentence}", err=options.to_stderr)
     for reason in footer.reasons:
@@ -80,11 +82,6 @@ def print_outcome(session: RunSession, footer: Footer, options: OutputOptions) -
     lines += [_next_command(session, groups, options)] if groups and options.keeps_corpus else []
     for line in lines:
         print_styled(line, err=options.to_stderr)
-
-
-def _outcome_counts(session: RunSession) -> OutcomeCounts:
-    criterion = session.recorder.judged.criterion
-    return OutcomeCounts.count(criterion.verdicts.values(), criterion.known_failures.total(), criterion.settings.level)
 
 
 def _selection_line(session: RunSession) -> str:
