@@ -29,6 +29,7 @@ from conformance.run.options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name, o
 from conformance.serialization.decoding import read_own_toml
 from conformance.serialization.terminal import print_line
 from conformance.serialization.text import escape_unprintable
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -133,15 +134,7 @@ class FailLevel(StrEnum):
     SHOULD = "should"
 
 
-class SelectLevel(StrEnum):
-    """The levels that a case can have."""
-
-    MUST = "must"
-    SHOULD = "should"
-    SILENT = "silent"
-
-
-_ENUMS: Mapping[str, type[StrEnum]] = {"fail_level": FailLevel, "select_level": SelectLevel}
+_ENUMS: Mapping[str, type[StrEnum]] = {"fail_level": FailLevel, "select_level": Level}
 
 
 class _CommonHelp:
