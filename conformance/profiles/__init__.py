@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 MAX_PROFILE_BYTES = 2**24
 """Largest size of a profile."""
 
-_FORMAT_HINT = (
-    "A profile has a name, a title, a source and [[rule]] tables. A rule has an id, a level, a text, a source, and one"
-    " or more of answer, checks and clauses."
-)
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _Names = Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
@@ -119,7 +115,7 @@ def read_profile(name: str) -> RequirementProfile:
     try:
         document = decode_toml(content.decode())
     except ValueError as error:  # also for text that is not UTF-8
-        raise _malformed_error(f"The profile {name} is not TOML: {error}.", "Correct the syntax.") from None
+        raise UsageError("profile-malformed.toml", name=name, error=error) from None
     return _parse_profile(name, document, hashlib.sha256(content).hexdigest())
 
 
@@ -129,9 +125,9 @@ def _parse_profile(file: str, document: dict[str, Any], digest: str) -> Requirem
     try:
         parsed = msgspec.convert(document, _ProfileFile)
     except msgspec.ValidationError as error:
-        raise _malformed_error(f"{file} is not a profile: {describe_error(error)}.", _FORMAT_HINT) from None
+        raise UsageError("profile-malformed.form", file=file, problem=describe_error(error)) from None
     if len({rule.id for rule in parsed.rule}) < len(parsed.rule):
-        raise _malformed_error(f"{file} has two rules with the same id.", "Rename one of the rules.")
+        raise UsageError("profile-malformed.rules", file=file)
     return RequirementProfile(parsed.name, parsed.title, parsed.source, digest, parsed.rule)
 
 
@@ -141,7 +137,3 @@ def _with_name_lists(rule: Mapping[str, Any]) -> dict[str, Any]:
         key: [value] if key in {"clauses", "checks"} and isinstance(value, str) else value
         for key, value in rule.items()
     }
-
-
-def _malformed_error(problem: str, hint: str) -> UsageError:
-    return UsageError("profile-malformed", problem, hint)
