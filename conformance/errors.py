@@ -81,9 +81,9 @@ class ConformanceError(Exception):
 
     area: ClassVar[str] = "suite"
 
-    def __init__(self, name: str, problem: str = "", hint: str = "", /, **values: Any) -> None:
+    def __init__(self, name: str, problem: str | None = None, hint: str = "", /, **values: Any) -> None:
         name, _, variant = name.partition(".")
-        if not problem:
+        if problem is None:
             texts = _texts()[self.area][name]
             texts = texts[variant] if variant else texts
             formatted = _TextFormatter().format
