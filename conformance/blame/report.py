@@ -152,25 +152,24 @@ _LINES: Mapping[str, Callable[[Any, BlameDocument], Iterator[str]]] = {
 
 def verdict_sentence(verdict: BlameVerdict, document: BlameDocument) -> str:
     """Return the verdict in one sentence."""
-    reason, controls = _short(verdict.reason), document.steps.controls
-    assert controls is not None
-    match verdict.outcome:
-        case BlameOutcome.NO_DIFFERENCE:
-            return "There is no difference."
-        case BlameOutcome.NOT_DETERMINISTIC:
-            return f"Not deterministic: {reason}."
-        case BlameOutcome.BOTH_ADMISSIBLE:
-            return f"Both are admissible ({(verdict.hazard or '').replace('_', ' ')}): nobody is wrong."
-        case BlameOutcome.NOT_JUDGED:
-            return f"Not judged: {reason}."
-        case BlameOutcome.FIRST_WRONG:
-            return f"A is wrong ({controls.ways[0]}): {reason}."
-        case BlameOutcome.SECOND_WRONG:
-            return f"B is wrong ({controls.ways[1]}): {reason}."
-        case BlameOutcome.BOTH_WRONG:
-            return f"Both are wrong: {reason}."
-        case BlameOutcome.OPTIMIZER_WRONG:
-            return f"The graph optimizer is wrong ({document.optimizer}): {reason}."
+    assert document.steps.controls is not None
+    first, second = document.steps.controls.ways
+    hazard, reason = (verdict.hazard or "").replace("_", " "), _short(verdict.reason)
+    return _SENTENCES[verdict.outcome].format(
+        hazard=hazard, reason=reason, first=first, second=second, optimizer=document.optimizer
+    )
+
+
+_SENTENCES: Mapping[BlameOutcome, str] = {
+    BlameOutcome.NO_DIFFERENCE: "There is no difference.",
+    BlameOutcome.NOT_DETERMINISTIC: "Not deterministic: {reason}.",
+    BlameOutcome.BOTH_ADMISSIBLE: "Both are admissible ({hazard}): nobody is wrong.",
+    BlameOutcome.NOT_JUDGED: "Not judged: {reason}.",
+    BlameOutcome.FIRST_WRONG: "A is wrong ({first}): {reason}.",
+    BlameOutcome.SECOND_WRONG: "B is wrong ({second}): {reason}.",
+    BlameOutcome.BOTH_WRONG: "Both are wrong: {reason}.",
+    BlameOutcome.OPTIMIZER_WRONG: "The graph optimizer is wrong ({optimizer}): {reason}.",
+}
 
 
 def render_page(document: BlameDocument, *, passes: bool) -> str:

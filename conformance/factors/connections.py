@@ -63,12 +63,14 @@ class GraphPart:
         initializers: dense initializers that the nodes use.
         sparse: sparse initializers that the nodes use.
         given: an array of the type and shape of each output, by name. The elements are not used.
+        functions: model-local functions that the nodes call.
     """
 
     nodes: Sequence[onnx.NodeProto] = ()
     initializers: Sequence[onnx.TensorProto] = ()
     sparse: Sequence[onnx.SparseTensorProto] = ()
     given: Mapping[str, Array] = field(default_factory=dict)
+    functions: Sequence[onnx.FunctionProto] = ()
 
     def graph(self, name: str, inputs: Mapping[str, Array] | None = None) -> onnx.GraphProto:
         """Return a graph with these nodes, the inputs `inputs`, and the outputs of this part."""
@@ -90,6 +92,7 @@ def join_parts(parts: Iterable[GraphPart]) -> GraphPart:
         [tensor for part in each for tensor in part.initializers],
         [tensor for part in each for tensor in part.sparse],
         {name: array for part in each for name, array in part.given.items()},
+        [function for part in each for function in part.functions],
     )
 
 

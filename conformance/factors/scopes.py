@@ -65,9 +65,9 @@ class ScopeContent:
         *nodes: onnx.NodeProto,
         initializers: Sequence[onnx.TensorProto] = (),
         given: Mapping[str, Array] | None = None,
-        functions: tuple[onnx.FunctionProto, ...] = (),
-    ) -> ScopedModel:
-        """Return a model with other nodes in place of the tested nodes.
+        functions: Sequence[onnx.FunctionProto] = (),
+    ) -> GraphPart:
+        """Return the whole with other nodes in place of the tested nodes.
 
         Args:
             nodes: the other nodes.
@@ -75,28 +75,20 @@ class ScopeContent:
             given: outputs of the graph besides those of `after`, as in `GraphPart`.
             functions: the functions that the nodes call.
         """
-        parts = (self.before, GraphPart(nodes, initializers), self.after, GraphPart(given=given or {}))
-        return ScopedModel(join_parts(parts), functions)
+        other = GraphPart(nodes, initializers, functions=functions)
+        return join_parts((self.before, other, self.after, GraphPart(given=given or {})))
 
 
-@dataclass(frozen=True)
-class ScopedModel:
-    """Nodes of the main graph and the model-local functions that they call."""
-
-    main: GraphPart
-    functions: tuple[onnx.FunctionProto, ...] = ()
+def _main(content: ScopeContent) -> GraphPart:
+    return content.whole
 
 
-def _main(content: ScopeContent) -> ScopedModel:
-    return ScopedModel(content.whole)
+def _if_then(content: ScopeContent) -> GraphPart:
+    return _if(content.whole)
 
 
-def _if_then(content: ScopeContent) -> ScopedModel:
-    return ScopedModel(_if(content.whole))
-
-
-def _if_else(content: ScopeContent) -> ScopedModel:
-    """Return a model with the tested nodes in the else_branch of an If, whose condition a Not node computes."""
+def _if_else(content: ScopeContent) -> GraphPart:
+    """Return a part with the tested nodes in the else_branch of an If, whose condition a Not node computes."""
     fragment = content.fragment
     return content.replaced_by(
         helper.make_node("Not", [CONDITION_INPUT], ["no"]),
@@ -110,8 +102,8 @@ def _two_branches(condition: str, results: Mapping[str, Array], then: GraphPart,
     return helper.make_node("If", [condition], list(results), **branches)
 
 
-def _if_in_loop(content: ScopeContent) -> ScopedModel:
-    return ScopedModel(_loop_stacking(_if(content.whole)))
+def _if_in_loop(content: ScopeContent) -> GraphPart:
+    return _loop_stacking(_if(content.whole))
 
 
 def _suffixed(arrays: Mapping[str, Array], suffix: str) -> dict[str, Array]:
@@ -132,8 +124,8 @@ def _loop_stacking(part: GraphPart) -> GraphPart:
     return GraphPart([node], [_trip_count()], given=given)
 
 
-def _loop(content: ScopeContent, doubled: Sequence[str] = ()) -> ScopedModel:
-    """Return a model with the tested nodes in a Loop; results are operands of the next iteration (loop-carried).
+def _loop(content: ScopeContent, doubled: Sequence[str] = ()) -> GraphPart:
+    """Return a part with the tested nodes in a Loop; results are operands of the next iteration (loop-carried).
 
     Args:
         content: the tested nodes and the nodes around them.
@@ -164,8 +156,8 @@ def _trip_count() -> onnx.TensorProto:
     return helper.make_tensor("trips", onnx.TensorProto.INT64, (), [ITERATIONS])
 
 
-def _loop_invariant(content: ScopeContent) -> ScopedModel:
-    """Return a model with the tested nodes in a Loop that captures all operands and returns the last results.
+def _loop_invariant(content: ScopeContent) -> GraphPart:
+    """Return a part with the tested nodes in a Loop that captures all operands and returns the last results.
 
     Every iteration has the same operands, so a runtime may run the nodes once. It must not change the operands.
     """
@@ -176,8 +168,8 @@ def _loop_invariant(content: ScopeContent) -> ScopedModel:
     return content.replaced_by(*zeros.nodes, node, initializers=[_trip_count()])
 
 
-def _if_both(content: ScopeContent) -> ScopedModel:
-    """Return a model with two Ifs that have the tested nodes in both branches, with other attributes in one of them.
+def _if_both(content: ScopeContent) -> GraphPart:
+    """Return a part with two Ifs that have the tested nodes in both branches, with other attributes in one of them.
 
     The first If takes the first branch, and the second If takes the other one. Nodes of two branches can have one name.
     """
@@ -192,8 +184,8 @@ def _if_both(content: ScopeContent) -> ScopedModel:
     )
 
 
-def _scan(content: ScopeContent) -> ScopedModel:
-    """Return a model with the tested nodes in a Scan over the rows of all tensors; scalars are captured."""
+def _scan(content: ScopeContent) -> GraphPart:
+    """Return a part with the tested nodes in a Scan over the rows of all tensors; scalars are captured."""
     fragment = content.fragment
     rows = {name: array[0] for name, array in fragment.operands.items() if array.ndim}
     names = {name: f"{name}_row" for name in rows}
@@ -204,8 +196,8 @@ def _scan(content: ScopeContent) -> ScopedModel:
     return content.replaced_by(node)
 
 
-def _function(content: ScopeContent) -> ScopedModel:
-    """Return a model with the tested nodes in a function.
+def _function(content: ScopeContent) -> GraphPart:
+    """Return a part with the tested nodes in a function.
 
     Every second attribute is a default of the function; the call has the others.
     """
@@ -215,8 +207,8 @@ def _function(content: ScopeContent) -> ScopedModel:
     return content.replaced_by(_call("Step", content.fragment, given), functions=(step,))
 
 
-def _function_twice(content: ScopeContent) -> ScopedModel:
-    """Return a model that calls a function of the tested nodes twice, with the same operands and other attributes."""
+def _function_twice(content: ScopeContent) -> GraphPart:
+    """Return a part that calls a function of the tested nodes twice, with the same operands and other attributes."""
     fragment = content.fragment
     calls = [_call("Step", fragment, _all_attributes(nodes)) for nodes in (fragment.nodes, fragment.again)]
     again = _suffixed(fragment.results, "again")
@@ -224,16 +216,16 @@ def _function_twice(content: ScopeContent) -> ScopedModel:
     return content.replaced_by(*calls, given=again, functions=(_step_function(fragment),))
 
 
-def _function_in_function(content: ScopeContent) -> ScopedModel:
-    """Return a model with the tested nodes in a function that another function calls with its own attributes."""
+def _function_in_function(content: ScopeContent) -> GraphPart:
+    """Return a part with the tested nodes in a function that another function calls with its own attributes."""
     fragment, attributes = content.fragment, _all_attributes(content.fragment.nodes)
     inner = _call("Step", fragment, map(_attribute_reference, attributes))
     outer = _make_function("Outer", fragment, [inner], attributes, {CUSTOM_DOMAIN: 1})
     return content.replaced_by(_call("Outer", fragment, attributes), functions=(_step_function(fragment), outer))
 
 
-def _if_in_function(content: ScopeContent) -> ScopedModel:
-    """Return a model with the tested nodes in a branch of an If in a function, with references to attributes."""
+def _if_in_function(content: ScopeContent) -> GraphPart:
+    """Return a part with the tested nodes in a branch of an If in a function, with references to attributes."""
     fragment, yes = content.fragment, constant_node(CONDITION_INPUT, np.array(True))
     step = _step_function(fragment)
     branch = replace(fragment, nodes=tuple(step.node))
@@ -300,7 +292,7 @@ def _call(name: str, fragment: Fragment, attributes: Iterable[onnx.AttributeProt
     return node
 
 
-SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
+SCOPES: Mapping[str, Callable[[ScopeContent], GraphPart]] = {
     "main": _main,
     "if_then": _if_then,
     "if_else": _if_else,
@@ -315,7 +307,7 @@ SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
 }
 """Builders of enclosing scopes by level."""
 
-SEARCH_SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
+SEARCH_SCOPES: Mapping[str, Callable[[ScopeContent], GraphPart]] = {
     "loop_doubling_r": partial(_loop, doubled=("R",)),
     "loop_doubling_t": partial(_loop, doubled=("T",)),
     "if_in_function": _if_in_function,

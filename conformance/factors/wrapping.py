@@ -103,8 +103,8 @@ def build_in_context(
     before = join_parts(supply.before for supply in supplies.values())
     readers = (extra_reader(operand, fragment.operands[operand]) for operand in context.shared)
     after = join_parts((*uses, *readers, *(supply.after for supply in supplies.values())))
-    scoped = {**SCOPES, **SEARCH_SCOPES}[context.scope](ScopeContent(before, fragment, after))
-    main, fed = scoped.main, _graph_inputs(supplies)
+    main = {**SCOPES, **SEARCH_SCOPES}[context.scope](ScopeContent(before, fragment, after))
+    fed = _graph_inputs(supplies)
     overridable = [tensor for supply in supplies.values() for tensor in supply.overridable]
     graph = GraphPart(main.nodes, [*main.initializers, *overridable], main.sparse, main.given).graph(name, fed)
     decided = {CONDITION_INPUT: np.array(True)} if any(CONDITION_INPUT in node.input for node in main.nodes) else {}
@@ -118,7 +118,7 @@ def build_in_context(
     ]
     sources = [supplies, *({**supplies, **_operand_sources(operands, context)} for operands in taken)]
     data_sets = tuple((*_graph_inputs(each).values(), *decided.values(), *_overriding_inputs(each)) for each in sources)
-    return BuiltModel(_model(graph, fragment, context, scoped.functions), data_sets)
+    return BuiltModel(_model(graph, fragment, context, main.functions), data_sets)
 
 
 def _operand_sources(operands: Mapping[str, Array], context: Context) -> dict[str, OperandSource]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect, insort
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -221,20 +222,16 @@ def topological_order(uses: Sequence[Iterable[int]], keys: Sequence[Any]) -> lis
         uses: for each node, the numbers of the nodes whose results it takes.
         keys: the key of each node.
     """
-    missing = [set(makers) for makers in uses]
-    users: list[list[int]] = [[] for _ in uses]
-    for number, makers in enumerate(missing):
-        for maker in makers:
-            users[maker].append(number)
-    ready = [(keys[number], number) for number, makers in enumerate(missing) if not makers]
-    heapify(ready)
+    sorter: TopologicalSorter[int] = TopologicalSorter(dict(enumerate(uses)))
+    with suppress(CycleError):
+        sorter.prepare()
+    ready: list[tuple[Any, int]] = []
     order: list[int] = []
-    while ready:
+    while sorter.is_active():
+        for number in sorter.get_ready():
+            heappush(ready, (keys[number], number))
         order.append(heappop(ready)[1])
-        for user in users[order[-1]]:
-            missing[user].remove(order[-1])
-            if not missing[user]:
-                heappush(ready, (keys[user], user))
+        sorter.done(order[-1])
     return order
 
 
