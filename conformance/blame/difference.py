@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from conformance.blame.comparison import Failure
+from conformance.blame.comparison import Comparison, Computation, Failure
 from conformance.graphs.intermediate_values import are_identical
 from conformance.reference.numbers.precision import format_of
 from conformance.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
@@ -16,7 +16,6 @@ from conformance.serialization.decoding import Count  # noqa: TC001 - msgspec re
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.blame.comparison import Comparison, Computation
     from conformance.graphs.fed_model import FedModel
     from conformance.models.arrays import Array
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.blame.comparison import run_model
-from conformance.blame.difference import observe
+from conformance.blame.comparison import Comparison, run_model
+from conformance.blame.difference import Difference, observe
 from conformance.blame.passes import minimize
 from conformance.blame.verdict import BlameOutcome, enclose_outputs, judge
 from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
@@ -40,8 +40,6 @@ from conformance.reference.numbers.enclosure import Enclosure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from conformance.blame.comparison import Comparison
-    from conformance.blame.difference import Difference
     from conformance.models.arrays import Array
 
 MAX_SECONDS = 600.0

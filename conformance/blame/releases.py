@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from packaging.version import Version
 
-from conformance.blame.comparison import Failure, run_model
+from conformance.blame.comparison import Failure, OpenSubjects, run_model
 from conformance.blame.difference import find_difference
 from conformance.blame.verdict import BlameOutcome, ChangedReleases, enclose_outputs, is_judged, judge, output_share
 from conformance.environments.registry import list_environments
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
-    from conformance.blame.comparison import OpenSubjects
     from conformance.blame.session import Request
     from conformance.corpus.corpus import CorpusCase
     from conformance.corpus.loading import LoadedCase

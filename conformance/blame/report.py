@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import UNSET
 
-from conformance.blame.verdict import BlameOutcome
+from conformance.blame.verdict import BlameOutcome, BlameVerdict
 from conformance.diagnosis.reproduction.folder import printed_model
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.files.temp_dir import write_folder
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from conformance.blame.difference import Difference, OutputDifference
     from conformance.blame.document import BlameDocument, BlameSteps, Controls, FoundPasses, ReducedModel
     from conformance.blame.session import Session
-    from conformance.blame.verdict import BlameVerdict
     from conformance.graphs.fed_model import FedModel
     from conformance.subjects.naming import SubjectName
 

@@ -16,7 +16,7 @@ import onnx
 from msgspec.structs import replace
 from onnx import TensorProto
 
-from conformance.blame.comparison import Comparison, run_model
+from conformance.blame.comparison import Comparison, Computation, OpenSubjects, run_model
 from conformance.blame.difference import Difference, find_difference, observe
 from conformance.blame.document import (
     FORMAT,
@@ -30,11 +30,11 @@ from conformance.blame.document import (
 )
 from conformance.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
 from conformance.blame.reduction import MAX_SECONDS, DifferenceReduction, node_count
-from conformance.blame.verdict import BlameOutcome, BlameVerdict, Unoptimized, judge
+from conformance.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
 from conformance.files.journal import require_identity
 from conformance.graphs.fed_model import FedModel
-from conformance.graphs.inputs import input_text
-from conformance.graphs.reading import ModelRecord
+from conformance.graphs.inputs import InputSet, input_text
+from conformance.graphs.reading import LoadedModel, ModelRecord
 from conformance.models.arrays import array_of, hash_values, tensor_of
 from conformance.models.graphs import is_operator, iter_nodes
 from conformance.models.inputs import required_input_names
@@ -45,11 +45,6 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from contextlib import AbstractContextManager
-
-    from conformance.blame.comparison import Computation, OpenSubjects
-    from conformance.blame.verdict import ChangedReleases
-    from conformance.graphs.inputs import InputSet
-    from conformance.graphs.reading import LoadedModel
 
 
 @dataclass(frozen=True)

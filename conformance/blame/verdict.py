@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from conformance.blame.comparison import Failure, run_model
+from conformance.blame.comparison import Comparison, Computation, Failure, run_model
 from conformance.blame.difference import OutputDifference  # noqa: TC001 - msgspec reads the annotations
 from conformance.errors import ModelError
 from conformance.graphs.distances import are_comparable, find_distances
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.blame.comparison import Comparison, Computation
     from conformance.blame.difference import Difference
     from conformance.models.arrays import Array
 

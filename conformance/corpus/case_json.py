@@ -7,24 +7,19 @@ the tested case; see `judging.backend`.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, to_builtins
 
 from conformance.corpus.case import PassEffect
-from conformance.corpus.corpus import damaged_corpus_error, find_case
-from conformance.corpus.loading import load_case
+from conformance.corpus.corpus import Corpus, CorpusCase, damaged_corpus_error, find_case
+from conformance.corpus.loading import LoadedCase, load_case
 from conformance.errors import UnknownName
 from conformance.models.summaries import ModelSummary, TensorPreview
 from conformance.serialization.codec import JsonReader
 from conformance.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord
 from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import CheckKind, Level
-
-if TYPE_CHECKING:
-    from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.corpus.loading import LoadedCase
-
 
 UniqueTexts = Annotated[list[str], Meta(extra_json_schema={"uniqueItems": True})]
 

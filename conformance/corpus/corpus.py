@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -28,9 +28,6 @@ from conformance.files.atomic_write import read_regular
 from conformance.serialization.codec import encode_document
 from conformance.serialization.decoding import MalformedError, StoredRecord, decode_json, malformed_errors
 from conformance.verdicts import Level  # noqa: TC001 - msgspec reads the annotations
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator
 
 T = TypeVar("T")
 

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, structs
 
-from conformance.corpus.corpus import RELEASED, CasePath, Sha256, damaged_corpus_error, has_file, read_document
+from conformance.corpus.corpus import RELEASED, CasePath, Corpus, Sha256, damaged_corpus_error, has_file, read_document
 from conformance.serialization.decoding import StoredRecord
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-    from conformance.corpus.corpus import Corpus
 
 
 MAX_RELEASED_BYTES = 2**24

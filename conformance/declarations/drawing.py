@@ -29,14 +29,13 @@ from conformance.declarations.values import (
     text_bits,
 )
 from conformance.generation.models import array_value_info, make_ordered_node
-from conformance.models.arrays import dtype_of, tensor_of, type_name, type_number
+from conformance.models.arrays import Array, dtype_of, tensor_of, type_name, type_number
 from conformance.models.validity import check_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.declarations.tables import DeclaredOperand, OperatorDeclaration, Option, Scalar
-    from conformance.models.arrays import Array
 
 IR_VERSION = 10
 """IR version of drawn models."""

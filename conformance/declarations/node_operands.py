@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.declarations.probe_values import probe_indices, probe_values
-from conformance.declarations.tables import Rule, declarations, operator_name
+from conformance.declarations.tables import OperatorDeclaration, Rule, declarations, operator_name
 from conformance.declarations.values import choose_by_bits, element_bits
-from conformance.models.arrays import is_floating
+from conformance.models.arrays import Array, is_floating
 from conformance.models.types import normal_domain
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.declarations.tables import OperatorDeclaration
-    from conformance.models.arrays import Array
 
 QUANTIZED_STEPS = (0.5, 1.5, 2.5, 127.5, -128.5, 255.5, 300.0, -300.0, 40000.0, 70000.0, -70000.0)
 """Numbers of quantization steps at which a result is a tie or out of the range of its type."""

@@ -12,12 +12,11 @@ import ml_dtypes
 import numpy as np
 
 from conformance.generation.models import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
-from conformance.models.arrays import is_floating
+from conformance.models.arrays import Array, is_floating
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.models.arrays import Array
 
 VALUE_KINDS = ("number", "positive", "small", "scale", "divisor")
 """Kinds of elements: any number, no negative number, a number near 1 in size, a step of quantization, and a number

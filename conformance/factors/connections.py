@@ -15,13 +15,11 @@ import onnx
 from onnx import helper
 
 from conformance.generation.models import array_value_info
-from conformance.models.arrays import tensor_of, type_name, type_number
+from conformance.models.arrays import Array, tensor_of, type_name, type_number
 from conformance.models.graphs import copy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from conformance.models.arrays import Array
 
     TensorEncoding: TypeAlias = Callable[[Array, str], onnx.TensorProto]
     SourceBuilder: TypeAlias = Callable[[str, Array, TensorEncoding], "OperandSource"]

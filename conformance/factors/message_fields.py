@@ -12,14 +12,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.generation.models import make_value_info
+from conformance.generation.models import DimensionSize, make_value_info
 from conformance.models.graphs import copy_of
 from conformance.passes.fields import CASE_MESSAGES, IN_GRAPHS, MessageScope, iter_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from conformance.generation.models import DimensionSize
     from conformance.models.arrays import Array
 
 

@@ -24,14 +24,13 @@ from conformance.factors.connections import (
 )
 from conformance.factors.scopes import CUSTOM_DOMAIN, SCOPES, SEARCH_SCOPES, ScopeContent
 from conformance.generation.models import array_value_info
-from conformance.models.arrays import tensor_of
+from conformance.models.arrays import Array, tensor_of
 from conformance.models.inputs import tensor_elements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.factors.connections import OperandSource
-    from conformance.models.arrays import Array
 
 
 OPSET = 13

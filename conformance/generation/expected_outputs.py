@@ -27,9 +27,9 @@ from conformance.corpus.case_json import (
     companion_bytes,
 )
 from conformance.errors import CaseError
-from conformance.jobs.job import require_number, run_job
+from conformance.jobs.job import ChunkResult, require_number, run_job
 from conformance.jobs.process_pool import ProcessWorkers
-from conformance.models.arrays import tensor_of
+from conformance.models.arrays import Array, tensor_of
 from conformance.models.inputs import DeclaredInput, GraphInputs, fed_input_names
 from conformance.models.summaries import MAX_SHOWN_ELEMENTS, format_true_indices, model_summary, tensor_preview
 from conformance.models.validity import check_model, has_schemas
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from conformance.corpus.case import Case
-    from conformance.jobs.job import ChunkResult
-    from conformance.models.arrays import Array
 
 
 def case_files(case: Case, generator: str) -> dict[str, bytes]:

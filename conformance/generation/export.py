@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
-from conformance.corpus.corpus import MANIFEST, MAX_FILE_BYTES, NOTICE, has_file, manifest_bytes
-from conformance.corpus.loading import load_case
+from conformance.corpus.corpus import MANIFEST, MAX_FILE_BYTES, NOTICE, Corpus, CorpusCase, has_file, manifest_bytes
+from conformance.corpus.loading import DataSet, LoadedCase, load_case
 from conformance.files.atomic_write import read_regular
 from conformance.models.graphs import has_double_output, iter_nodes
 from conformance.reference.interpretations import interpreted_nodes
@@ -23,8 +23,6 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.corpus.loading import DataSet, LoadedCase
 
 CHECKSUMS = "SHA256SUMS"
 INDEX = "index.csv"

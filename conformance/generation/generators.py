@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.corpus.corpus import bundled_corpus_path
 from conformance.errors import CaseError, ConformanceError, UnknownName
@@ -17,7 +17,6 @@ from conformance.plugins import registered_entry_points
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import ModuleType
-    from typing import TypeAlias
 
     from conformance.corpus.case import Case
 

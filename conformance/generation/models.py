@@ -20,8 +20,6 @@ from conformance.models.arrays import Array, tensor_of, type_name, type_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.models.arrays import Array
-
 
 DimensionSize: TypeAlias = "int | str | None"
 """Size of a dimension: a number, a symbolic name, or None if unknown."""

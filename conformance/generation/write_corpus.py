@@ -25,7 +25,7 @@ from conformance.corpus.corpus import (
     open_corpus,
     read_manifest,
 )
-from conformance.corpus.released import fingerprints, read_released, release_of
+from conformance.corpus.released import Fingerprint, ReleasedDocument, fingerprints, read_released, release_of
 from conformance.errors import CorpusError, UsageError
 from conformance.files.atomic_write import real_path, write_bytes_atomically
 from conformance.files.temp_dir import supervised_temp_dir
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.corpus.case import Case
-    from conformance.corpus.released import Fingerprint, ReleasedDocument
     from conformance.verdicts import Level
 
     Cases = Mapping[str, Fingerprint]

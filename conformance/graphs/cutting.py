@@ -11,13 +11,11 @@ from onnx import helper
 from conformance.generation.models import array_value_info
 from conformance.graphs.fed_model import FedModel
 from conformance.graphs.renaming import FreshNames, Renamer
-from conformance.models.arrays import tensor_of
+from conformance.models.arrays import Array, tensor_of
 from conformance.models.graphs import all_graphs, constant_names, copy_of, is_operator, names_taken_by, subgraphs_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-    from conformance.models.arrays import Array
 
 
 def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:

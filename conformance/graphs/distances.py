@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.reference.numbers.precision import format_of, is_computed
 
 if TYPE_CHECKING:
     from conformance.models.arrays import Array
-    from conformance.reference.numbers.enclosure import Tensor
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.generation.models import array_value_info
-from conformance.models.arrays import array_of, hash_values, tensor_of
+from conformance.models.arrays import Array, array_of, hash_values, tensor_of
 from conformance.models.graphs import all_graphs, copy_of, is_operator
 from conformance.models.inputs import initializer_arrays, required_input_names, required_inputs
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import onnx
-
-    from conformance.models.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from onnx import helper
 
 from conformance.errors import ModelError
 from conformance.graphs.renaming import FreshNames, Renamer, append_body
-from conformance.models.arrays import dtype_of, is_floating, tensor_of
+from conformance.models.arrays import Array, dtype_of, is_floating, tensor_of
 from conformance.models.graphs import (
     call_expansion_problem,
     called_name,
@@ -31,7 +31,6 @@ from conformance.reference.nodes import resolve_references
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
     from conformance.models.graphs import FunctionName
 
 MAX_UNROLLED_STEPS = 8

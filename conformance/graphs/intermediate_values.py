@@ -22,7 +22,7 @@ import numpy as np
 
 from conformance.graphs.cutting import single_node_model, with_outputs
 from conformance.isolation.proxies import BackendProxy
-from conformance.models.arrays import dtype_of, has_same_bits, is_floating
+from conformance.models.arrays import Array, dtype_of, has_same_bits, is_floating
 from conformance.models.graphs import is_operator
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.subjects.failures import CaseEnded, call_running_subject
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.models.arrays import Array
 
 MAX_GROUP_RUNS = 256
 """Maximum number of models that are run to find the values whose exposure changes no output."""

@@ -18,16 +18,16 @@ from conformance.errors import ModelError, UsageError
 from conformance.graphs.cutting import complete_part
 from conformance.graphs.inputs import check_shape_names, parse_shapes, read_inputs, shape_of_input
 from conformance.model_cases.operands import Operands
-from conformance.model_cases.parts import part_of_nodes
+from conformance.model_cases.parts import Part, part_of_nodes
 from conformance.model_cases.reduction import STEPS, reduced_part
 from conformance.model_cases.regions import PRODUCTS, Regions
 from conformance.model_cases.typed_values import TypedValue, typed_graphs
-from conformance.models.arrays import type_name
+from conformance.models.arrays import Array, type_name
 from conformance.models.graphs import all_nodes, called_name, copy_of, is_operator, subgraphs_of
 from conformance.models.inputs import DeclaredInput, required_inputs
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.reference.oracle import Answer, quiet_evaluation
 from conformance.reference.tolerances import NARROW
 from conformance.serialization.text import one_line, shorten_middle
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.graphs.reading import LoadedModel
-    from conformance.model_cases.parts import Part
-    from conformance.models.arrays import Array
     from conformance.reference.enclosures.sequences import TensorOrSequence
-    from conformance.reference.numbers.enclosure import Tensor
 
 GENERATOR = "model"
 """Name of the generator in case.json."""

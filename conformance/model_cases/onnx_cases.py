@@ -29,20 +29,18 @@ from conformance.errors import ConformanceError
 from conformance.model_cases.cases import MAX_CASE_ELEMENTS
 from conformance.model_cases.operands import hard_data_sets
 from conformance.model_cases.parts import part_of_model
-from conformance.models.arrays import array_of, is_floating, type_name
+from conformance.models.arrays import Array, array_of, is_floating, type_name
 from conformance.models.graphs import all_nodes, subgraphs_of
 from conformance.models.inputs import DeclaredInput, fed_input_names, initializer_arrays
 from conformance.models.validity import model_violation
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes, round_each_node
-from conformance.reference.numbers.enclosure import Enclosure, admissible_mask, hull
+from conformance.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
 from conformance.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
 from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
-    from conformance.reference.numbers.enclosure import Tensor
 
 GENERATOR = "onnx"
 """Name of the generator in case.json."""

@@ -18,7 +18,7 @@ import onnx
 from conformance.declarations.node_operands import is_index, operand_rule
 from conformance.declarations.tables import Rule
 from conformance.model_cases.typed_values import TypedValue, infer
-from conformance.models.arrays import type_name
+from conformance.models.arrays import Array, type_name
 from conformance.models.graphs import main_opset
 from conformance.models.types import normal_domain
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from conformance.graphs.reading import LoadedModel
-    from conformance.models.arrays import Array
 
 MAX_SHAPE_ELEMENTS = 64
 """Maximum number of elements of an operand that determines shapes."""

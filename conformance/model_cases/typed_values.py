@@ -16,7 +16,7 @@ import onnx
 from onnx import helper
 
 from conformance.errors import ModelError
-from conformance.models.arrays import MAX_RANK, check_shape, tensor_of, type_name, type_number
+from conformance.models.arrays import MAX_RANK, Array, check_shape, tensor_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
 from conformance.models.graphs import attribute_graphs, infer_shapes, is_operator, names_taken_by, subgraphs_of
 from conformance.models.inputs import DeclaredInput, required_inputs
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.graphs.reading import LoadedModel
-    from conformance.models.arrays import Array
 
 MAX_GIVEN_ELEMENTS = 2**24
 """Largest number of elements of an operand whose values follow from inputs of the user."""

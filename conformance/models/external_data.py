@@ -7,7 +7,7 @@ import math
 import os
 import re
 import stat
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,16 +15,13 @@ import onnx
 from onnx.helper import get_all_tensor_dtypes
 
 from conformance.errors import ModelError
-from conformance.models.arrays import check_shape, dtype_of
+from conformance.models.arrays import Array, check_shape, dtype_of
 from conformance.models.graphs import all_tensors
 from conformance.models.inputs import initializer_arrays, tensor_elements
 from conformance.models.types import element_type_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from conformance.models.arrays import Array
 
 
 def external_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:

@@ -16,8 +16,6 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from conformance.models.arrays import Array
-
 
 MAX_DENSE_ELEMENTS = 1 << 24
 """Maximum number of elements of a sparse tensor after conversion to a dense array."""

@@ -11,7 +11,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -29,7 +29,7 @@ from conformance.mutants.arithmetic import Rounding
 from conformance.reference.graph import Graph
 from conformance.reference.nodes import Evaluation, Node
 from conformance.reference.numbers.native_system import NativeSystem
-from conformance.reference.numbers.number_system import NumberSystem, Value
+from conformance.reference.numbers.number_system import NumberSystem, OptimizerFormula, Value
 from conformance.reference.operators.training_optimizers import (
     TRAINING_DOMAINS,
     TRAINING_OPTIMIZERS,
@@ -38,12 +38,9 @@ from conformance.reference.operators.training_optimizers import (
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from types import ModuleType
 
     import onnx
-
-    from conformance.reference.numbers.number_system import NumberSystem, OptimizerFormula
 
 
 def replace_pseudocode(

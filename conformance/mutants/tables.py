@@ -49,7 +49,7 @@ from msgspec.structs import asdict
 
 import conformance.mutants.argmax_wrappers  # noqa: F401 - registers its wrappers
 from conformance.mutants import arithmetic, optimizer_wrappers
-from conformance.mutants.mutant import FormulaArithmetic, Mutant, PromotingArithmetic, find_last_readers
+from conformance.mutants.mutant import FormulaArithmetic, KernelWrapper, Mutant, PromotingArithmetic, find_last_readers
 from conformance.mutants.wrappers import MODEL_REWRITES, WRAPPERS
 from conformance.reference.numbers.native_system import NativeSystem
 from conformance.serialization.decoding import read_own_toml
@@ -58,7 +58,6 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.mutants.mutant import KernelWrapper
     from conformance.reference.numbers.number_system import NumberSystem
 
 FILES = (

@@ -35,7 +35,7 @@ from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import Answer, answers_for_graph
 from conformance.search.distractors import SHOULD_NAMES
-from conformance.search.drawn_example import DrawnExample
+from conformance.search.drawn_example import AnyExample, DrawnExample
 from conformance.search.example import Example
 from conformance.verdicts import Level, Unsupported
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.search.drawn_example import AnyExample
     from conformance.search.program_example import SampledExample
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from conformance.factors.names import PLAIN_NAMES
 from conformance.factors.training import USUAL_ATTRIBUTES
-from conformance.models.arrays import type_name
+from conformance.models.arrays import Array, type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.drawn_example import AnyExample, DrawnExample
 from conformance.search.example import ARGMAX, DEFAULT_OPSET, Example, keep_tensors, slice_tensor
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from conformance.factors.wrapping import Context
-    from conformance.models.arrays import Array
 
 PLAIN_ATTRIBUTE = 0.5
 """Plain value of a float attribute without a default."""

@@ -24,7 +24,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, elimina
 from conformance.passes.expected_models import bypass_exhaustively, iter_produced_values
 from conformance.results.failure_groups import normalize_message
 from conformance.search.cases import NoExpectedOutputsError, build_native_case, build_oracle_case
-from conformance.search.drawn_example import DrawnExample
+from conformance.search.drawn_example import AnyExample, DrawnExample
 from conformance.search.example import DEFAULT_OPSET
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conformance.results.records import Result
-    from conformance.search.drawn_example import AnyExample
 
 MAX_OPTIONAL_OPERATORS = 2
 """Maximum number of optional removals of operators in a case. A case has only two lists of removed operators: after the

@@ -20,7 +20,7 @@ from conformance.factors.names import PLAIN_NAMES, rename_values_of
 from conformance.factors.training import tensor_names
 from conformance.factors.wrapping import BuiltModel, Context, build_in_context
 from conformance.generation.models import make_ordered_node
-from conformance.models.arrays import dtype_of, type_name, type_number
+from conformance.models.arrays import Array, dtype_of, type_name, type_number
 from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -30,8 +30,6 @@ from conformance.serialization.decoding import Count, Integer, MalformedError, S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from conformance.models.arrays import Array
 
 
 ARGMAX = "ArgMax"

@@ -20,7 +20,7 @@ from conformance.generation.write_corpus import generate
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import CASE_PREFIX, NoExpectedOutputsError, build_oracle_case, case_id, drawn_answers
 from conformance.search.conditions import describe_conditions
-from conformance.search.drawn_example import DrawnExample
+from conformance.search.drawn_example import AnyExample, DrawnExample
 from conformance.search.evaluation import expected_rewrite
 from conformance.search.example import ARGMAX
 from conformance.serialization.decoding import Count, MalformedError, StoredRecord
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from conformance.jobs.job import ChunkResult
     from conformance.search.distributions import Combination
-    from conformance.search.drawn_example import AnyExample
     from conformance.search.job import FailingExample, SearchJob
     from conformance.search.named_mutants import NamedMutant
     from conformance.search.program_example import SampledExample

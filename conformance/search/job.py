@@ -20,8 +20,8 @@ from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import find_conditions, restore
 from conformance.search.distributions import Combination  # noqa: TC001 - msgspec reads the annotations
-from conformance.search.drawn_example import DrawnExample, draw_example
-from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
+from conformance.search.drawn_example import AnyExample, DrawnExample, draw_example
+from conformance.search.evaluation import EvaluatedExample, FailureSignature, evaluate, failure_signature
 from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.named_mutants import NamedMutant, name_mutants
 from conformance.search.program_example import ProgramDocument, ProgramExample
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.jobs.job import ChunkResult
-    from conformance.search.drawn_example import AnyExample
-    from conformance.search.evaluation import FailureSignature
     from conformance.subjects.loading import Subject
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from conformance.diagnosis.recorded_outputs import are_equivalent, is_failure, observe
-from conformance.mutants import catalogue, family_of_operators
+from conformance.diagnosis.recorded_outputs import Observation, are_equivalent, is_failure, observe
+from conformance.mutants import Mutant, catalogue, family_of_operators
 from conformance.search.cases import NoExpectedOutputsError
 from conformance.search.evaluation import EvaluatedExample
 from conformance.search.sampling import sample_examples
@@ -20,8 +20,6 @@ from conformance.serialization.decoding import Count, StoredRecord
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.diagnosis.recorded_outputs import Observation
-    from conformance.mutants import Mutant
     from conformance.search.program_example import SampledExample
     from conformance.subjects.loading import Subject
     from conformance.verdicts import Level

@@ -21,7 +21,7 @@ from conformance.graphs.cutting import without_unused
 from conformance.graphs.fed_model import FedModel
 from conformance.graphs.inlining import inline_functions, inline_taken_branches, unrolled_models
 from conformance.graphs.renaming import FreshNames, Renamer
-from conformance.models.arrays import array_of, tensor_of, type_name
+from conformance.models.arrays import Array, array_of, tensor_of, type_name
 from conformance.models.graphs import (
     all_graphs,
     all_nodes,
@@ -44,7 +44,6 @@ from conformance.serialization.decoding import MalformedError, StoredRecord
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
 
 CONTROL_FLOW = ("If", "Loop", "Scan")
 TESTED = (*TRAINING_OPTIMIZERS, ARGMAX, *CHAIN_OPERATORS)

@@ -23,7 +23,7 @@ from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
 from conformance.factors.training import USUAL_ATTRIBUTES
 from conformance.factors.wrapping import IR_VERSION, BuiltModel
 from conformance.generation.models import argmax_shape, make_value_info
-from conformance.models.arrays import dtype_of, tensor_of, type_number
+from conformance.models.arrays import Array, dtype_of, tensor_of, type_number
 from conformance.models.graphs import graph_edges
 from conformance.models.validity import check_model
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
@@ -33,8 +33,6 @@ from conformance.search.example import CHAIN_OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-    from conformance.models.arrays import Array
 
 
 NAMES = (*"abcdefghijkmnpqrsuvwxyz", "t", "X", "G", "H", "Y", "T_", "o0", "o1", "o2", "o3")

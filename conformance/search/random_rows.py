@@ -14,7 +14,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES
-from conformance.factors.covering_array import Declaration, LevelCombination, covered_interactions
+from conformance.factors.covering_array import Declaration, LevelCombination, Row, covered_interactions
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES
 from conformance.factors.scopes import SEARCH_SCOPES
 from conformance.factors.training import READ_BY_ANOTHER, graph_declaration
@@ -28,8 +28,6 @@ from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from conformance.factors.covering_array import Row
 
     Start: TypeAlias = tuple[tuple[Sequence[str], str], ...]
     """A starting point of rows: pairs of a group of factors and a level for one factor of the group."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from conformance.factors.training import TYPES, USUAL_ATTRIBUTES, tensor_names
 from conformance.factors.wrapping import Context
-from conformance.models.arrays import dtype_of, type_number
+from conformance.models.arrays import Array, dtype_of, type_number
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distributions import (
@@ -39,15 +39,13 @@ from conformance.search.distributions import (
     swept_sizes,
 )
 from conformance.search.example import ARGMAX, Example
-from conformance.search.program_example import draw_program_example
+from conformance.search.program_example import SampledExample, draw_program_example
 from conformance.search.random_rows import AFTER_EMPTY, LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.factors.covering_array import Row
-    from conformance.models.arrays import Array
-    from conformance.search.program_example import SampledExample
 
 
 STATE_RANGES = ((1.0, 0.25), (1.0, 0.25), (2.0**-12, 0.0), (2.0**-40, 0.0), (0.0, 0.0))

@@ -17,7 +17,7 @@ from conformance.factors.training import tensor_names
 from conformance.factors.wrapping import Context
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.conditions import features
-from conformance.search.drawn_example import DRAWN_STAGES, DrawnExample
+from conformance.search.drawn_example import DRAWN_STAGES, AnyExample, DrawnExample
 from conformance.search.example import ARGMAX, Example, keep_tensors, slice_tensor
 from conformance.search.program_example import PROGRAM_STAGES, ProgramExample
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.search.drawn_example import AnyExample
 
 PLAIN_VALUES = (0.0, 1.0, 2.0, -1.0, 0.5)
 """Floating-point values that operands are simplified to, in order of preference."""
