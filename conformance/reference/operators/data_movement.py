@@ -1,13 +1,14 @@
 """Operators that create, copy or move elements without arithmetic, in any number system.
 
-The result of an operator is computed once for the positions of the elements. It is then applied to the elements, which
-may be numbers of any number system, and to their acceptable indices.
+An operator moves the elements, which may be numbers of any number system, and their acceptable indices alike.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate, pairwise
 from math import prod
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,17 +31,10 @@ def integer_list(value: Value) -> list[int]:
 
 def move_elements(value: Value, movement: Callable[[Array], Array]) -> Value:
     """Return a tensor with its elements, and their acceptable indices, in other positions."""
-    return _take(value, movement(_positions(value)))
-
-
-def _positions(value: Value) -> Array:
-    return np.arange(value.elements.size).reshape(value.elements.shape)
-
-
-def _take(value: Value, positions: Array) -> Value:
-    elements = value.elements.reshape(-1)[positions]
+    elements = np.array(movement(value.elements), dtype=value.elements.dtype, order="C")
     if value.choices is None:
-        return Value(np.asarray(elements, dtype=value.elements.dtype), value.dtype)
+        return Value(elements, value.dtype)
+    positions = movement(np.arange(value.elements.size).reshape(value.elements.shape))
     return Value(elements, value.dtype, value.choices.reshape(value.elements.size, -1)[positions])
 
 
@@ -154,13 +148,12 @@ def _gather(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
 def _split(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
     axis, X = node.attributes.get("axis", 0), inputs[0]
     sizes = integer_list(inputs[1]) if len(inputs) > 1 else node.attributes.get("split")
+    count = len(node.outputs)
     if sizes is None:
-        step = -(-X.elements.shape[axis] // len(node.outputs))
-        ends = [step * (number + 1) for number in range(len(node.outputs) - 1)]
-    else:
-        ends = list(np.cumsum(sizes)[:-1])
-    parts = np.split(_positions(X), ends, axis=axis)
-    return [_take(X, parts[index]) for index in range(len(node.outputs))]
+        sizes = [-(-X.elements.shape[axis] // count)] * count
+    parts = [slice(*ends) for ends in pairwise([0, *accumulate(sizes[:-1]), None])]
+    places = (place_along(axis, X.elements.ndim, parts[index]) for index in range(count))
+    return [move_elements(X, itemgetter(place)) for place in places]
 
 
 def _concat(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
