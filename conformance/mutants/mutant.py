@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import onnx
 from onnx import helper
 
 from conformance.adapters.reference import PreparedReferenceGraph
@@ -39,8 +40,6 @@ from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from types import ModuleType
-
-    import onnx
 
 
 def replace_pseudocode(
@@ -249,11 +248,9 @@ class MutantBackend:
         Raises:
             Unsupported: the reference does not implement an operator of the model.
         """
-        own = self._own_kernels(model)
+        graph = _read_graph(self._own_kernels(model).SerializeToString())
         sites = {
-            op_type: patch.find_sites(Graph.from_model(own), op_type)
-            for op_type, patch in self.patches.items()
-            if patch.find_sites
+            op_type: patch.find_sites(graph, op_type) for op_type, patch in self.patches.items() if patch.find_sites
         }
 
         def patching(node: Node, evaluation: Evaluation, within: tuple[str, ...]) -> Evaluation:
@@ -263,7 +260,7 @@ class MutantBackend:
             is_site = not patch.find_sites or (not within and node.outputs in sites[node.op_type])
             return _patched_evaluation(patch, evaluation) if is_site else evaluation
 
-        return PreparedReferenceGraph(Graph.from_model(own, patching))
+        return PreparedReferenceGraph(graph.with_evaluations(patching))
 
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
         """Return the model with the patched attributes, and without functions that a patched kernel replaces."""
@@ -289,6 +286,12 @@ class MutantBackend:
 
     def _replaces(self, function: onnx.FunctionProto) -> bool:
         return function.name in self.patches and function.domain in PATCHED_DOMAINS
+
+
+@lru_cache(maxsize=4096)
+def _read_graph(model: bytes) -> Graph:
+    """Return the graph of a serialised model, which most mutants of an operator leave unchanged."""
+    return Graph.from_model(onnx.load_model_from_string(model))
 
 
 def _rename_floats_by_position(node: onnx.NodeProto) -> None:

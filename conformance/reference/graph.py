@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from conformance.models.graphs import (
     FunctionName,
     call_expansion_problem,
@@ -28,7 +30,7 @@ from conformance.reference.nodes import (
 )
 from conformance.reference.numbers.number_system import ABSENT, NumberSystem, Value
 from conformance.reference.operators import LATER_FORMS, OPERATORS
-from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, all_captures, control_flow_evaluation
+from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, ControlFlow, all_captures
 from conformance.reference.operators.sequences import make_sequence
 from conformance.reference.operators.training_optimizers import evaluate_optimizer, find_training_optimizer
 from conformance.verdicts import Unsupported
@@ -41,11 +43,7 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array
 
-    EvaluationHook: TypeAlias = "Callable[[Node, Evaluation, tuple[str, ...]], Evaluation]"
-
-
-def _unchanged(_: Node, evaluation: Evaluation, __: tuple[str, ...]) -> Evaluation:
-    return evaluation
+    EvaluationChoice: TypeAlias = "Callable[[Node, Evaluation, tuple[str, ...]], Evaluation]"
 
 
 @dataclass(frozen=True)
@@ -67,14 +65,8 @@ class Graph:
     all_inputs: tuple[str, ...] = ()
 
     @classmethod
-    def from_model(cls, model: onnx.ModelProto, replace_evaluation: EvaluationHook = _unchanged) -> Graph:
+    def from_model(cls, model: onnx.ModelProto) -> Graph:
         """Read a model.
-
-        Args:
-            model: the model.
-            replace_evaluation: returns an evaluation for each node. It takes the node, its evaluation, and the scopes
-                that enclose the node, from the main graph inwards: the op_type of each node whose subgraph contains it,
-                and `function` for each call of a function.
 
         Raises:
             Unsupported: the model has other operators or external tensors, or its functions call each other endlessly
@@ -83,7 +75,23 @@ class Graph:
         if (fault := call_expansion_problem(model)) is not None:
             raise Unsupported(fault)
         functions = {function_name(function): function for function in model.functions}
-        return _Scope.from_imports(model.opset_import, functions, replace_evaluation).graph(model.graph)
+        return _Scope.from_imports(model.opset_import, functions).graph(model.graph)
+
+    def with_evaluations(self, choose: EvaluationChoice, enclosing: tuple[str, ...] = ()) -> Graph:
+        """Return the graph with other evaluations of its nodes, and with copies of its constants.
+
+        Args:
+            choose: returns the evaluation of each node. It takes the node, its evaluation, and the scopes that enclose
+                the node, from the main graph inwards: the op_type of each node whose subgraph contains it, and
+                `function` for each call of a function.
+            enclosing: the scopes that enclose this graph.
+        """
+        nodes = []
+        for node, evaluation in self.nodes:
+            inner = _with_evaluations_inside(node, evaluation, choose, enclosing)
+            own = replace(node, attributes=_with_copies(node.attributes)) if node.op_type == "Constant" else node
+            nodes.append((own, choose(own, inner, enclosing)))
+        return replace(self, nodes=tuple(nodes), initializers=_with_copies(self.initializers))
 
     def run(self, inputs: Sequence[Array], system: NumberSystem) -> list[Value]:
         """Return the outputs for inputs given as arrays; a list stands for a sequence, None for an empty optional.
@@ -128,28 +136,21 @@ class _Scope:
     Attributes:
         opsets: the version of each imported domain.
         functions: the functions of the model.
-        replace_evaluation: see `Graph.from_model`.
         attributes: the attributes of the function call, if the node is in the body of a function.
-        enclosing: the enclosing scopes, from the main graph inwards.
     """
 
     opsets: Mapping[str, int]
     functions: Mapping[FunctionName, onnx.FunctionProto]
-    replace_evaluation: EvaluationHook
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
-    enclosing: tuple[str, ...] = ()
 
     @classmethod
     def from_imports(
         cls,
         imports: Iterable[onnx.OperatorSetIdProto],
         functions: Mapping[FunctionName, onnx.FunctionProto],
-        replace_evaluation: EvaluationHook,
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
-        enclosing: tuple[str, ...] = (),
     ) -> _Scope:
-        opsets = {opset.domain: opset.version for opset in imports}
-        return cls(opsets, functions, replace_evaluation, attributes or {}, enclosing)
+        return cls({opset.domain: opset.version for opset in imports}, functions, attributes or {})
 
     def graph(self, proto: onnx.GraphProto, captured: Iterable[str] = ()) -> Graph:
         """Read a graph in this scope. The values that the graph captures become its last inputs."""
@@ -176,18 +177,16 @@ class _Scope:
         if (optimizer := find_training_optimizer(domain, op_type)) is not None:
             evaluation, values = evaluate_optimizer, optimizer.complete_attributes(values)
         elif domain in MAIN_DOMAINS and op_type in CONTROL_FLOW:
-            inner = replace(self, enclosing=(*self.enclosing, op_type))
-            bodies = {attribute.name: inner.body(attribute.g) for attribute in attributes if attribute.HasField("g")}
-            evaluation, captured = control_flow_evaluation(op_type, bodies), all_captures(bodies)
+            bodies = {attribute.name: self.body(attribute.g) for attribute in attributes if attribute.HasField("g")}
+            evaluation, captured = ControlFlow(op_type, bodies), all_captures(bodies)
         elif domain in MAIN_DOMAINS and opset >= LATER_FORMS.get(op_type, 0):
             evaluation = OPERATORS.get(op_type)
         if function is not None:
-            evaluation = _call_function(evaluation, self._function_body(function, attributes))
+            evaluation = _FunctionCall(evaluation, self._function_body(function, attributes))
         if evaluation is None:
             raise Unsupported(f"the reference has no operator {domain or 'ai.onnx'}.{op_type}")
         inputs = (*proto.input, *captured)
-        node = Node(op_type, inputs, tuple(proto.output), values, opset, domain)
-        return node, self.replace_evaluation(node, evaluation, self.enclosing)
+        return Node(op_type, inputs, tuple(proto.output), values, opset, domain), evaluation
 
     def body(self, proto: onnx.GraphProto) -> Body:
         """Read a subgraph of the node that this scope belongs to."""
@@ -196,27 +195,52 @@ class _Scope:
 
     def _function_body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
         """Read the body of a function, with the attributes of one call."""
-        attributes, enclosing = call_attributes(function, call), (*self.enclosing, "function")
-        imports = function.opset_import
-        scope = _Scope.from_imports(imports, self.functions, self.replace_evaluation, attributes, enclosing)
+        scope = _Scope.from_imports(function.opset_import, self.functions, call_attributes(function, call))
         return Graph(tuple(function.input), tuple(function.output), scope.read(function.node))
 
 
-def _call_function(operator: Evaluation | None, body: Graph) -> Evaluation:
-    """Return the evaluation of a call of a model-local function with this body.
+@dataclass(frozen=True)
+class _FunctionCall:
+    """The evaluation of a call of a model-local function.
 
-    `operator` is the evaluation of the operator with the function's name, or None. If there is one, a runtime may run
-    the operator or the body (onnx.proto, ModelProto.functions). The result therefore encloses both results. No `must`
-    case may depend on a model in which the two results contradict each other.
+    If an operator has the function's name, a runtime may run the operator or the body (onnx.proto,
+    ModelProto.functions). The result therefore encloses both results. No `must` case may depend on a model in which the
+    two results contradict each other.
+
+    Attributes:
+        operator: the evaluation of the operator with the function's name, or None.
+        body: the body of the function, with the attributes of the call.
     """
 
-    def evaluation(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-        omitted = [ABSENT] * (len(body.required_inputs) - len(inputs))
-        results = body.evaluate([*inputs, *omitted], system)
-        if operator is None:
-            return results
-        return [
-            system.enclose_alternatives(*pair) for pair in zip(results, operator(node, inputs, system), strict=True)
-        ]
+    operator: Evaluation | None
+    body: Graph
 
+    def __call__(self, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+        omitted = [ABSENT] * (len(self.body.required_inputs) - len(inputs))
+        results = self.body.evaluate([*inputs, *omitted], system)
+        if self.operator is None:
+            return results
+        own = self.operator(node, inputs, system)
+        return [system.enclose_alternatives(*pair) for pair in zip(results, own, strict=True)]
+
+
+def _with_evaluations_inside(
+    node: Node, evaluation: Evaluation, choose: EvaluationChoice, enclosing: tuple[str, ...]
+) -> Evaluation:
+    """Return an evaluation with other evaluations of the nodes in its subgraphs and functions."""
+    if isinstance(evaluation, _FunctionCall):
+        operator = evaluation.operator and _with_evaluations_inside(node, evaluation.operator, choose, enclosing)
+        return _FunctionCall(operator, evaluation.body.with_evaluations(choose, (*enclosing, "function")))
+    if isinstance(evaluation, ControlFlow):
+        inner = (*enclosing, node.op_type)
+        bodies = evaluation.bodies.items()
+        return ControlFlow(
+            evaluation.op_type,
+            {name: Body(body.graph.with_evaluations(choose, inner), body.captured) for name, body in bodies},
+        )
     return evaluation
+
+
+def _with_copies(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with copies of their arrays."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}

@@ -200,7 +200,7 @@ class ConditionalBackend(MutantBackend):
 
             return run
 
-        return PreparedReferenceGraph(Graph.from_model(self._own_kernels(model), patching))
+        return PreparedReferenceGraph(Graph.from_model(self._own_kernels(model)).with_evaluations(patching))
 
 
 def unexplainable_backends() -> dict[str, MutantBackend]:

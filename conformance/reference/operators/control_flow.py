@@ -6,7 +6,7 @@ Rounding must not decide which subgraph runs, or how often.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -138,6 +138,9 @@ class EvaluableGraph(Protocol):
     def evaluate(self, inputs: Sequence[Value], system: NumberSystem) -> list[Value]:
         """Return the outputs of the graph for these inputs."""
 
+    def with_evaluations(self, choose: Callable[..., Evaluation], enclosing: tuple[str, ...]) -> Self:
+        """Return the graph with other evaluations of its nodes, see `conformance.reference.graph.Graph`."""
+
 
 @dataclass(frozen=True)
 class Body:
@@ -157,20 +160,26 @@ def all_captures(bodies: Mapping[str, Body]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for body in bodies.values() for name in body.captured))
 
 
-def control_flow_evaluation(op_type: str, bodies: Mapping[str, Body]) -> Evaluation:
-    """Return the evaluation of a control-flow operator with these subgraphs in any number system.
+@dataclass(frozen=True)
+class ControlFlow:
+    """The evaluation of a control-flow operator in any number system.
 
     The values that a subgraph captures from its enclosing graphs are additional inputs of the node, after its own.
+
+    Attributes:
+        op_type: the operator.
+        bodies: its subgraphs, by the names of the attributes.
     """
 
-    def evaluate(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-        own = len(inputs) - len(all_captures(bodies))
+    op_type: str
+    bodies: Mapping[str, Body]
+
+    def __call__(self, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+        own = len(inputs) - len(all_captures(self.bodies))
         captured = dict(zip(node.inputs[own:], inputs[own:], strict=True))
 
         def run(name: str, given: Sequence[Value]) -> list[Value]:
-            body = bodies[name]
+            body = self.bodies[name]
             return body.graph.evaluate([*given, *(captured[value] for value in body.captured)], system)
 
-        return CONTROL_FLOW[op_type](ValueTensors(system), node, inputs[:own], run)
-
-    return evaluate
+        return CONTROL_FLOW[self.op_type](ValueTensors(system), node, inputs[:own], run)
