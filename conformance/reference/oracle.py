@@ -299,6 +299,6 @@ def _to_array(value: Value) -> Any:
     if value.is_absent:
         return None
     if value.elements.dtype != object or not is_computed(value.dtype):
-        return value.elements
+        return np.asarray(value.elements)  # an input of a model can be a scalar of NumPy
     elements = np.array([exact_value(element) for element in value.elements.flat], dtype=object)
     return decimals.to_array(elements.reshape(value.elements.shape), format_of(value.dtype), value.dtype)

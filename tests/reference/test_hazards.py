@@ -180,17 +180,17 @@ class TestEvaluation:
         model.graph.initializer.append(numpy_helper.from_array(X[::-1][:2].copy(), "X"))
         assert (evaluate(model, {})[0], evaluate(model, {"X": X})[0], evaluate(model, [X])[0]) == (1, 1, 1)
 
-    def test_evaluate_rounds_once(self):
-        X = np.array([1, 2], np.float32)
+    @pytest.mark.parametrize(("values", "declared", "found"), [([1, 2], False, [1, 2]), ([1e-9, 100], True, [0, inf])])
+    def test_evaluate_rounds_once_or_after_every_operator(self, values, declared, found):
+        X = np.array(values, np.float32)
         nodes = [helper.make_node("Exp", ["X"], ["E"]), helper.make_node("Log", ["E"], ["Y"])]
         model = onnx.load_model_from_string(build_model(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
-        assert evaluate(model, [X])[0].tolist() == [1, 2]
+        assert evaluate(model, [X], declared=declared)[0].tolist() == found
 
-    def test_evaluate_declared_rounds_after_every_operator(self):
-        X = np.array([1e-9, 100], np.float32)
-        nodes = [helper.make_node("Exp", ["X"], ["E"]), helper.make_node("Log", ["E"], ["Y"])]
-        model = onnx.load_model_from_string(build_model(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
-        assert evaluate(model, [X], declared=True)[0].tolist() == [0, inf]
+    def test_evaluate_returns_scalar_as_array(self):
+        nodes = [helper.make_node("Identity", ["X"], ["Y"])]
+        model = onnx.load_model_from_string(build_model(nodes, {"X": np.asarray(True)}, {"Y": TensorProto.BOOL}))
+        assert isinstance(evaluate(model, [np.bool(True)])[0], np.ndarray)
 
     def test_evaluate_returns_sequence_as_list(self):
         X = np.array([1, 2], np.float32)
