@@ -361,7 +361,10 @@ def read_document(corpus: Path, name: str, largest: int, type: type[T]) -> T:
         with malformed_errors():
             return msgspec.convert(document, type)
     except MalformedError as error:
-        raise damaged_corpus_error("malformed", corpus, f"{name} is malformed: {error}") from None
+        from conformance.serialization.json_schema import schema_violation  # the import takes time
+
+        problem = schema_violation(Path(name).stem, document) or error  # the schema names a wrong key
+        raise damaged_corpus_error("malformed", corpus, f"{name} is malformed: {problem}") from None
 
 
 def has_file(corpus: Path, name: str) -> bool:
