@@ -17,7 +17,7 @@ import os
 import re
 import stat
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
@@ -27,7 +27,6 @@ from conformance.files.atomic_write import NEW_FILE_MODE, write_all
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
 
 MAX_STATE_BYTES = 2**30
 """Maximum size of a state file."""
@@ -224,14 +223,6 @@ class Journal:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def size(self) -> int:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
-    from types import TracebackType
 
 
 @dataclass(frozen=True)
@@ -172,9 +171,7 @@ class JobState:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._journal.close()
 
     def chunks(self) -> Iterator[ChunkResult]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 import pytest
 from hostile_states import HOSTILE_KINDS
@@ -47,7 +48,7 @@ def test_open_state_missing_file_is_reported(tmp_path):
 
 def test_journal_lines_end_with_incomplete_line(tmp_path):
     (tmp_path / "state").write_bytes(b"1\n" + b"2" * 2**21 + b"\n\n3")
-    with Journal(tmp_path / "state") as journal:
+    with closing(Journal(tmp_path / "state")) as journal:
         assert [len(line) for line in journal.lines()] == [2, 2**21 + 1, 1, 1]
         journal.cut(2)
         journal.append(b"4\n")
@@ -57,12 +58,12 @@ def test_journal_lines_end_with_incomplete_line(tmp_path):
 def test_journal_large_line_is_refused(tmp_path):
     (tmp_path / "state").touch()
     os.truncate(tmp_path / "state", MAX_LINE_BYTES + 2**21)
-    with Journal(tmp_path / "state") as journal, pytest.raises(UnsafeState):
+    with closing(Journal(tmp_path / "state")) as journal, pytest.raises(UnsafeState):
         list(journal.lines())
 
 
 def test_journal_in_use_is_refused(tmp_path):
-    with Journal(tmp_path / "state"), pytest.raises(UnsafeState) as caught:
+    with closing(Journal(tmp_path / "state")), pytest.raises(UnsafeState) as caught:
         Journal(tmp_path / "state")
     assert caught.value.name == "in-use"
 
@@ -112,8 +113,7 @@ def test_blob_is_named_by_digest(tmp_path):
     assert [path.name for path in (tmp_path / "blobs").iterdir()] == [digest]
     large = write_blob(tmp_path / "large", bytes(2**20))
     assert open_blob(tmp_path / "large", large, 2**20) == bytes(2**20)
-    empty = write_blob(tmp_path / "blobs", b"")
-    assert bytes(open_blob(tmp_path / "blobs", empty, 0)) == b""
+    assert bytes(open_blob(tmp_path / "blobs", write_blob(tmp_path / "blobs", b""), 0)) == b""
 
 
 @pytest.mark.parametrize("content", [b"one twO", b"one", b"one two three"])
