@@ -7,7 +7,6 @@ that name a clause, of cases with a question that the specification leaves open 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -59,28 +58,23 @@ class ProfileRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             raise ValueError("the rule applies to nothing: it has none of answer, checks and clauses")
 
 
-class _ProfileFile(msgspec.Struct, forbid_unknown_fields=True):
+class _ProfileFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"rules": "rule"}):
     """The content of a profile's TOML file."""
 
     name: _Text
     title: _Text
     source: _Text
-    rule: Annotated[tuple[ProfileRule, ...], msgspec.Meta(min_length=1)]
+    rules: Annotated[tuple[ProfileRule, ...], msgspec.Meta(min_length=1)]
 
 
-@dataclass(frozen=True)
-class RequirementProfile:
+class RequirementProfile(_ProfileFile, frozen=True, kw_only=True):
     """A profile: a set of rules with a title and a source.
 
     Attributes:
         digest: SHA-256 of the profile's file.
     """
 
-    name: str
-    title: str
-    source: str
     digest: str
-    rules: tuple[ProfileRule, ...]
 
     def level_of(self, rules: Iterable[str], own: Level) -> Level:
         """Return the strongest level among `own` and the levels of the rules with these ids."""
@@ -126,9 +120,9 @@ def _parse_profile(file: str, document: dict[str, Any], digest: str) -> Requirem
         parsed = msgspec.convert(document, _ProfileFile)
     except msgspec.ValidationError as error:
         raise UsageError("profile-malformed.form", file=file, problem=describe_error(error)) from None
-    if len({rule.id for rule in parsed.rule}) < len(parsed.rule):
+    if len({rule.id for rule in parsed.rules}) < len(parsed.rules):
         raise UsageError("profile-malformed.rules", file=file)
-    return RequirementProfile(parsed.name, parsed.title, parsed.source, digest, parsed.rule)
+    return RequirementProfile(**msgspec.structs.asdict(parsed), digest=digest)
 
 
 def _with_name_lists(rule: Mapping[str, Any]) -> dict[str, Any]:
