@@ -15,7 +15,6 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.corpus.case import Case
-from conformance.factors.covering_array import covering_array
 from conformance.factors.training import USUAL_ATTRIBUTES
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
@@ -348,7 +347,7 @@ def cases() -> Iterator[Case]:
     """Yield the cases of all families and the special cases."""
     for operator in OPERATORS:
         for name, family in TRAINING_FAMILIES.items():
-            for number, row in enumerate(covering_array(family.declaration(operator.name)), 1):
+            for number, row in enumerate(family.declaration(operator.name).rows, 1):
                 yield _case(operator, name, number, row)
         yield from _special_cases(operator)
 

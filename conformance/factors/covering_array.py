@@ -16,7 +16,7 @@ Factor and level names are part of the ids and tags of cases. Do not change them
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, permutations, product
 from typing import TYPE_CHECKING, TypeAlias
@@ -50,19 +50,6 @@ class LevelCombination:
 
 
 @dataclass(frozen=True)
-class Omission:
-    """A variation that is deliberately not tested, so that no factor has it.
-
-    Attributes:
-        what: the omitted variation, as a noun phrase.
-        reason: why it is omitted, as a sentence.
-    """
-
-    what: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Declaration:
     """Factors and constraints of one family of cases.
 
@@ -72,28 +59,12 @@ class Declaration:
         masking: combinations that make all other factors have no effect. A row with a masking combination covers only
             interactions that include all factors of the combination.
         three_way: three named groups of factors. Every triple of levels, one from each group, must be covered.
-        omissions: known variations that are deliberately not tested, for the coverage report.
-        added: levels of each factor that came later. The covering array begins with the rows for all other levels, so
-            that these rows and their numbers stay the same. A factor whose levels except the first came later has its
-            first level in these rows.
     """
 
     factors: Mapping[str, Sequence[str]]
     forbidden: Sequence[LevelCombination] = ()
     masking: Sequence[LevelCombination] = ()
     three_way: Mapping[str, Sequence[str]] | None = None
-    omissions: Sequence[Omission] = ()
-    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def original(self) -> Declaration:
-        """The declaration without the levels of `added`. A factor that keeps only its first level is left out."""
-        kept = {
-            factor: tuple(level for level in levels if level not in self.added.get(factor, ()))
-            for factor, levels in self.factors.items()
-        }
-        factors = {name: levels for name, levels in kept.items() if len(levels) > 1 or name not in self.added}
-        return replace(self, factors=factors, added={})
 
     def masking_factors(self, row: Row) -> set[str]:
         """Return the factors of the masking combinations in a row.
@@ -134,12 +105,14 @@ def covered_interactions(declaration: Declaration, row: Row) -> list[Interaction
     return [interaction for interaction in contained if masking <= {factor for factor, _ in interaction}]
 
 
-def covering_array(declaration: Declaration) -> list[dict[str, str]]:
+def covering_array(declaration: Declaration, first: Sequence[dict[str, str]] = ()) -> list[dict[str, str]]:
     """Return rows that together cover all coverable interactions.
 
-    The rows of the original declaration (`Declaration.added`) come first.
+    Args:
+        declaration: the factors and constraints.
+        first: rows that come first. All else in the other rows is then as plain as possible.
     """
-    return _CoveringArraySearch(declaration).rows()
+    return _CoveringArraySearch(declaration, first).rows()
 
 
 def coverable_interactions(declaration: Declaration) -> list[Interaction]:
@@ -228,6 +201,7 @@ class _CoveringArraySearch:
     """
 
     declaration: Declaration
+    first: Sequence[dict[str, str]] = ()
     _possible: dict[tuple[tuple[str | None, ...], frozenset[str]], bool] = field(default_factory=dict)
 
     @cached_property
@@ -236,10 +210,9 @@ class _CoveringArraySearch:
         return [interaction for interaction in all_interactions(self.declaration) if self._starts(interaction)]
 
     def rows(self) -> list[dict[str, str]]:
-        """Return the rows of the covering array. Only rows of the original declaration can be redundant."""
+        """Return the rows of the covering array. Only the first rows can be redundant."""
         missing = _MissingInteractions(self.declaration, self.coverable)
-        original = self._original_rows()
-        for row in original:
+        for row in self.first:
             missing.remove(row)
         rows: list[dict[str, str]] = []
         while missing.all:
@@ -249,14 +222,7 @@ class _CoveringArraySearch:
             row = max(candidates, key=lambda candidate: candidate[0])[1]
             rows.append(row)
             missing.remove(row)
-        return [*original, *self._remove_redundant(rows, original)]
-
-    def _original_rows(self) -> list[dict[str, str]]:
-        """Return the rows of the original declaration, with the first level of each factor that it lacks."""
-        if not self.declaration.added:
-            return []
-        first = {name: levels[0] for name, levels in self.declaration.factors.items()}
-        return [{**first, **row} for row in covering_array(self.declaration.original)]
+        return [*self.first, *self._remove_redundant(rows)]
 
     def _starts(self, interaction: Interaction) -> list[dict[str, str]]:
         """Return partial rows that contain an interaction and can be completed to a row that covers the interaction."""
@@ -287,7 +253,7 @@ class _CoveringArraySearch:
             if name in row:
                 continue
             best: tuple[int, dict[str, str], bool] | None = None
-            for level in self._rotated_levels(name, 0 if self.declaration.added else len(missing.all)):
+            for level in self._rotated_levels(name, 0 if self.first else len(missing.all)):
                 longer = {**row, name: level}
                 if level in self._constrained.get(name, ()) and not self._is_possible(longer, needed):
                     continue
@@ -304,7 +270,7 @@ class _CoveringArraySearch:
         """Yield the levels of the factor `name`, rotated by `shift`.
 
         If several levels gain the same coverage, the search takes the first; the rotation varies which one is first.
-        Rows for added levels are not rotated, so that all else in them is as plain as possible.
+        If there are first rows, the others are not rotated, so that they are as plain as possible.
         """
         levels = self.declaration.factors[name]
         return (levels[(shift + index) % len(levels)] for index in range(len(levels)))
@@ -336,11 +302,10 @@ class _CoveringArraySearch:
             self._possible[key] = is_allowed and (not free or any(self._is_possible(each, needed) for each in longer))
         return self._possible[key]
 
-    def _remove_redundant(self, rows: Sequence[dict[str, str]], kept: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-        """Return the rows without those whose interactions are all covered by other rows or by the rows `kept`."""
-        count = Counter(
-            interaction for row in (*kept, *rows) for interaction in covered_interactions(self.declaration, row)
-        )
+    def _remove_redundant(self, rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+        """Return the rows without those whose interactions are all covered by other rows or by the first rows."""
+        every = (*self.first, *rows)
+        count = Counter(each for row in every for each in covered_interactions(self.declaration, row))
         necessary = []
         for row in rows:
             interactions = covered_interactions(self.declaration, row)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import Case
-from conformance.factors.covering_array import covering_array
 from conformance.factors.wrapping import OPSET
 from conformance.verdicts import Level
 from generators.declarations.families import RANKING_FAMILIES
@@ -158,7 +157,7 @@ def cases() -> Iterator[Case]:
     """Yield a case for each row of each family."""
     for family, (declaration, build) in RANKING_FAMILIES.items():
         text = FAMILY_TEXTS[family]
-        for number, row in enumerate(covering_array(declaration), 1):
+        for number, row in enumerate(declaration.rows, 1):
             id = f"test_argmax_{family}_{number:03}_{'_'.join(row[factor] for factor in text.id)}"
             built = build(id, row)
             yield Case(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import Case
-from conformance.factors.covering_array import covering_array
 from conformance.verdicts import Level
 from generators.declarations.argmax import (
     DEFAULT_AXIS_PRODUCERS,
@@ -27,7 +26,7 @@ OPSET_OF_ONE_AXIS = 13
 
 def cases() -> Iterator[Case]:
     """Yield a case for each row of the covering array of `argmax_placed_declaration`."""
-    for number, row in enumerate(covering_array(argmax_placed_declaration()), 1):
+    for number, row in enumerate(argmax_placed_declaration().rows, 1):
         id = f"test_argmax_placed_{number:03}_{row['before']}_{row['scope']}_{row['type']}"
         built = build_argmax_placed(id, row)
         yield Case(

@@ -11,7 +11,6 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.factors.connections import GraphPart, join_parts
-from conformance.factors.covering_array import covering_array
 from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.inputs import tensor_elements
@@ -84,7 +83,7 @@ def cases() -> Iterator[Case]:
     for shape in (*RANKS[1:], *HIGH_RANKS[2:]):
         yield _every_axis(shape)
     yield _many_rows()
-    for row in covering_array(long_types_declaration()):
+    for row in long_types_declaration().rows:
         yield _long_type_case(row)
 
 

@@ -10,7 +10,6 @@ from ml_dtypes import bfloat16, finfo
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.factors.covering_array import covering_array
 from conformance.generation.models import argmax_shape, array_value_info, build_model, make_value_info
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
@@ -96,7 +95,7 @@ def cases() -> Iterator[Case]:
         yield from _nan_cases(name, text, np.array(numbers, dtype=np.float32))
     for dtype in (np.float16, np.float64, bfloat16):
         yield from _nan_cases(f"nan_{type_name(np.dtype(dtype))}", "one is NaN", np.array([1, np.nan, 3], dtype))
-    for number, row in enumerate(covering_array(argmax_close_declaration()), 1):
+    for number, row in enumerate(argmax_close_declaration().rows, 1):
         yield _close_case(number, row)
 
 

@@ -13,11 +13,12 @@ from ml_dtypes import finfo
 
 from conformance.factors.argmax import argmax_fragment
 from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.covering_array import LevelCombination
 from conformance.factors.scopes import SCOPES
 from conformance.factors.wrapping import IMPORT_LEVELS, BuiltModel, Context, build_in_context
 from conformance.generation.models import permuted_quarters
 from conformance.models.arrays import dtype_of, type_number
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.declarations.small_families import ADDED_SCOPES, SMALL_FAMILY_CONSUMERS, SMALL_FAMILY_SOURCES
 
 if TYPE_CHECKING:
@@ -132,12 +133,12 @@ SUBNORMAL_LEVELS = ("subnormals", "large_subnormals", "negative_subnormals")
 CLOSE_LENGTHS = ("2", "3", "8", "13", "18", "33")
 
 
-def argmax_close_declaration() -> Declaration:
+def argmax_close_declaration() -> FamilyDeclaration:
     """Return the factors of the family `close`: rows of two close values, of which the larger is rare.
 
     The larger value is the first, the last or an inner element, or both the first and the last.
     """
-    return Declaration(
+    return FamilyDeclaration(
         factors={
             "type": ("bfloat16", "float16", "float", "double"),
             "values": tuple(CLOSE_VALUES),
@@ -159,10 +160,10 @@ def close_rows(row: Row) -> Array:
     return np.stack([vector, vector[::-1]])
 
 
-def argmax_placed_declaration() -> Declaration:
+def argmax_placed_declaration() -> FamilyDeclaration:
     """Return the factors of the family `placed`: enclosing scope, preceding operator, attributes and data of ArgMax."""
     empty_axis = "ArgMax along an empty axis has no result."
-    return Declaration(
+    return FamilyDeclaration(
         factors={
             "before": tuple(PRODUCERS),
             "scope": tuple(place for place in SCOPES if place not in {"loop", "scan"}),

@@ -11,12 +11,12 @@ import numpy as np
 from onnx import helper
 
 from conformance.factors.connections import Fragment
-from conformance.factors.covering_array import Declaration, Omission
 from conformance.factors.scopes import CUSTOM_DOMAIN
 from conformance.factors.training import TYPES, USUAL_ATTRIBUTES, tensor_names
 from conformance.factors.wrapping import IR_VERSION, OPSET, BuiltModel, Context, build_in_context
 from conformance.generation.models import array_value_info, build_model
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
 from generators.declarations.training import RATE, other_attributes, usual_count
 
@@ -89,10 +89,10 @@ LONGER_SHAPE = (5, 15)
 """Shape of a tensor in a branch or a function: more elements than the registers of a vector unit have."""
 
 
-def counts_declaration(op_type: str) -> Declaration:
+def counts_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `counts`: values of T that a narrower type changes."""
     scalars = {"Adam": ("alpha", "beta"), "Momentum": ("beta",), "Adagrad": ("decay_factor",)}.get(op_type, ("none",))
-    return Declaration(
+    return FamilyDeclaration(
         {"scalar": scalars, "types": ("float", "double")},
         omissions=(
             Omission("larger T with an attribute of -1", "The bounds are wide, because a loop may compute the power."),
@@ -100,10 +100,10 @@ def counts_declaration(op_type: str) -> Declaration:
     )
 
 
-def calls_declaration(op_type: str) -> Declaration:
+def calls_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `calls`: a function that a model calls several times in different ways."""
     del op_type
-    return Declaration({"calls": CALLS, "types": ("float",)})
+    return FamilyDeclaration({"calls": CALLS, "types": ("float",)})
 
 
 def build_own_attributes(op_type: str, name: str, row: Row) -> BuiltModel:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.covering_array import LevelCombination
 from conformance.factors.training import TYPES
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.argmax import argmax_close_declaration, argmax_placed_declaration
@@ -23,7 +23,7 @@ from generators.declarations.attributes import (
     calls_declaration,
     counts_declaration,
 )
-from generators.declarations.coverage import coverage
+from generators.declarations.family import FamilyDeclaration, Omission, coverage
 from generators.declarations.numbers import (
     aliases_declaration,
     build_aliases,
@@ -182,9 +182,9 @@ OMISSIONS: Mapping[str, Sequence[Omission]] = {
 }
 
 
-def pairwise_declaration(op_type: str) -> Declaration:
+def pairwise_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `pairwise`: types, T, tensors, attributes and data of one optimizer node."""
-    return Declaration(
+    return FamilyDeclaration(
         factors={
             "types": tuple(TYPES),
             "T": tuple(count for count in UPDATE_COUNTS if op_type != "Adagrad" or UPDATE_COUNTS[count] >= 0),
@@ -209,13 +209,13 @@ class Family:
             and the seed of the data.
     """
 
-    declaration: Callable[[str], Declaration]
+    declaration: Callable[[str], FamilyDeclaration]
     build: Callable[[str, str, Row], BuiltModel]
 
 
-def _declaration(factors: Mapping[str, Sequence[str]]) -> Callable[[str], Declaration]:
+def _declaration(factors: Mapping[str, Sequence[str]]) -> Callable[[str], FamilyDeclaration]:
     """Return a function that declares a family whose factors are the same for every operator."""
-    return lambda _: Declaration(factors)
+    return lambda _: FamilyDeclaration(factors)
 
 
 TRAINING_FAMILIES: Mapping[str, Family] = {
@@ -257,14 +257,14 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
 PAIRWISE = "pairwise"
 """Tag of the family that is declared here but built by a generator."""
 
-RANKING_FAMILIES: Mapping[str, tuple[Declaration, Callable[[str, Row], BuiltModel]]] = {
+RANKING_FAMILIES: Mapping[str, tuple[FamilyDeclaration, Callable[[str, Row], BuiltModel]]] = {
     "integers": (integers_declaration(), build_integers),
     "zeros": (zeros_declaration(), build_zeros),
     "narrow_ties": (narrow_ties_declaration(), build_narrow_ties),
     "names": (argmax_names_declaration(), build_argmax_names),
     "attributes": (attributes_declaration(), build_attributes),
     "inner_sizes": (
-        Declaration(
+        FamilyDeclaration(
             {
                 "type": ("float", "double", "float16", "bfloat16", "int8", "uint8", "int32", "int64"),
                 "keepdims": ("0",),
@@ -273,16 +273,16 @@ RANKING_FAMILIES: Mapping[str, tuple[Declaration, Callable[[str, Row], BuiltMode
         build_inner_sizes,
     ),
     "special_values": (special_values_declaration(), build_special_values),
-    "transposed": (Declaration({"type": ("float",), "order": ("listed",)}), build_transposed),
-    "infinite_blocks": (Declaration({"type": ("float",), "order": ("listed",)}), build_infinite_blocks),
-    "many_axes": (Declaration({"type": ("float",), "order": ("listed",)}), build_many_axes),
-    "scanned": (Declaration({"type": ("uint16",), "order": ("listed",)}), build_scanned),
-    "many_columns": (Declaration({"type": ("float",), "keepdims": ("0",)}), build_many_columns),
+    "transposed": (FamilyDeclaration({"type": ("float",), "order": ("listed",)}), build_transposed),
+    "infinite_blocks": (FamilyDeclaration({"type": ("float",), "order": ("listed",)}), build_infinite_blocks),
+    "many_axes": (FamilyDeclaration({"type": ("float",), "order": ("listed",)}), build_many_axes),
+    "scanned": (FamilyDeclaration({"type": ("uint16",), "order": ("listed",)}), build_scanned),
+    "many_columns": (FamilyDeclaration({"type": ("float",), "keepdims": ("0",)}), build_many_columns),
     "long_close": (long_close_declaration(), build_long_close),
 }
 """Declarations of ArgMax's families with builders of models and data, by tag."""
 
-ARGMAX_FAMILIES: Mapping[str, Declaration] = {
+ARGMAX_FAMILIES: Mapping[str, FamilyDeclaration] = {
     "placed": argmax_placed_declaration(),
     "long_types": long_types_declaration(),
     "close": argmax_close_declaration(),
@@ -296,7 +296,7 @@ def row_from_tags(tags: Iterable[str]) -> dict[str, str]:
     return dict(tag.split("=", 1) for tag in tags if "=" in tag)
 
 
-def iter_declarations() -> Iterator[tuple[str, str, Declaration]]:
+def iter_declarations() -> Iterator[tuple[str, str, FamilyDeclaration]]:
     """Yield each family as a triple: tag of the operator, tag of the family, and declaration of the factors."""
     for op_type in TRAINING_OPTIMIZERS:
         for name, family in TRAINING_FAMILIES.items():
@@ -326,7 +326,7 @@ def coverage_lines(tagged: Iterable[Sequence[str]]) -> Iterator[str]:
         yield from (f"  {line}" for line in _declaration_lines(declaration, rows))
 
 
-def _declaration_lines(declaration: Declaration, rows: Sequence[Row]) -> Iterator[str]:
+def _declaration_lines(declaration: FamilyDeclaration, rows: Sequence[Row]) -> Iterator[str]:
     for factor, levels in declaration.factors.items():
         yield f"{factor}: {', '.join(levels)}"
     covered = coverage(declaration, rows)

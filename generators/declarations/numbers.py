@@ -14,7 +14,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.factors.connections import ALIAS_SIDES, ALIASES, Fragment
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.covering_array import LevelCombination
 from conformance.factors.training import (
     TYPES,
     USUAL_ATTRIBUTES,
@@ -24,6 +24,7 @@ from conformance.factors.training import (
 from conformance.factors.wrapping import BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.declarations.sizes import PERIOD
 from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, operand_shapes, usual_count
 
@@ -167,9 +168,9 @@ OMISSIONS = (
 )
 
 
-def numbers_declaration(op_type: str) -> Declaration:
+def numbers_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `numbers`: R, T, attributes and signs of the operands."""
-    return Declaration(
+    return FamilyDeclaration(
         factors={
             "T": tuple(UPDATE_COUNTS),
             "R": tuple(LEARNING_RATES),
@@ -253,10 +254,10 @@ CONSTANT_VALUES = ("varied", "equal", "zeros")
 CONSTANT_SHAPES: Mapping[str, Sequence[int]] = {"2x2": (2, 2), "row": (1, 3), "one": (1,), "0d": ()}
 
 
-def extremes_declaration(op_type: str) -> Declaration:
+def extremes_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `extreme`: R or one attribute is 0, -0, subnormal or huge; others are usual."""
     scalars = ("R", *(name for name, value in USUAL_ATTRIBUTES[op_type].items() if isinstance(value, float)))
-    return Declaration(
+    return FamilyDeclaration(
         {"scalar": scalars, "extreme": tuple(EXTREME_VALUES), "T": tuple(EXTREME_COUNTS), "types": ("float", "double")},
         omissions=(
             Omission("a NaN or an infinity as an attribute", "The specification does not mention such coefficients."),
@@ -264,16 +265,18 @@ def extremes_declaration(op_type: str) -> Declaration:
     )
 
 
-def many_tensors_declaration(op_type: str) -> Declaration:
+def many_tensors_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `many_tensors`: one node that optimizes many tensors."""
     del op_type
-    return Declaration({"tensors": tuple(TENSOR_COUNTS), "shapes": tuple(TENSOR_SHAPES), "types": ("float", "double")})
+    return FamilyDeclaration(
+        {"tensors": tuple(TENSOR_COUNTS), "shapes": tuple(TENSOR_SHAPES), "types": ("float", "double")}
+    )
 
 
-def lengths_declaration(op_type: str) -> Declaration:
+def lengths_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `lengths`: one node with short and long tensors."""
     del op_type
-    return Declaration({"lengths": tuple(TENSOR_LENGTHS), "types": ("float", "double")})
+    return FamilyDeclaration({"lengths": tuple(TENSOR_LENGTHS), "types": ("float", "double")})
 
 
 def constant_sets(op_type: str) -> Mapping[str, Sequence[str]]:
@@ -286,9 +289,9 @@ def constant_sets(op_type: str) -> Mapping[str, Sequence[str]]:
     return {**{name: [name] for name in ("R", "T", *operands)}, **several}
 
 
-def constants_declaration(op_type: str) -> Declaration:
+def constants_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `constants`: constant operands, which a runtime may fold at load time."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "constant": tuple(constant_sets(op_type)),
             "source": ("initializer", "constant", "overridable", "sparse_constant", "sparse_coordinates"),
@@ -307,13 +310,13 @@ def constants_declaration(op_type: str) -> Declaration:
     )
 
 
-def aliases_declaration(op_type: str) -> Declaration:
+def aliases_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `aliases`: an operand has a second name, and its memory may be shared.
 
     Another node reads the other name after the optimizer. A runtime that writes a result into the memory of an operand
     without further readers must look for other names of that memory.
     """
-    return Declaration(
+    return FamilyDeclaration(
         {
             "operand": ("R", "T", *TRAINING_OPTIMIZERS[op_type].operands),
             "alias": tuple(ALIASES),
@@ -324,9 +327,9 @@ def aliases_declaration(op_type: str) -> Declaration:
     )
 
 
-def fed_defaults_declaration(op_type: str) -> Declaration:
+def fed_defaults_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `fed_defaults`: the caller feeds operands that have an initializer."""
-    return Declaration({"fed": tuple(constant_sets(op_type)), "types": ("float",)})
+    return FamilyDeclaration({"fed": tuple(constant_sets(op_type)), "types": ("float",)})
 
 
 MAGNITUDES: Mapping[str, tuple[float, float]] = {

@@ -13,13 +13,13 @@ import numpy as np
 from onnx import helper
 
 from conformance.factors.connections import CONDITION_INPUT, Fragment, GraphPart, constant_node, zeros_part
-from conformance.factors.covering_array import Declaration, Omission
 from conformance.factors.names import NAME_KINDS, PLAIN_NAMES, rename_values_of
 from conformance.factors.training import READ_BY_ANOTHER, TYPES, USUAL_ATTRIBUTES
 from conformance.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.models.arrays import tensor_of
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.declarations.numbers import build_node, scalar_operands, tensor_operands
 from generators.declarations.training import (
     OPERAND_RANGES,
@@ -112,25 +112,25 @@ def repeated_sets(op_type: str) -> Mapping[str, Sequence[str]]:
     return {**{name: (name,) for name in operands}, **several}
 
 
-def names_declaration(op_type: str) -> Declaration:
+def names_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `names`: names of values that a runtime may cut or confuse."""
     del op_type
-    return Declaration(
+    return FamilyDeclaration(
         {"names": NAME_LEVELS, "tensors": ("two",), "scope": ("main",), "types": ("float",)},
         omissions=(TRAILING_OMISSION, Omission("other scopes", "The names of values of ArgMax vary them.")),
     )
 
 
-def uses_declaration(op_type: str) -> Declaration:
+def uses_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `uses`: one value is passed for several inputs of a node."""
     del op_type
-    return Declaration({"uses": USES, "types": ("float",)})
+    return FamilyDeclaration({"uses": USES, "types": ("float",)})
 
 
-def broadcast_declaration(op_type: str) -> Declaration:
+def broadcast_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `broadcast`: nodes whose G broadcasts to the shape of X."""
     del op_type
-    return Declaration(
+    return FamilyDeclaration(
         {"order": ("listed",), "types": ("float",)},
         omissions=(
             Omission(
@@ -141,12 +141,12 @@ def broadcast_declaration(op_type: str) -> Declaration:
     )
 
 
-def alike_declaration(op_type: str) -> Declaration:
+def alike_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `alike`: nodes that differ in one input, and nodes of the other optimizers.
 
     In some nodes, the other input is a result of the first node.
     """
-    return Declaration(
+    return FamilyDeclaration(
         {"nodes": ("one_input", "optimizers") if op_type == "Adam" else ("one_input",), "types": ("float",)}
     )
 

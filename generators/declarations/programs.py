@@ -12,7 +12,6 @@ import onnx
 import onnx.parser
 
 from conformance.factors.connections import CONDITION_INPUT
-from conformance.factors.covering_array import Declaration
 from conformance.factors.scopes import CUSTOM_DOMAIN
 from conformance.factors.training import TYPES, USUAL_ATTRIBUTES
 from conformance.factors.wrapping import IR_VERSION, BuiltModel
@@ -20,6 +19,7 @@ from conformance.generation.models import pseudo_random_array
 from conformance.graphs.renaming import Renamer
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.family import FamilyDeclaration
 from generators.declarations.numbers import scalar_operands, tensor_operands
 from generators.declarations.sizes import PERIOD
 from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, other_attributes, usual_count
@@ -1052,10 +1052,10 @@ SHAPES_LEVEL = "shapes"
 """Level of the program whose tensors have other shapes in each run."""
 
 
-def programs_declaration(op_type: str) -> Declaration:
+def programs_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `programs`: the kind of scenarios. Most need an operator of `SWAPPED`."""
     programs = (*PROGRAMS, SHAPES_LEVEL) if op_type in SWAPPED else ("scans", SHAPES_LEVEL)
-    return Declaration({"program": programs, "types": ("float",)})
+    return FamilyDeclaration({"program": programs, "types": ("float",)})
 
 
 def build_programs(op_type: str, name: str, row: Row) -> BuiltModel:

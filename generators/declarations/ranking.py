@@ -12,13 +12,14 @@ from onnx import helper
 
 from conformance.factors.argmax import argmax_fragment, index_like
 from conformance.factors.connections import Fragment, GraphPart, join_parts
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.covering_array import LevelCombination
 from conformance.factors.names import rename_values_of
 from conformance.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
 from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.models.arrays import dtype_of, type_number
 from conformance.models.inputs import tensor_elements
 from generators.declarations.argmax import INTEGER_TYPES, PRODUCERS
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, name_kind, names_context
 from generators.declarations.sizes import BLOCKS, PERIOD, summarize_long, tile_to_shape
 
@@ -122,9 +123,9 @@ LONG_LENGTHS = ("65", "130")
 """Numbers of elements of a row, which exceed 64 and 128 elements."""
 
 
-def integers_declaration() -> Declaration:
+def integers_declaration() -> FamilyDeclaration:
     """Return the factors of the family `integers`: rows of two consecutive integers, of which the larger is rare."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "type": INTEGER_TYPES,
             "values": tuple(CLOSE_INTEGERS),
@@ -135,9 +136,9 @@ def integers_declaration() -> Declaration:
     )
 
 
-def zeros_declaration() -> Declaration:
+def zeros_declaration() -> FamilyDeclaration:
     """Return the factors of the family `zeros`: rows in which zeros of both signs are the largest elements."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "type": ("float", "double", "float16", "bfloat16"),
             "zeros": tuple(ZEROS),
@@ -154,9 +155,9 @@ def zeros_declaration() -> Declaration:
     )
 
 
-def narrow_ties_declaration() -> Declaration:
+def narrow_ties_declaration() -> FamilyDeclaration:
     """Return the factors of the family `narrow_ties`: long rows of elements that are equal in a narrower type."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "type": tuple(NARROWER),
             "before": tuple(name for name in PRODUCERS if "default" not in name),
@@ -167,30 +168,30 @@ def narrow_ties_declaration() -> Declaration:
     )
 
 
-def argmax_names_declaration() -> Declaration:
+def argmax_names_declaration() -> FamilyDeclaration:
     """Return the factors of the family `names` of ArgMax: names of values that a runtime may cut or confuse."""
-    return Declaration(
+    return FamilyDeclaration(
         {"names": NAME_LEVELS, "before": ("none", "exp"), "scope": ("main", "if_then"), "type": ("float", "double")},
         omissions=(TRAILING_OMISSION,),
     )
 
 
-def attributes_declaration() -> Declaration:
+def attributes_declaration() -> FamilyDeclaration:
     """Return the factors of the family `attributes`: nodes of one model that differ in their attributes."""
-    return Declaration(
+    return FamilyDeclaration(
         {"shape": tuple(TIED_SHAPES), "order": ("listed", "reversed"), "type": ("float", "int64")},
         omissions=(Omission("other scopes", "`placed` tests them."),),
     )
 
 
-def long_close_declaration() -> Declaration:
+def long_close_declaration() -> FamilyDeclaration:
     """Return the factors of the family `long_close`: long rows of close elements, of several types."""
-    return Declaration({"type": ("int64",), "others": ("+".join(CLOSE_TYPES[1:]),)})
+    return FamilyDeclaration({"type": ("int64",), "others": ("+".join(CLOSE_TYPES[1:]),)})
 
 
-def special_values_declaration() -> Declaration:
+def special_values_declaration() -> FamilyDeclaration:
     """Return the factors of the family `special_values`: rows over the whole range of an operator before ArgMax."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "before": tuple(SPECIAL_PRODUCERS),
             "type": ("float", "double", "float16"),

@@ -12,8 +12,9 @@ import numpy as np
 from onnx import helper
 
 from conformance.factors.connections import GraphPart
-from conformance.factors.covering_array import Declaration, LevelCombination
+from conformance.factors.covering_array import LevelCombination
 from conformance.models.arrays import tensor_of
+from generators.declarations.family import FamilyDeclaration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,13 +85,13 @@ def tied_index_sets(length: int, block: int) -> Iterator[tuple[int, ...]]:
     yield 0, length - 1
 
 
-def long_types_declaration() -> Declaration:
+def long_types_declaration() -> FamilyDeclaration:
     """Return the factors of cases with long ArgMax axes in types other than float and int32.
 
     Kernels often have a separate loop for each type.
     """
     lengths = (LONG_BLOCKS[0] + 1, LONG_BLOCKS[1] + 1, BEYOND_CACHE)
-    return Declaration(
+    return FamilyDeclaration(
         {
             "type": (
                 *("double", "float16", "bfloat16", "int8", "uint8"),

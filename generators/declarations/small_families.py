@@ -9,4 +9,4 @@ SMALL_FAMILY_CONSUMERS = ("reshaped",)
 """Consumers that only small families and random examples combine with others, so that the corpus stays small."""
 
 ADDED_SCOPES = ("loop_invariant", "if_both")
-"""Levels of `SCOPES` for `Declaration.added`."""
+"""Levels of `SCOPES` for `FamilyDeclaration.added`."""

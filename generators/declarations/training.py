@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import helper
 
 from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, Fragment
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission
+from conformance.factors.covering_array import LevelCombination
 from conformance.factors.training import (
     READ_BY_ANOTHER,
     TYPES,
@@ -21,6 +20,7 @@ from conformance.factors.training import (
 from conformance.factors.wrapping import Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.declarations.small_families import ADDED_SCOPES, SMALL_FAMILY_CONSUMERS, SMALL_FAMILY_SOURCES
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ OMISSIONS = (
 )
 
 
-def placed_declaration(op_type: str) -> Declaration:
+def placed_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `placed`: those of the graph around an optimizer node, tensors and nodes."""
     omitted = (*PERMITTED_SOURCES, *SMALL_FAMILY_SOURCES)
     known = tuple(source for source in SOURCES if source not in omitted)
@@ -114,8 +114,7 @@ def placed_declaration(op_type: str) -> Declaration:
     }
     last = ("types", "imports", "stored", "training_info")
     first = {name: levels for name, levels in graph.factors.items() if name not in last}
-    return replace(
-        graph,
+    return FamilyDeclaration(
         factors={**first, **own, **{name: graph.factors[name] for name in last}},
         forbidden=(
             *graph.forbidden,
@@ -135,6 +134,7 @@ def placed_declaration(op_type: str) -> Declaration:
                 "A function has one attribute of each name. `function_twice` has calls with different attributes.",
             ),
         ),
+        three_way=graph.three_way,
         omissions=OMISSIONS,
         added={"scope": ADDED_SCOPES},
     )

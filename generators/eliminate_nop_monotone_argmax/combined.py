@@ -15,10 +15,11 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from conformance.corpus.case import PassEffect, Rewrite
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission, covering_array
+from conformance.factors.covering_array import LevelCombination
 from conformance.factors.message_fields import add_quantization_annotations, constant_node, if_node, make_branch
 from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
 from conformance.verdicts import Level
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     PASS_OPERATORS,
@@ -87,9 +88,9 @@ OUTSIDE: Row = {
 """Levels of the factors that a declaration does not have."""
 
 
-def combined_declaration() -> Declaration:
+def combined_declaration() -> FamilyDeclaration:
     """Return the factors of the graph: the operator, its neighbours, its operand, twins, and the opset imports."""
-    return Declaration(
+    return FamilyDeclaration(
         factors={
             "operator": (*REMOVED, *KEPT),
             "before": ("none", "neg_twice", "cast", "transpose", "reshape", "lp_normalization"),
@@ -123,9 +124,9 @@ def combined_declaration() -> Declaration:
     )
 
 
-def annotated_declaration() -> Declaration:
+def annotated_declaration() -> FamilyDeclaration:
     """Return the factors of the information about values, and of the graph around it."""
-    return Declaration(
+    return FamilyDeclaration(
         factors={
             "operator": ("exp", "softmax", "neg_twice"),
             "operand": ("input", "shared_initializer"),
@@ -139,9 +140,9 @@ def annotated_declaration() -> Declaration:
 
 def cases() -> Iterator[Case]:
     """Yield a case for each row of the two covering arrays."""
-    for number, row in enumerate(covering_array(combined_declaration()), 1):
+    for number, row in enumerate(combined_declaration().rows, 1):
         yield _case(FAMILY, f"{number:03}_{row['operator']}_{row['between']}", row, "structure")
-    for number, row in enumerate(covering_array(annotated_declaration()), 1):
+    for number, row in enumerate(annotated_declaration().rows, 1):
         yield _case(ANNOTATED_FAMILY, f"{number:03}_{row['operator']}_{row['training']}", row, "preservation")
 
 

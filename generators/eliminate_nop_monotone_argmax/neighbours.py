@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.factors.covering_array import Declaration, LevelCombination, Omission, covering_array
+from conformance.factors.covering_array import LevelCombination
 from conformance.factors.message_fields import (
     add_quantization_annotations,
     constant_node,
@@ -19,6 +19,7 @@ from conformance.factors.message_fields import (
     make_branch,
 )
 from conformance.generation.models import argmax_shape, array_value_info, make_value_info, permuted_quarters
+from generators.declarations.family import FamilyDeclaration, Omission
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     DOES_NOT_APPLY,
@@ -79,9 +80,9 @@ SIZES: Mapping[str, tuple[int, DimensionSize]] = {
 """Size of both axes, and how the model declares it, by level."""
 
 
-def declared_declaration() -> Declaration:
+def declared_declaration() -> FamilyDeclaration:
     """Return the factors of the family `declared`: many declared or annotated values, of which the pass removes one."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "operator": ("exp", "softmax", "sqrt"),
             "entries": ("value_info", "annotations", "both"),
@@ -91,9 +92,9 @@ def declared_declaration() -> Declaration:
     )
 
 
-def sparse_declaration() -> Declaration:
+def sparse_declaration() -> FamilyDeclaration:
     """Return the factors of the family `sparse`: sparse initializers beside the pair."""
-    return Declaration(
+    return FamilyDeclaration(
         {"operator": ("exp", "softmax"), "sparse": ("several", "equal", "coordinates"), "scope": SCOPES},
         omissions=(
             Omission("a sparse initializer that a node reads", "ONNX's shape inference refuses it as an operand."),
@@ -101,9 +102,9 @@ def sparse_declaration() -> Declaration:
     )
 
 
-def defaults_declaration() -> Declaration:
+def defaults_declaration() -> FamilyDeclaration:
     """Return the factors of the family `defaults`: attributes of ArgMax with default values, written or left out."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "operator": ("exp", "softmax", "log_softmax"),
             "attributes": tuple(DEFAULT_ATTRIBUTES),
@@ -123,9 +124,9 @@ def defaults_declaration() -> Declaration:
     )
 
 
-def read_declaration() -> Declaration:
+def read_declaration() -> FamilyDeclaration:
     """Return the factors of the family `read`: several uses of the operand, of the removed value, or of the index."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "operator": ("exp", "log", "softmax"),
             "value": ("operand", "result", "index"),
@@ -135,9 +136,9 @@ def read_declaration() -> Declaration:
     )
 
 
-def equal_sizes_declaration() -> Declaration:
+def equal_sizes_declaration() -> FamilyDeclaration:
     """Return the factors of the family `equal_sizes`: different axes of one size."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "operator": ("softmax", "log_softmax"),
             "size": tuple(SIZES),
@@ -214,7 +215,7 @@ def _instead_of(value: onnx.ValueInfoProto, number: int) -> tuple[onnx.NodeProto
 def cases() -> Iterator[Case]:
     """Yield a case for each row of each family."""
     for family, (declaration, build) in FAMILIES.items():
-        for number, row in enumerate(covering_array(declaration), 1):
+        for number, row in enumerate(declaration.rows, 1):
             case = build(family, f"{number:03}_{row['operator']}_{row['scope']}", row)
             yield replace(case, tags=(*case.tags, *(f"{factor}={level}" for factor, level in row.items())))
 
@@ -385,7 +386,7 @@ def _equal_sizes_case(family: str, name: str, row: Row) -> Case:
     )
 
 
-FAMILIES: Mapping[str, tuple[Declaration, Callable[[str, str, Row], Case]]] = {
+FAMILIES: Mapping[str, tuple[FamilyDeclaration, Callable[[str, str, Row], Case]]] = {
     "declared": (declared_declaration(), _declared_case),
     "sparse": (sparse_declaration(), _sparse_case),
     "defaults": (defaults_declaration(), _defaults_case),

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from conformance.factors.covering_array import Declaration, covering_array
 from conformance.factors.message_fields import constant_node, if_node, make_branch
 from conformance.generation.models import argmax_shape, make_value_info
 from conformance.verdicts import Level
+from generators.declarations.family import FamilyDeclaration
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     DOES_NOT_APPLY,
     PASS_OPERATORS,
@@ -110,9 +110,9 @@ SQUARE: Sequence[Sequence[float]] = [[1, 2], [3, 9]]
 """X whose Softmax along axis 1 has another index of the largest (and smallest) element along axis 0."""
 
 
-def two_axes_declaration() -> Declaration:
+def two_axes_declaration() -> FamilyDeclaration:
     """Return the factors of the family `two_axes`: a normalization that two nodes read along different axes."""
-    return Declaration(
+    return FamilyDeclaration(
         {
             "operator": ("softmax", "log_softmax"),
             "second": ("argmax", "argmin", "argmax_in_branch"),
@@ -129,7 +129,7 @@ def cases() -> Iterator[Case]:
         yield _saturating_case(name, operator)
     yield _arithmetic_case()
     operators = {word: op_type for op_type, word in PASS_OPERATORS.items()}
-    for number, row in enumerate(covering_array(two_axes_declaration()), 1):
+    for number, row in enumerate(two_axes_declaration().rows, 1):
         case = _two_axes_case(f"{number:03}_{row['operator']}_{row['second']}", operators[row["operator"]], row)
         yield replace(case, tags=(*case.tags, *(f"{factor}={level}" for factor, level in row.items())))
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.case import Case
-from conformance.factors.covering_array import covering_array
 from conformance.factors.training import TYPES as MIXTURES
 from conformance.generation.models import FLOAT_TYPE_NAMES, pseudo_random_array
 from conformance.verdicts import Level
@@ -33,8 +32,9 @@ from generators.training_optimizers.operator import Operator, optimizer_model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.factors.covering_array import Declaration, Row
+    from conformance.factors.covering_array import Row
     from conformance.models.arrays import Array
+    from generators.declarations.family import FamilyDeclaration
 
 
 RATE = 0.1
@@ -75,7 +75,7 @@ class PairwiseFamily:
     clauses: Sequence[str]
 
     @property
-    def declaration(self) -> Declaration:
+    def declaration(self) -> FamilyDeclaration:
         """The factors and forbidden combinations of the family."""
         return pairwise_declaration(self.operator.name)
 
@@ -92,7 +92,7 @@ class PairwiseFamily:
     @cached_property
     def rows(self) -> Sequence[Row]:
         """The rows of the covering array of `declaration`."""
-        return covering_array(self.declaration)
+        return self.declaration.rows
 
 
 def _case(matrix: PairwiseFamily, number: int, row: Row) -> Case:

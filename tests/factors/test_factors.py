@@ -31,7 +31,7 @@ from generators.declarations.argmax import (
     argmax_placed_declaration,
     build_argmax_placed,
 )
-from generators.declarations.coverage import coverage
+from generators.declarations.family import FamilyDeclaration, coverage
 from generators.declarations.training import placed_declaration
 
 # The family `placed` of ArgMax: tensor encodings, validity of models, and coverage of ties.
@@ -39,7 +39,7 @@ from generators.declarations.training import placed_declaration
 
 @pytest.fixture(scope="module")
 def rows():
-    return covering_array(argmax_placed_declaration())
+    return argmax_placed_declaration().rows
 
 
 @pytest.mark.parametrize("type", ARGMAX_TYPES)
@@ -219,7 +219,7 @@ WITH_TRIPLES = Declaration(
 )
 
 
-GROWN = Declaration(
+GROWN = FamilyDeclaration(
     {**SMALL.factors, "a": (*SMALL.factors["a"], "4"), "e": ("1", "2", "3")},
     forbidden=SMALL.forbidden,
     masking=SMALL.masking,
@@ -234,13 +234,13 @@ class TestAddedLevels:
 
     def test_rows_of_the_original_declaration_come_first(self):
         original = covering_array(SMALL)
-        assert covering_array(GROWN)[: len(original)] == [{**row, "e": "1"} for row in original]
+        assert GROWN.rows[: len(original)] == [{**row, "e": "1"} for row in original]
 
     def test_covering_array_covers_all_coverable_pairs(self):
-        assert not coverage(GROWN, covering_array(GROWN)).missing
+        assert not coverage(GROWN, GROWN.rows).missing
 
     def test_every_later_row_has_an_added_level(self):
-        later = covering_array(GROWN)[len(covering_array(SMALL)) :]
+        later = GROWN.rows[len(covering_array(SMALL)) :]
         assert all(row["a"] == "4" or row["e"] in {"2", "3"} for row in later)
 
 
@@ -311,6 +311,6 @@ class TestCoverage:
 @pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
 def test_placed_family_is_covered_completely(op_type):
     declaration = placed_declaration(op_type)
-    covered = coverage(declaration, covering_array(declaration))
+    covered = coverage(declaration, declaration.rows)
     assert covered.missing == []
     assert covered.restrict_to_size(3).impossible == []

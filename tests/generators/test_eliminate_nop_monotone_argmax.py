@@ -15,7 +15,7 @@ from conformance.judging.optimizer_run import checker_error
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
-from generators.declarations.coverage import coverage
+from generators.declarations.family import coverage
 from generators.eliminate_nop_monotone_argmax import neighbours
 from generators.eliminate_nop_monotone_argmax.combined import annotated_declaration, combined_declaration
 from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, all_hazards

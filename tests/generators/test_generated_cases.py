@@ -12,7 +12,7 @@ from batches import for_each
 from onnx import helper
 
 from conformance.factors.connections import join_parts
-from conformance.factors.covering_array import Declaration, LevelCombination, covering_array
+from conformance.factors.covering_array import Declaration, LevelCombination
 from conformance.generation.models import array_value_info, build_model
 from conformance.models.inputs import tensor_elements
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -20,7 +20,6 @@ from conformance.reference.oracle import answers, evaluate
 from conformance.verdicts import Level
 from generators import adagrad, adam, momentum
 from generators.argmax import sizes as argmax_sizes
-from generators.declarations.coverage import coverage
 from generators.declarations.families import (
     TRAINING_FAMILIES,
     coverage_lines,
@@ -28,6 +27,7 @@ from generators.declarations.families import (
     pairwise_declaration,
     row_from_tags,
 )
+from generators.declarations.family import coverage
 from generators.declarations.numbers import row_attributes
 from generators.declarations.sizes import (
     BEYOND_CACHE,
@@ -238,14 +238,14 @@ class TestCoverageLines:
         assert any("scope=main with source=input with consumer=output" in line for line in lines)
 
     def test_coverage_report_of_all_rows_is_complete(self):
-        rows = covering_array(TRAINING_FAMILIES["placed"].declaration("Adam"))
+        rows = TRAINING_FAMILIES["placed"].declaration("Adam").rows
         lines = list(coverage_lines(tags_of(rows)))
         lines = lines[: lines.index("adam numbers: 0 cases")]
         assert any(line.startswith("  396 of 396 ") for line in lines)
         assert not any("not covered" in line for line in lines)
 
     def test_expanded_case_is_not_counted(self):
-        [row, *_] = covering_array(pairwise_declaration("Adam"))
+        [row, *_] = pairwise_declaration("Adam").rows
         own = ["adam", "pairwise", *(f"{factor}={value}" for factor, value in row.items())]
         assert any(line.startswith("adam pairwise: 1 ") for line in coverage_lines([own, [*own, "expanded"]]))
 
@@ -277,7 +277,7 @@ class TestAttributes:
     @pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
     def test_model_keeps_the_attribute_order(self, op_type):
         family = TRAINING_FAMILIES["numbers"]
-        row = next(row for row in covering_array(family.declaration(op_type)) if row["order"] == "reversed")
+        row = next(row for row in family.declaration(op_type).rows if row["order"] == "reversed")
         (node,) = onnx.load_model_from_string(family.build(op_type, "reversed", row).model).graph.node
         assert [attribute.name for attribute in node.attribute] == list(row_attributes(op_type, row))
 
