@@ -83,19 +83,16 @@ def constant_names(graph: onnx.GraphProto) -> set[str]:
     return {tensor.name for tensor in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
 
 
-def count_free_uses(graph: onnx.GraphProto, *, deep: bool = True) -> Counter[str]:
+def count_free_uses(graph: onnx.GraphProto) -> Counter[str]:
     """Return how often a subgraph uses each value of the enclosing graphs, by name.
 
     A value that the subgraph defines itself takes precedence over an enclosing value of the same name.
-
-    Args:
-        deep: whether to count uses in nested subgraphs too.
     """
     own = {value.name for value in graph.input} | constant_names(graph)
     counts: Counter[str] = Counter()
     for node in graph.node:
         counts.update(name for name in node.input if name not in own)
-        for _, inner in attribute_graphs(node) if deep else ():
+        for _, inner in attribute_graphs(node):
             counts.update({name: count for name, count in count_free_uses(inner).items() if name not in own})
         own.update(node.output)
     counts.update(value.name for value in graph.output if value.name not in own)
@@ -330,14 +327,8 @@ class Scope:
 
     @cached_property
     def use_def(self) -> UseDefIndex:
-        """The index of producers and uses. Call `invalidate` if the graph is changed without this index."""
+        """The index of producers and uses; the graph must not be changed without it."""
         return UseDefIndex(self.graph)
-
-    def invalidate(self) -> None:
-        """Discard the index of this graph and of all enclosing graphs."""
-        self.__dict__.pop("use_def", None)
-        if self.parent is not None:
-            self.parent.invalidate()
 
     @cached_property
     def overridden_operators(self) -> frozenset[str]:

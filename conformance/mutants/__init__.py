@@ -22,17 +22,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-__all__ = [
-    "FAMILIES",
-    "KernelPatch",
-    "Mutant",
-    "MutantBackend",
-    "catalogue",
-    "family_of_operators",
-    "model_family",
-    "mutants_by_id",
-    "op_types",
-]
+__all__ = ["KernelPatch", "Mutant", "MutantBackend"]
+"""Classes of `conformance.mutants.mutant` that this package exports too."""
 
 FAMILY_OPERATORS: Mapping[str, tuple[str, ...]] = {
     **{operator: (operator,) for operator in TRAINING_OPTIMIZERS},

@@ -27,7 +27,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
 )
 from conformance.passes.fields import iter_messages
 from conformance.verdicts import Level
-from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace_steps
+from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, invalidate, replace_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +145,7 @@ def _through_identity(scope: Scope, name: str) -> onnx.NodeProto | None:
         if before is not None and before.op_type in ELEMENTWISE and scope.use_count(node.input[0]) == 1:
             before.output[0] = name
             scope.graph.node.remove(node)
-            scope.invalidate()
+            invalidate(scope)
             return before
     return node
 

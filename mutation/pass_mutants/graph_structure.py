@@ -17,6 +17,7 @@ from conformance.models.graphs import (
     all_nodes,
     attribute_graphs,
     called_name,
+    copy_of,
     count_captures,
     count_free_uses,
     count_local_uses,
@@ -32,9 +33,10 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     is_standard,
 )
 from conformance.verdicts import Level
-from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace_steps
+from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, invalidate, replace_steps
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterator
 
     from conformance.passes.eliminate_nop_monotone_argmax import Site
@@ -62,7 +64,15 @@ def _counting(count: Callable[[Site], int]) -> Callable[[Site], bool]:
 def _direct_captures(site: Site) -> int:
     """Return the number of uses of the operator's result in direct subgraphs; deeper subgraphs are ignored."""
     inner = [graph for node in site.scope.graph.node for _, graph in attribute_graphs(node)]
-    return sum(count_free_uses(graph, deep=False)[site.between] for graph in inner)
+    return sum(_shallow_uses(graph)[site.between] for graph in inner)
+
+
+def _shallow_uses(graph: onnx.GraphProto) -> Counter[str]:
+    """Return how often the own nodes of a subgraph use each value of the enclosing graphs, by name."""
+    shallow = copy_of(graph)
+    for node in shallow.node:
+        del node.attribute[:]
+    return count_free_uses(shallow)
 
 
 def _any_of_that_name(site: Site) -> int:
@@ -207,7 +217,7 @@ def _across(scope: Scope, name: str) -> onnx.NodeProto | None:
     copy = onnx.NodeProto()
     copy.CopyFrom(around[0])
     scope.graph.node.insert(0, copy)
-    scope.invalidate()
+    invalidate(scope)
     return scope.producer(name)
 
 
@@ -245,7 +255,7 @@ def _captured_to(levels: int) -> Callable[[Site], bool]:
 
     def within(graph: onnx.GraphProto, name: str, left: int) -> int:
         inner = [held for node in graph.node for _, held in attribute_graphs(node)] if left else []
-        return sum(count_free_uses(held, deep=False)[name] + within(held, name, left - 1) for held in inner)
+        return sum(_shallow_uses(held)[name] + within(held, name, left - 1) for held in inner)
 
     def uses(site: Site) -> bool:
         graph, name = site.scope.graph, site.between
@@ -326,7 +336,7 @@ def _remove_by_name(site: Site) -> None:
         return
     site.scope.use_def.set_first_input(site.argmax, site.before)
     site.scope.graph.node.remove(named[0])
-    site.scope.invalidate()
+    invalidate(site.scope)
 
 
 CAPTURES = (

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from conformance.models.graphs import Scope
+
 
 @dataclass(frozen=True)
 class PassMutant:
@@ -57,3 +59,10 @@ def damage_result(
         spoil: function that changes the optimized model in place.
     """
     return replace_steps(id, text, level=level, finish=lambda after, _: spoil(after))
+
+
+def invalidate(scope: Scope) -> None:
+    """Discard the index of a graph and of all enclosing graphs, after a change that was made without this index."""
+    scope.__dict__.pop("use_def", None)
+    if scope.parent is not None:
+        invalidate(scope.parent)
