@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from corpora import SMALL, write_corpus
+from forked_program import run_in_fork
 from hypothesis import settings
 from repository import DATA, SUPPORT
 from session_cache import DefinedCases, compute_once, shared_directory
@@ -207,15 +208,22 @@ def command(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
 @pytest.fixture
 def process(here: Path) -> Callable[..., Ended]:
-    """Return a function that runs an installed program in an empty directory, with the fakes on its module path."""
+    """Return a function that runs an installed program in an empty directory, with the fakes on its module path.
+
+    The program `fork` is `onnx-conformance` in a fork of this process, which has imported the package already.
+    """
 
     def run(program: str, *arguments: Any, **variables: str) -> Ended:
         path = os.pathsep.join(filter(None, (str(SUPPORT), variables.pop("PYTHONPATH", ""))))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        environment |= {"PYTHONPATH": path, **variables}
+        if program == "fork":
+            words = ["onnx-conformance", *map(str, arguments)]
+            return Ended(*run_in_fork(cli.main, words, here, path.split(os.pathsep), environment))
         done = subprocess.run(
             [str(Path(sysconfig.get_path("scripts")) / program), *map(str, arguments)],
             cwd=here,
-            env={**environment, "PYTHONPATH": path, **variables},
+            env=environment,
             capture_output=True,
             text=True,
             errors="replace",

@@ -24,8 +24,8 @@ def run_isolated(command, small_corpus):
 
 @pytest.fixture
 def run_apart(process, small_corpus):
-    """The same in a process of its own, as several processes need it."""
-    return lambda *told, **variables: process("onnx-conformance", "run", "--data", small_corpus, *told, **variables)
+    """The same in a fork of this process, as several processes need it."""
+    return lambda *told, **variables: process("fork", "run", "--data", small_corpus, *told, **variables)
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ class TestCriterion:
     @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
     def test_repeat_with_varying_verdict_fails_run(self, process, small_corpus, here, workers):
         told = ("--data", small_corpus, "--repeat", "4", "--results", "out.jsonl", *workers)
-        ended = process("onnx-conformance", "run", "-b", VARIES, *told)
+        ended = process("fork", "run", "-b", VARIES, *told)
         assert ended.status == 1
         assert re.search(rf"2 cases of \w+ vary|{EXACT} varies from run to run", ended.out)
         results = results_by_key(here / "out.jsonl")

@@ -144,7 +144,7 @@ class TestErrors:
         path = corpus_copy / "node" / file
         path.write_bytes(path.read_bytes() + b"?")
         arguments = ("-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl", "-n", "2", "-v")
-        assert_bad_input(process("onnx-conformance", "run", *arguments), "corpus.file-altered", f"node/{file}")
+        assert_bad_input(process("fork", "run", *arguments), "corpus.file-altered", f"node/{file}")
 
     def test_expectations_of_another_subject_are_rejected(self, run, here):
         (here / "given_expect.toml").write_text('subject = "other"\n')

@@ -285,7 +285,7 @@ def test_run_on_crashing_and_hanging_subjects_has_every_verdict(process, here, s
     cases = (ADAM, EXACT, SEVERAL)
     selected = [part for case in cases for part in ("--case", case)]
     options = ("--timeout", HANG, "--data", small_corpus, *selected, "--results", "out.jsonl", *workers)
-    ended = process("onnx-conformance", "run", *subjects, "-b", "fake_subject:always_right", *options)
+    ended = process("fork", "run", *subjects, "-b", "fake_subject:always_right", *options)
     verdicts = {key: result["verdict"] for key, result in results_by_key(here / "out.jsonl").items()}
     wrong = dict(zip(names, ("crash", "timeout", "crash"), strict=True))
     assert ended.status == 1, ended.err
@@ -299,4 +299,4 @@ def test_run_on_crashing_and_hanging_subjects_has_every_verdict(process, here, s
 def test_run_without_isolation_still_isolates_commands(process, small_corpus):
     harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_subject:always_right"
     arguments = ("--no-isolation", "-b", harness, "-b", "fake_subject:always_right", "--data", small_corpus)
-    assert process("onnx-conformance", "run", *arguments).status == 0
+    assert process("fork", "run", *arguments).status == 0

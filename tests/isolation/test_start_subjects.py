@@ -54,7 +54,7 @@ def module(here, monkeypatch):
 def test_run_subject_that_does_not_start_has_error_for_every_case(process, module, here, small_corpus, name):
     module(name, AT_START[name])
     arguments = ("--timeout", HANG, "--data", small_corpus, "--results", "out.jsonl")
-    ended = process("onnx-conformance", "run", "-b", name, "-b", RIGHT, *arguments, TMPDIR=str(here))
+    ended = process("fork", "run", "-b", name, "-b", RIGHT, *arguments, TMPDIR=str(here))
     results = results_by_key(here / "out.jsonl")
     verdicts = {(subject, result["verdict"], result["phase"]) for (subject, _), result in results.items()}
     assert ended.status == 1
@@ -67,7 +67,7 @@ def test_run_subject_that_does_not_start_has_error_for_every_case(process, modul
 def test_run_with_workers_reports_subject_that_does_not_start(process, module, here, small_corpus):
     module("exits_at_start", AT_START["exits_at_start"])
     arguments = ("-n", "2", "--data", small_corpus, "--results", "out.jsonl")
-    ended = process("onnx-conformance", "run", "-b", "exits_at_start", "-b", RIGHT, *arguments, TMPDIR=str(here))
+    ended = process("fork", "run", "-b", "exits_at_start", "-b", RIGHT, *arguments, TMPDIR=str(here))
     assert ended.status == 1
     assert len(results_by_key(here / "out.jsonl")) == 2 * len(SMALL)
     assert {record["version"] for record in read_records(here / "out.jsonl")[0]["subjects"]} == {"unknown", "0.0.7"}
@@ -125,7 +125,7 @@ class TestOtherPython:
     ):
         python = other_python / "bin" / "python"
         arguments = ("--python", python, "--data", small_corpus, "--results", "out.jsonl", *workers)
-        ended = process("onnx-conformance", "run", "-b", version_module, *arguments)
+        ended = process("fork", "run", "-b", version_module, *arguments)
         assert ended.status == 0, ended.err
         assert read_results(here / "out.jsonl").header.subjects[0].version == f"of its own in {other_python}"
 
@@ -165,7 +165,7 @@ def test_exec_subject_is_not_run_by_shell(here):
 
 def test_results_of_exec_subject_have_language(process, here, small_corpus):
     harness = f"exec:{sys.executable} -m conformance.subjects.harness fake_subject:always_right"
-    ended = process("onnx-conformance", "run", "-b", harness, "--data", small_corpus, "--results", "out.jsonl")
+    ended = process("fork", "run", "-b", harness, "--data", small_corpus, "--results", "out.jsonl")
     assert ended.status == 0
     (subject,) = read_results(here / "out.jsonl").header.subjects
     assert (subject.id, subject.kind, subject.version, subject.language) == (harness, "backend", "0.0.7", "Python")

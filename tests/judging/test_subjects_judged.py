@@ -186,7 +186,7 @@ def test_provider_without_nodes_fails_the_run(command, small_corpus, here):
 @pytest.mark.parametrize("workers", [("--no-isolation",), ("-n", "2")], ids=["here", "in workers"])
 def test_results_have_provider_and_placement(process, here, small_corpus, workers):
     arguments = ("--data", small_corpus, "--results", "r.jsonl", "--html", "r.html")
-    ended = process("onnx-conformance", "run", "-b", named(fakes.runs_all), *arguments, *workers)
+    ended = process("fork", "run", "-b", named(fakes.runs_all), *arguments, *workers)
     assert ended.status == 0, ended.err
     header = read_records(here / "r.jsonl")[0]
     placements = [result["placement"] for result in results_by_key(here / "r.jsonl").values()]

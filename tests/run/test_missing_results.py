@@ -127,7 +127,7 @@ def test_command_ignores_plugins_of_the_environment(process, here, small_corpus,
     (here / "dropper.py").write_text(module("drops at the end"))
     value = "dropper" if variable == "PYTEST_PLUGINS" else "-p dropper"
     told = ("run", "-b", RIGHT, "--data", small_corpus, "--results", "out.jsonl", *workers)
-    ended = process("onnx-conformance", *told, **{variable: value, "PYTHONPATH": str(here)})
+    ended = process("fork", *told, **{variable: value, "PYTHONPATH": str(here)})
     assert (ended.status, read_results(here / "out.jsonl").footer.results) == (0, len(SMALL))
 
 
@@ -157,7 +157,7 @@ def run_dying(process, here, small_corpus):
     def run(when, *arguments):
         (here / "dying.py").write_text(DIES.format(when=when))
         told = ("run", "-b", "dying:Dies", "--no-isolation", "--data", small_corpus, *arguments)
-        return process("onnx-conformance", *told)
+        return process("fork", *told)
 
     return run
 

@@ -263,9 +263,9 @@ class TestSharedState:
     def test_last_failed_of_plugin_and_command_is_shared(self, run, process, suite, small_corpus, workers):
         run(WRONG_ON_ARGMAX)
         told = ("run", "-b", WRONG_ON_ARGMAX, "--data", small_corpus, "--no-diagnosis", "--no-isolation")
-        process("onnx-conformance", *told, "--lf", "--results", "out.jsonl")
+        process("fork", *told, "--lf", "--results", "out.jsonl")
         assert {case for _, case in results_by_key(suite / "out.jsonl")} == {EXACT, INDEX}
-        process("onnx-conformance", "run", "-b", WRONG, *told[3:], "--case", ADAM, "--fail-level", "should")
+        process("fork", "run", "-b", WRONG, *told[3:], "--case", ADAM, "--fail-level", "should")
         ended = run(WRONG, "--lf", *workers)
         assert counts(ended)["failed"] == 1
         assert "passed" not in counts(ended)

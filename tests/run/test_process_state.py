@@ -77,7 +77,7 @@ class Forger(always_wrong):
 def test_subject_that_forges_the_exit_status_fails_the_run(process, here, small_corpus, text, workers):
     (here / "forger.py").write_text(FORGER.format(text=text))
     told = ("run", "-b", "forger:Forger", "--no-isolation", "--data", small_corpus, *workers)
-    assert process("onnx-conformance", *told).status == 1
+    assert process("fork", *told).status == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names folders by descriptors")
@@ -153,7 +153,7 @@ def test_child_without_environment_does_not_survive_its_killed_supervisor(proces
         "out.jsonl",
         *workers,
     )
-    ended = process("onnx-conformance", *told)
+    ended = process("fork", *told)
     verdicts = [row.verdict for row in read_results(here / "out.jsonl").rows.values()]
     assert (ended.status, sorted(set(verdicts))) == (1, ["crash", "pass"])
     assert wait_until(lambda: not Path(f"/proc/{mark.read_text()}").exists())
@@ -162,7 +162,7 @@ def test_child_without_environment_does_not_survive_its_killed_supervisor(proces
 @pytest.mark.programs
 def test_children_of_a_run_are_not_taken_for_leftovers(process, here, small_corpus):
     told = ("--data", small_corpus, "--html", "out.html", "-b", "fake_subject:kills_its_guard")
-    assert process("onnx-conformance", "run", *told).status == 1
+    assert process("fork", "run", *told).status == 1
     assert (here / "out.html").exists()
 
 

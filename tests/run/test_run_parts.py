@@ -207,7 +207,7 @@ class TestShards:
 
     def test_parallel_run_has_the_same_cases(self, process, small_corpus, here):
         told = ("--data", small_corpus, "--shard", "2/3", "--results", "out.jsonl", "-n", "2")
-        assert process("onnx-conformance", "run", "-b", RIGHT, *told).status == 0
+        assert process("fork", "run", "-b", RIGHT, *told).status == 0
         assert {case for _, case in results_by_key(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
 
     def test_shard_tolerates_patterns_without_match(self, run_with_faults, here):
