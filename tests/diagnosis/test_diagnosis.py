@@ -150,7 +150,7 @@ def test_unknown_fault_has_no_explanation(bench, family):
 
 @pytest.mark.parametrize(
     ("text", "operator", "each", "shared"),
-    [("doubles what it gives where T is negative", "Momentum", 1, "have T ≤ -1")],
+    [("doubles what it gives where T is negative", "Momentum", 2, "have T ≤ -1")],
 )
 @pytest.mark.whole
 def test_unexplained_group_has_its_common_properties(whole_corpus, cases_in_memory, text, operator, each, shared):
@@ -181,7 +181,7 @@ def test_mistake_that_two_mutants_make_together_is_named_by_both(bench):
 @pytest.mark.whole
 def test_mutant_under_a_condition_is_named_with_its_condition(whole_corpus, cases_in_memory, text, condition):
     (mistake,) = (one for one in MISTAKES if one.text == text)
-    found = Bench.of(whole_corpus, cases_in_memory, 4).diagnosis(mistake.backend, mistake.operator)
+    found = Bench.of(whole_corpus, cases_in_memory, 8).diagnosis(mistake.backend, mistake.operator)
     (explanation,), (record,) = found.explanations, found.diagnosis_records
     assert explanation.mutant.id == "argmax.from_1"
     assert record.condition.removesuffix(" at least once") == condition  # "at least once" depends on the sample
