@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
+from functools import partial
 
 import pytest
 from command_outputs import comparable_records
 from corpora import SMALL
-from forked_program import run_in_fork
-from repository import SUPPORT
 
 from conformance.results.file import read_results
 
@@ -65,25 +63,10 @@ def module(name: str) -> str:
 
 
 @pytest.fixture
-def suite(here):
-    """Directory of another test suite, which has one test."""
-    (here / "test_own.py").write_text("def test_own_item():\n    pass\n")
-    return here
-
-
-@pytest.fixture
-def run_pytest(suite, small_corpus):
-    """Return a function that runs pytest in that directory on a backend and the small corpus."""
-
-    def run(*arguments, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        environment |= {"PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
-        plugins = [part for name in ("onnx_conformance_pytest", "xdist") for part in ("-p", name)]
-        told = (f"--onnx-backend={RIGHT}", f"--onnx-data={small_corpus}", "--onnx-no-isolation")
-        words = ["pytest", *plugins, *told, "--onnx-results=out.jsonl", "test_own.py", *arguments]
-        return run_in_fork(pytest.main, words, suite, [str(SUPPORT), str(suite)], environment)
-
-    return run
+def run_pytest(run_pytest, small_corpus):
+    """Return a function that runs pytest in the directory of the suite on a backend and the small corpus."""
+    told = (f"--onnx-backend={RIGHT}", f"--onnx-data={small_corpus}", "--onnx-no-isolation")
+    return partial(run_pytest, *told, "--onnx-results=out.jsonl", "test_own.py")
 
 
 WITHOUT_EFFECT = {"ignores the corpus", "does not run"}

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
 from command_outputs import results_by_key
 from corpora import ADAM, EXACT, INDEX, SEVERAL, SMALL
-from forked_program import run_in_fork
-from repository import SUPPORT
 
 from conformance.results.file import read_results
 
 RIGHT, WRONG, WRONG_ON_ARGMAX = (f"fake_subject:{name}" for name in ("always_right", "always_wrong", "wrong_on_argmax"))
-OWN = "def test_own_item():\n    pass\n"
-
-
-@pytest.fixture
-def suite(here):
-    """Directory of another test suite, which has one test."""
-    (here / "test_own.py").write_text(OWN)
-    return here
-
-
-@pytest.fixture
-def run_pytest(suite):
-    """Return a function that runs pytest in that directory, with only this plugin and xdist."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment |= {"PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    plugins = [part for name in ("onnx_conformance_pytest", "xdist") for part in ("-p", name)]
-
-    def run(*arguments, plugins=plugins):
-        words = ["pytest", *plugins, *map(str, arguments)]
-        return run_in_fork(pytest.main, words, suite, [str(SUPPORT), str(suite)], environment)
-
-    return run
 
 
 @pytest.fixture
@@ -189,7 +164,7 @@ class TestWithBackend:
         assert (ended.status, counts(ended)["failed"]) == (1, 1)
 
     def test_failing_own_test_is_counted_with_cases(self, run, suite):
-        (suite / "test_own.py").write_text(OWN.replace("pass", "assert 0"))
+        (suite / "test_own.py").write_text("def test_own_item():\n    assert 0\n")
         assert counts(run(RIGHT)) == {"passed": len(SMALL), "failed": 1}
 
     def test_junitxml_file_has_all_cases(self, run, suite):
