@@ -14,12 +14,13 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.factors.training import tensor_names
-from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model
+from conformance.generation.models import array_value_info, build_model
 from conformance.reference.numbers.symbolic import INT64, TermEmitter, TermFactory, trace
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting
 from generators.training_optimizers.table import OPERATORS
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.generation.models import FLOAT_TYPE_NAMES
 from generators.training_optimizers.families import (
     FLOATS,
     UNREGULARIZED,
@@ -26,6 +25,7 @@ from generators.training_optimizers.operator import (
 from generators.training_optimizers.pairwise import PairwiseFamily
 from generators.training_optimizers.preparation import preparation_cases
 from generators.training_optimizers.sizes import size_cases
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

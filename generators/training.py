@@ -19,12 +19,13 @@ import onnx
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model
+from conformance.generation.models import array_value_info, build_model
 from conformance.reference.oracle import evaluate
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.table import OPERATORS
 from generators.training_step import training_step_cases
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

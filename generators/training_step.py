@@ -12,11 +12,12 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
+from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.verdicts import Level
 from generators.declarations.training import OPERAND_RANGES
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.table import OPERATORS
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

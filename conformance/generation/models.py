@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import onnx
-from ml_dtypes import bfloat16
 from onnx import helper
 
 from conformance.models.arrays import Array, tensor_of, type_name, type_number
@@ -26,12 +25,6 @@ DimensionSize: TypeAlias = "int | str | None"
 Size = TypeVar("Size", int, DimensionSize)
 IR_VERSION = 8
 """Default IR version of generated models."""
-FLOAT_TYPE_NAMES: Mapping[Any, str] = {
-    np.float32: "float",
-    np.float64: "double",
-    np.float16: "float16",
-    bfloat16: "bfloat16",
-}
 
 
 def array_value_info(name: str, array: Array) -> onnx.ValueInfoProto:
@@ -134,13 +127,3 @@ def splitmix64(x: Array) -> Array:
 def unit_fractions(bits: Array) -> Array:
     """Return a number from 0 to less than 1 for 64 bits; it has the first 53 of them."""
     return np.asarray((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53)
-
-
-def permuted_quarters(name: str, shape: Sequence[int], dtype: Any) -> Array:
-    """Return the multiples 0.25, 0.5, 0.75, … of a quarter, in an order that depends only on `name`.
-
-    Up to about 32 elements are distinct in bfloat16 and wider types, and so are their logarithms, exponentials and
-    square roots.
-    """
-    order = np.argsort(np.argsort(pseudo_random_array(name, (prod(shape),), np.float64), kind="stable"), kind="stable")
-    return np.asarray((order + 1) / 4).astype(dtype).reshape(tuple(shape))

@@ -13,8 +13,9 @@ import onnx
 from onnx import helper, parser
 
 from conformance.corpus.case import Case
-from conformance.generation.models import array_value_info, build_model, permuted_quarters, pseudo_random_array
+from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.verdicts import Level
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

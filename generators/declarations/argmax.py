@@ -16,10 +16,10 @@ from conformance.factors.connections import CONSUMERS, PERMITTED_SOURCES, SOURCE
 from conformance.factors.covering_array import LevelCombination
 from conformance.factors.scopes import SCOPES
 from conformance.factors.wrapping import IMPORT_LEVELS, BuiltModel, Context, build_in_context
-from conformance.generation.models import permuted_quarters
 from conformance.models.arrays import dtype_of, type_number
 from generators.declarations.family import FamilyDeclaration, Omission
 from generators.declarations.small_families import ADDED_SCOPES, SMALL_FAMILY_CONSUMERS, SMALL_FAMILY_SOURCES
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16
 
-from conformance.generation.models import FLOAT_TYPE_NAMES, argmax_shape, make_value_info, permuted_quarters
+from conformance.generation.models import argmax_shape, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     PASS_OPERATORS,
@@ -19,6 +19,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import FLOAT_TYPE_NAMES, permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from conformance.corpus.case import PassEffect, Rewrite
 from conformance.factors.covering_array import LevelCombination
 from conformance.factors.message_fields import add_quantization_annotations, constant_node, if_node, make_branch
-from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
+from conformance.generation.models import array_value_info, make_value_info
 from conformance.verdicts import Level
 from generators.declarations.family import FamilyDeclaration, Omission
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
@@ -27,6 +27,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     argmax,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.factors.message_fields import constant_node, if_node, make_branch, make_function
-from conformance.generation.models import make_value_info, permuted_quarters
+from conformance.generation.models import make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     DOES_NOT_APPLY,
@@ -22,6 +22,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from onnx import AttributeProto, helper, numpy_helper
 
 from conformance.corpus.case import PassEffect, Rewrite
 from conformance.factors.message_fields import constant_node, if_node, make_branch, make_function
-from conformance.generation.models import make_value_info, permuted_quarters
+from conformance.generation.models import make_value_info
 from generators.eliminate_nop_monotone_argmax.containers import ContainedNodes, container_inputs, nest_in_containers
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
@@ -25,6 +25,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

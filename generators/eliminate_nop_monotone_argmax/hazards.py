@@ -19,14 +19,7 @@ from ml_dtypes import bfloat16
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.generation.models import (
-    FLOAT_TYPE_NAMES,
-    argmax_shape,
-    array_value_info,
-    build_model,
-    make_value_info,
-    permuted_quarters,
-)
+from conformance.generation.models import argmax_shape, array_value_info, build_model, make_value_info
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
@@ -38,6 +31,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import FLOAT_TYPE_NAMES, permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

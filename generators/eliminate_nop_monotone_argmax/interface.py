@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper, numpy_helper
 
-from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
+from conformance.generation.models import array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     DOES_NOT_APPLY,
@@ -21,6 +21,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case, CaseKind, PassEffect, Rewrite
-from conformance.generation.models import array_value_info, build_model, make_value_info, permuted_quarters
+from conformance.generation.models import array_value_info, build_model, make_value_info
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     SHAPE,
@@ -21,6 +21,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     pair,
     producer,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

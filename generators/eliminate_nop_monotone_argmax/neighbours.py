@@ -18,7 +18,7 @@ from conformance.factors.message_fields import (
     if_node,
     make_branch,
 )
-from conformance.generation.models import argmax_shape, array_value_info, make_value_info, permuted_quarters
+from conformance.generation.models import argmax_shape, array_value_info, make_value_info
 from generators.declarations.family import FamilyDeclaration, Omission
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
@@ -32,6 +32,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,7 +10,6 @@ from onnx import helper
 
 from conformance.corpus.case import Case, CaseKind, Rewrite
 from conformance.generation.models import (
-    FLOAT_TYPE_NAMES,
     argmax_shape,
     array_value_info,
     build_model,
@@ -26,6 +25,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     applies_to,
     with_check,
 )
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ import onnx
 from onnx import helper
 
 from conformance.factors.message_fields import constant_node
-from conformance.generation.models import argmax_shape, make_value_info, permuted_quarters
+from conformance.generation.models import argmax_shape, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     DOES_NOT_APPLY,
     PASS_OPERATORS,
@@ -21,6 +21,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,16 +10,10 @@ import onnx
 from onnx import helper
 
 from conformance.corpus.case import Case, CaseKind, PassEffect, Rewrite
-from conformance.generation.models import (
-    IR_VERSION,
-    argmax_shape,
-    array_value_info,
-    build_model,
-    make_value_info,
-    permuted_quarters,
-)
+from conformance.generation.models import IR_VERSION, argmax_shape, array_value_info, build_model, make_value_info
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.factors.message_fields import make_function
-from conformance.generation.models import make_value_info, permuted_quarters
+from conformance.generation.models import make_value_info
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
@@ -21,6 +21,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,7 +15,7 @@ from conformance.factors.message_fields import (
     make_branch,
     make_function,
 )
-from conformance.generation.models import make_value_info, permuted_quarters
+from conformance.generation.models import make_value_info
 from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
@@ -30,6 +30,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

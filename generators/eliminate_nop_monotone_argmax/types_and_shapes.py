@@ -11,7 +11,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.factors.message_fields import constant_node
-from conformance.generation.models import argmax_shape, array_value_info, make_value_info, permuted_quarters
+from conformance.generation.models import argmax_shape, array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
@@ -24,6 +24,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
+from generators.values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

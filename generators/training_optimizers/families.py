@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.generation.models import FLOAT_TYPE_NAMES
 from conformance.verdicts import Level
 from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

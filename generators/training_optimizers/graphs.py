@@ -9,11 +9,12 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.factors.training import tensor_names
-from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
+from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_model
 from generators.training_optimizers.single_node_model import valid_optimizer_model
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,10 +10,11 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.factors.training import tensor_names
-from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
+from conformance.generation.models import array_value_info, build_model, pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, TrainingOptimizer
 from conformance.verdicts import Level
 from generators.declarations.training import OPERAND_RANGES, usual_count
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

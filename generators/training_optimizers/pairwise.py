@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.corpus.case import Case
 from conformance.factors.training import TYPES as MIXTURES
-from conformance.generation.models import FLOAT_TYPE_NAMES, pseudo_random_array
+from conformance.generation.models import pseudo_random_array
 from conformance.verdicts import Level
 from generators.declarations.families import (
     ATTRIBUTE_LEVELS,
@@ -28,6 +28,7 @@ from generators.declarations.families import (
 )
 from generators.declarations.training import OPERAND_RANGES
 from generators.training_optimizers.operator import Operator, optimizer_model
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

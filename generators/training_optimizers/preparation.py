@@ -9,10 +9,11 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, make_value_info
+from conformance.generation.models import array_value_info, build_model, make_value_info
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

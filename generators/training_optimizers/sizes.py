@@ -10,7 +10,7 @@ from onnx import helper
 from conformance.corpus.case import Case
 from conformance.factors.connections import GraphPart, join_parts
 from conformance.factors.training import tensor_names
-from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model
+from conformance.generation.models import array_value_info, build_model
 from conformance.models.inputs import tensor_elements
 from conformance.verdicts import Level
 from generators.declarations.sizes import (
@@ -27,6 +27,7 @@ from generators.declarations.sizes import (
     tile_to_shape,
 )
 from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
+from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
