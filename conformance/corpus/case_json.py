@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta, to_builtins
 
-from conformance.corpus.case import PassEffect
+from conformance.corpus.case import CaseKind, PassEffect
 from conformance.corpus.corpus import Corpus, CorpusCase, damaged_corpus_error, find_case
 from conformance.corpus.loading import LoadedCase, load_case
 from conformance.errors import UnknownName
@@ -91,6 +91,19 @@ def read_case_json(corpus: Corpus, case: CorpusCase) -> CaseDocument:
     if problem:
         raise damaged_corpus_error("malformed", corpus.path, f"{case.path}/case.json is malformed: {problem}")
     return document
+
+
+def runnable_cases(corpus: Corpus, *, by_optimizers: bool) -> frozenset[str]:
+    """Return the ids of the cases that backends run, or those that graph optimizers run.
+
+    Backends run each case with data sets or an invalid model, and graph optimizers each case of the pass: its case.json
+    defines the effect of the pass.
+    """
+    cases = corpus.cases.values()
+    if not by_optimizers:
+        return frozenset(case.id for case in cases if not case.is_structural)
+    others = (case for case in cases if case.kind is not CaseKind.NODE)
+    return frozenset(case.id for case in others if read_case_json(corpus, case).rewrite)
 
 
 COMPANION_FILE = "companion.json"

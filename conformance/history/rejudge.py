@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from conformance.corpus.case_json import runnable_cases
 from conformance.corpus.loading import load_case
 from conformance.history.index import results_of
 from conformance.history.store import case_hashes
-from conformance.judging.execute import Applicability, judge_case
+from conformance.judging.execute import judge_case
 from conformance.judging.returned import ReplayedBackend, ReplayedOptimizer, UnusableValues
 from conformance.results.levels import effective_level
 from conformance.results.records import EQUAL
@@ -82,8 +83,8 @@ def judge_again(store: HistoryStore, stored: StoredRelease, corpus: Corpus) -> J
 
 def applicable_cases(corpus: Corpus, kind: SubjectKind) -> list[str]:
     """Return the ids of the cases of a history that subjects of a kind run."""
-    applies = Applicability(corpus)
-    return [case.id for case in corpus.cases.values() if case.level is not Level.SILENT and applies(kind, case)]
+    runnable = runnable_cases(corpus, by_optimizers=kind is SubjectKind.OPTIMIZER)
+    return [case.id for case in corpus.cases.values() if case.level is not Level.SILENT and case.id in runnable]
 
 
 def _judge(

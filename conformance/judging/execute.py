@@ -1,19 +1,13 @@
-"""Run one case on one subject: `judge_case` runs it once, `execute` as in a run of the corpus.
-
-`Applicability` states which cases are run on backends, and which on graph optimizers.
-"""
+"""Run one case on one subject: `judge_case` runs it once, `execute` as in a run of the corpus."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from conformance.corpus.case import CaseKind
-from conformance.corpus.case_json import read_case_json
 from conformance.corpus.loading import load_case
 from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
@@ -145,24 +139,3 @@ def _profile_rules(case: LoadedCase, profile: RequirementProfile | None) -> list
     from conformance.judging.profile_rules import applicable_rules
 
     return [rule.id for rule in applicable_rules(profile, load_case(case.corpus, case.entry))]
-
-
-class Applicability:
-    """A function that returns whether a case applies to backends or to graph optimizers.
-
-    Cases with a runnable model apply to backends, and cases of the pass apply to graph optimizers. The files case.json
-    are read once, and only if a graph optimizer is tested.
-    """
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-
-    def __call__(self, kind: SubjectKind, case: CorpusCase) -> bool:
-        """Return whether a case is run on subjects of this kind."""
-        return not case.is_structural if kind is SubjectKind.BACKEND else case.id in self._optimizer_cases
-
-    @cached_property
-    def _optimizer_cases(self) -> frozenset[str]:
-        """Ids of the cases that are run on graph optimizers: their case.json defines the effect of the pass."""
-        cases = (case for case in self._corpus.cases.values() if case.kind is not CaseKind.NODE)
-        return frozenset(case.id for case in cases if read_case_json(self._corpus, case).rewrite)

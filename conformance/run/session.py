@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from conformance.corpus.case_json import runnable_cases
 from conformance.corpus.corpus import bundled_corpus_path, check_files, read_manifest
 from conformance.errors import CorpusError
 from conformance.expectations.criterion import PassCriterion
@@ -15,11 +16,11 @@ from conformance.expectations.file import read_expectations_by_subject
 from conformance.expectations.rules import criterion_for_run
 from conformance.files.atomic_write import real_path
 from conformance.isolation.start_subjects import clients_of
-from conformance.judging.execute import Applicability
 from conformance.judging.profile_rules import load_profile
 from conformance.run.recorder import Recorder, RunEnd
 from conformance.run.resume import InterruptedRun, check_before_start, check_can_resume
 from conformance.run.settings import command_line
+from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from conformance.isolation.start_subjects import StartingSubjects
     from conformance.results.records import Result
     from conformance.run.settings import Settings
-    from conformance.subjects.naming import SubjectKind
 
 Item = tuple[str, str]
 """Name of a subject and id of a case."""
@@ -99,7 +99,7 @@ class RunSession:
     def _open_corpus(self) -> None:
         """Open the corpus, select the cases, and check that the files of these cases exist."""
         self.corpus = read_manifest(real_path(self.settings.data or bundled_corpus_path()))
-        self._applies = Applicability(self.corpus)
+        self._runnable: dict[SubjectKind, frozenset[str]] = {}
         self.cases = self.settings.selection.select(self.corpus)
         if self.settings.shard is not None:
             self.cases = self.settings.shard.select(self.cases)
@@ -128,7 +128,9 @@ class RunSession:
 
     def cases_of(self, kind: SubjectKind) -> dict[str, CorpusCase]:
         """Return the cases to run that apply to subjects of a kind, by id."""
-        return {id: case for id, case in self.cases.items() if self._applies(kind, case)}
+        if kind not in self._runnable:
+            self._runnable[kind] = runnable_cases(self.corpus, by_optimizers=kind is SubjectKind.OPTIMIZER)
+        return {id: case for id, case in self.cases.items() if id in self._runnable[kind]}
 
     def restrict(self, items: Collection[Item]) -> None:
         """Restrict the run to some items, and to those that have a result already."""
