@@ -134,25 +134,29 @@ def companion_bytes(id: str) -> bytes:
     return (json.dumps({"case": id}) + "\n").encode()
 
 
-def load_companion(case: LoadedCase) -> LoadedCase | None:
+def find_companion(corpus: Corpus, case: CorpusCase) -> CorpusCase | None:
     """Return the companion of a case, which can be the case itself; None if it has no companion.
 
     Raises:
         CorpusError: the companion file is malformed, or names a case that does not exist or cannot be run.
     """
-    if COMPANION_FILE not in case.entry.files:
+    if COMPANION_FILE not in case.files:
         return None
-    file = f"{case.entry.path}/{COMPANION_FILE}"
+    file = f"{case.path}/{COMPANION_FILE}"
     try:
-        other = find_case(case.corpus, _decode_companion(case.corpus.read(case.entry, COMPANION_FILE)).case)
+        other = find_case(corpus, _decode_companion(corpus.read(case, COMPANION_FILE)).case)
     except MalformedError as error:
-        raise damaged_corpus_error("malformed", case.corpus.path, f"{file} is malformed: {error}") from None
+        raise damaged_corpus_error("malformed", corpus.path, f"{file} is malformed: {error}") from None
     except UnknownName:
         raise damaged_corpus_error(
-            "companion-unsuitable", case.corpus.path, f"{file} names a case that does not exist"
+            "companion-unsuitable", corpus.path, f"{file} names a case that does not exist"
         ) from None
     if other.is_invalid or other.is_structural:
-        raise damaged_corpus_error(
-            "companion-unsuitable", case.corpus.path, f"{file} names {other.id}, which cannot be run"
-        )
-    return load_case(case.corpus, other)
+        raise damaged_corpus_error("companion-unsuitable", corpus.path, f"{file} names {other.id}, which cannot be run")
+    return other
+
+
+def load_companion(case: LoadedCase) -> LoadedCase | None:
+    """Load the companion of a case, see `find_companion`."""
+    other = find_companion(case.corpus, case.entry)
+    return None if other is None else load_case(case.corpus, other)

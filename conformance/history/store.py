@@ -33,7 +33,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from packaging.version import Version
 
-from conformance.corpus.case_json import COMPANION_FILE
+from conformance.corpus.case_json import COMPANION_FILE, find_companion
 from conformance.errors import HistoryError, ResultsError, UnknownName, UsageError
 from conformance.files.atomic_write import write_bytes_atomically
 from conformance.files.journal import (
@@ -383,11 +383,8 @@ def case_hashes(corpus: Corpus) -> dict[str, CaseHashes]:
 def question_hash(corpus: Corpus, case: CorpusCase) -> str:
     """Return a hash of all that a subject receives in a case: the model, the inputs and the companion."""
     parts = _hashes(case, ("model.onnx",), "/input_")
-    if COMPANION_FILE in case.files:
-        document = json.loads(corpus.read(case, COMPANION_FILE))
-        other = corpus.cases.get(document.get("case", ""))
-        parts += [("companion", case.files[COMPANION_FILE])]
-        parts += _hashes(other, ("model.onnx",), "/input_") if other else []
+    if (other := find_companion(corpus, case)) is not None:
+        parts += [("companion", case.files[COMPANION_FILE]), *_hashes(other, ("model.onnx",), "/input_")]
     return _short_hash(parts)
 
 
