@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import onnx
+from msgspec.structs import replace
 from onnx import helper
 
 from conformance.factors.connections import (
@@ -28,7 +31,7 @@ from conformance.models.arrays import Array, tensor_of
 from conformance.models.inputs import tensor_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from conformance.factors.connections import OperandSource
 
@@ -47,8 +50,7 @@ imports domains that it does not use.
 _OTHER_DOMAINS: Mapping[str, int] = {"ai.onnx.ml": 3, "acme.unused": 1}
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The graph around the tested nodes, described by levels of factors.
 
     Attributes:
@@ -63,12 +65,16 @@ class Context:
     """
 
     scope: str = "main"
-    sources: Mapping[str, str] = field(default_factory=dict)
-    consumers: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = {}
+    consumers: Mapping[str, str] = {}
     shared: tuple[str, ...] = ()
     stored: str = "raw"
     imports: str = "main_first"
     trains: bool = False
+
+    def changed(self, **levels: Any) -> Context:
+        """Return the context with other levels."""
+        return replace(self, **levels)
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ MAX_ELEMENTS_SEARCHED_FOR_DISTINCT = 4096
 def _is_judged_by_tuples(example: Example) -> bool:
     """Return whether the outputs are the results of one training optimizer's node, and its tensors are large."""
     context = example.context
-    is_plain = replace(context, stored="raw", imports="main_first", trains=False) == Context()
+    is_plain = context.changed(stored="raw", imports="main_first", trains=False) == Context()
     return (
         example.operator in TRAINING_OPTIMIZERS
         and is_plain

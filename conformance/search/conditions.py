@@ -27,7 +27,6 @@ from conformance.search.program_example import ProgramExample, plainer_parts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from conformance.factors.wrapping import Context
 
 PLAIN_ATTRIBUTE = 0.5
 """Plain value of a float attribute without a default."""
@@ -241,8 +240,7 @@ def _context_features(example: Example) -> Iterator[Feature]:
     context = example.context
 
     def plainer(**parts: Any) -> tuple[Example, ...]:
-        changed: Context = replace(context, **parts)
-        return (replace(example, context=changed),)
+        return (replace(example, context=context.changed(**parts)),)
 
     if context.scope != "main":
         yield Feature("scope", f"scope {context.scope}", plainer(scope="main"))

@@ -6,7 +6,7 @@ simplified by `conformance.search.shrinking`, and written as JSON without loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -62,24 +62,12 @@ class TensorDocument(StoredRecord):
     data: str
 
 
-class ContextDocument(StoredRecord):
-    """The context of an example as JSON; see `conformance.factors.wrapping.Context`."""
-
-    scope: str
-    sources: dict[str, str]
-    consumers: dict[str, str]
-    shared: tuple[str, ...]
-    stored: str
-    imports: str
-    trains: bool
-
-
 class ExampleDocument(StoredRecord):
     """An example as JSON."""
 
     operator: str
     chain: list[str]
-    context: ContextDocument
+    context: Context
     attributes: dict[str, int | float | str]
     opset: Integer
     axis_relation: str
@@ -201,11 +189,10 @@ class Example:
 
     def to_document(self) -> ExampleDocument:
         """Return the example as a record."""
-        context = {each.name: getattr(self.context, each.name) for each in fields(self.context)}
         return ExampleDocument(
             operator=self.operator,
             chain=list(self.chain),
-            context=ContextDocument(**context),
+            context=self.context,
             attributes=dict(self.attributes),
             opset=self.opset,
             axis_relation=self.axis_relation,
@@ -229,9 +216,8 @@ class Example:
             MalformedError: no model can be built from the document.
         """
         try:
-            context, chain = Context(**asdict(document.context)), tuple(document.chain)
             runs = tuple({name: tensor_array(tensor) for name, tensor in run.items()} for run in document.runs)
-            example = cls(**{**asdict(document), "context": context, "chain": chain, "runs": runs})
+            example = cls(**{**asdict(document), "chain": tuple(document.chain), "runs": runs})
             example.built  # noqa: B018 - a wrong document has no model
         except Exception as error:  # noqa: BLE001 - the builders assume correct examples and can raise anything
             raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
@@ -251,8 +237,7 @@ def keep_tensors(example: Example, kept: list[int]) -> Example:
     results, context = renamed(optimizer.results), example.context
     return replace(
         example,
-        context=replace(
-            context,
+        context=context.changed(
             sources={operands[name]: word for name, word in context.sources.items() if name in operands},
             consumers={results[name]: word for name, word in context.consumers.items() if name in results},
             shared=tuple(operands[name] for name in context.shared if name in operands),

@@ -151,7 +151,7 @@ def argmax_example(turn: int, row: Row, numbers: RandomNumbers) -> Example:
     if not chain and "distractor" not in row and chance.random() < SWEPT_LENGTHS_SHARE:
         length = swept_length(turn)
     context = row_context(row, ["X"], ["index"])
-    limit = LARGEST_SIZE if replace(context, imports="main_first") == Context() else MAX_ELEMENTS_OF_GRAPH
+    limit = LARGEST_SIZE if context.changed(imports="main_first") == Context() else MAX_ELEMENTS_OF_GRAPH
     outer = min(sample_number(chance, SIZE_CLASSES[row["outer"]]), max(limit // length, 1))
     around = list(sample_shape(chance, outer, int(row["rank"]) - 1)) if row["rank"] != "1" else []
     axis = chance.randint(0, len(around)) if row["axis"] != "default" else 0
@@ -289,7 +289,7 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
     context = row_context(row, ["R", "T", *names], tensor_names(optimizer.results, len(shapes)))
     return Example(
         operator,
-        replace(context, shared=tuple(name for name in context.shared if name not in repeated)),
+        context.changed(shared=tuple(name for name in context.shared if name not in repeated)),
         _attributes(operator, row, numbers.more),
         runs,
         repeated=repeated,

@@ -76,7 +76,7 @@ def _restored_features(example: AnyExample) -> Iterator[AnyExample]:
     """Yield examples in which all parts of the context are plain, or one feature is."""
     if isinstance(example, Example):
         context = example.context
-        for plainer in (Context(), replace(context, sources={}), replace(context, consumers={})):
+        for plainer in (Context(), context.changed(sources={}), context.changed(consumers={})):
             yield replace(example, context=plainer)
         for place in range(len(example.chain)):
             yield replace(example, chain=(*example.chain[:place], *example.chain[place + 1 :]))
