@@ -145,18 +145,6 @@ TENSOR_ENCODINGS: Mapping[str, TensorEncoding] = {"raw": tensor_of, "typed": typ
 """Functions that create a tensor from an array and a name, by storage: raw bytes or typed field."""
 
 
-def _input(name: str, array: Array, _: TensorEncoding) -> OperandSource:
-    return OperandSource({name: array})
-
-
-def _initializer(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
-    return OperandSource(before=GraphPart(initializers=[encode(array, name)]))
-
-
-def _overridable(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
-    return OperandSource(overridable=(encode(array, name),))
-
-
 def _constant(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
     return OperandSource(before=GraphPart([helper.make_node("Constant", [], [name], value=encode(array, name))]))
 
@@ -184,12 +172,6 @@ def _part(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
     constants = [encode(np.array(numbers, dtype=np.int64), f"{name}_{word}") for word, numbers in ends.items()]
     node = helper.make_node("Slice", [whole, *(tensor.name for tensor in constants)], [name])
     return OperandSource({whole: np.pad(array, 1, constant_values=PADDING_VALUE)}, before=GraphPart([node], constants))
-
-
-def _overridden(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
-    """Return an initializer that is also an input for which the caller feeds another value."""
-    default = np.zeros_like(array)
-    return OperandSource(overridable=(encode(default, name),), overriding={name: array})
 
 
 def _sparse_constant(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
@@ -243,15 +225,6 @@ def _reshape_alias(original: str, alias: str, array: Array, encode: TensorEncodi
     return GraphPart([helper.make_node("Reshape", [original, shape.name], [alias])], [shape])
 
 
-def _if_alias(original: str, alias: str, array: Array, _: TensorEncoding) -> GraphPart:
-    """Return an If whose branch returns the captured value."""
-    return GraphPart([_if_identity(original, alias, f"{alias}_then", array)])
-
-
-def _sequence_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
-    return GraphPart(_through_sequence(original, alias, alias))
-
-
 def _through_sequence(
     name: str, taken: str, prefix: str, between: Iterable[onnx.NodeProto] = ()
 ) -> list[onnx.NodeProto]:
@@ -269,8 +242,8 @@ ALIASES: Mapping[str, Callable[[str, str, Array, TensorEncoding], GraphPart]] = 
     "identity": partial(_copied_alias, "Identity"),
     "reshape": _reshape_alias,
     "dropout": partial(_copied_alias, "Dropout"),
-    "if": _if_alias,
-    "sequence": _sequence_alias,
+    "if": lambda original, alias, array, _: GraphPart([_if_identity(original, alias, f"{alias}_then", array)]),
+    "sequence": lambda original, alias, _, __: GraphPart(_through_sequence(original, alias, alias)),
 }
 """Builders of nodes that give a value a second name, by level. A runtime may store both names in the same memory."""
 
@@ -285,18 +258,20 @@ OMITTING_SOURCES: Mapping[str, SourceBuilder] = {"trailing_empty": _after_empty_
 """Builders of sources of floating-point operands with omitted inputs and outputs, by level. They need opset 12."""
 
 SOURCES: Mapping[str, SourceBuilder] = {
-    "input": _input,
-    "initializer": _initializer,
-    "overridable": _overridable,
+    "input": lambda name, array, _: OperandSource({name: array}),
+    "initializer": lambda name, array, encode: OperandSource(before=GraphPart(initializers=[encode(array, name)])),
+    "overridable": lambda name, array, encode: OperandSource(overridable=(encode(array, name),)),
     "constant": _constant,
     "rearranged": _rearranged,
     "part": _part,
     "alias": partial(_alias, reads_alias=True),
     "aliased": partial(_alias, reads_alias=False),
     "sparse_constant": _sparse_constant,
-    "overridden": _overridden,
+    "overridden": lambda name, array, encode: OperandSource(
+        overridable=(encode(np.zeros_like(array), name),), overriding={name: array}
+    ),
 }
-"""Builders of operand sources by level."""
+"""Builders of operand sources by level. `overridden` is an initializer for which the caller feeds another value."""
 
 ALIAS_SIDES = ("alias", "original")
 """The name that the tested nodes read, of two names of one value. Another node reads the other name later."""
@@ -317,15 +292,6 @@ CONDITION_INPUT = "yes"
 
 def _output(name: str, array: Array) -> GraphPart:
     return GraphPart(given={name: array})
-
-
-def _unused(_: str, __: Array) -> GraphPart:
-    return GraphPart()
-
-
-def _read_too(name: str, array: Array) -> GraphPart:
-    """Return a consumer that makes the result a graph output and also reads it in another node."""
-    return join_parts((_output(name, array), extra_reader(name, array)))
 
 
 def _identity(name: str, array: Array) -> GraphPart:
@@ -390,8 +356,8 @@ def extra_reader(name: str, array: Array) -> GraphPart:
 
 CONSUMERS: Mapping[str, Callable[[str, Array], GraphPart]] = {
     "output": _output,
-    "unused": _unused,
-    "read_too": _read_too,
+    "unused": lambda _, __: _NO_PART,
+    "read_too": lambda name, array: join_parts((_output(name, array), extra_reader(name, array))),
     "identity": _identity,
     "captured": _captured,
     "sequence": _sequence,

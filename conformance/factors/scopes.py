@@ -79,14 +79,6 @@ class ScopeContent:
         return join_parts((self.before, other, self.after, GraphPart(given=given or {})))
 
 
-def _main(content: ScopeContent) -> GraphPart:
-    return content.whole
-
-
-def _if_then(content: ScopeContent) -> GraphPart:
-    return _if(content.whole)
-
-
 def _if_else(content: ScopeContent) -> GraphPart:
     """Return a part with the tested nodes in the else_branch of an If, whose condition a Not node computes."""
     fragment = content.fragment
@@ -100,10 +92,6 @@ def _two_branches(condition: str, results: Mapping[str, Array], then: GraphPart,
     """Return an If node."""
     branches = {"then_branch": then.graph("then"), "else_branch": other.graph("else")}
     return helper.make_node("If", [condition], list(results), **branches)
-
-
-def _if_in_loop(content: ScopeContent) -> GraphPart:
-    return _loop_stacking(_if(content.whole))
 
 
 def _suffixed(arrays: Mapping[str, Array], suffix: str) -> dict[str, Array]:
@@ -293,12 +281,12 @@ def _call(name: str, fragment: Fragment, attributes: Iterable[onnx.AttributeProt
 
 
 SCOPES: Mapping[str, Callable[[ScopeContent], GraphPart]] = {
-    "main": _main,
-    "if_then": _if_then,
+    "main": lambda content: content.whole,
+    "if_then": lambda content: _if(content.whole),
     "if_else": _if_else,
     "loop": _loop,
     "scan": _scan,
-    "if_in_loop": _if_in_loop,
+    "if_in_loop": lambda content: _loop_stacking(_if(content.whole)),
     "function": _function,
     "function_twice": _function_twice,
     "function_in_function": _function_in_function,

@@ -215,10 +215,6 @@ def _add_odd_names(model: onnx.ModelProto) -> None:
     _add_output(model, "Neg", model.graph.input[-1].name, "Softmax")
 
 
-def _declare_without_node(model: onnx.ModelProto) -> None:
-    model.graph.value_info.append(_float_info("nobody's"))
-
-
 def _add_annotation(model: onnx.ModelProto) -> None:
     exp, _ = _add_pair(model, "annotated")
     names = (exp.output[0], exp.input[0], model.graph.input[0].name)
@@ -280,7 +276,7 @@ MODEL_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
     "nodes_named_like_values": _name_nodes_like_values,
     "nodes_with_names": _name_nodes,
     "odd_names": _add_odd_names,
-    "declared_without_a_node": _declare_without_node,
+    "declared_without_a_node": lambda model: model.graph.value_info.append(_float_info("nobody's")),
     "annotated": _add_annotation,
     "declared_twice": _declare_values,
     "denoted": _add_denotations,
