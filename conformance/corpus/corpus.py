@@ -43,6 +43,9 @@ CaseFile = Annotated[
 REQUIRED_FILES = frozenset({"case.json", "model.onnx"})
 """Files of every case."""
 
+HashByFile = Annotated[dict[CaseFile, Sha256], Meta(extra_json_schema={"required": sorted(REQUIRED_FILES)})]
+"""The SHA-256 of each file of a case."""
+
 
 class ManifestDocument(StoredRecord, kw_only=True):
     """manifest.json: the level of each case, and the SHA-256 of each file of each case.
@@ -55,13 +58,7 @@ class ManifestDocument(StoredRecord, kw_only=True):
     version: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+\Z")]
     digest: Sha256
     levels: dict[str, Level]
-    cases: Annotated[
-        dict[
-            CasePath,
-            Annotated[dict[CaseFile, Sha256], Meta(extra_json_schema={"required": sorted(REQUIRED_FILES)})],
-        ],
-        Meta(min_length=1),
-    ]
+    cases: Annotated[dict[CasePath, HashByFile], Meta(min_length=1)]
 
     def __post_init__(self) -> None:
         """Check that each case has a level and the required files."""
@@ -88,9 +85,6 @@ class FileHashes(Mapping[str, str]):
     def __init__(self, names: tuple[str, ...], hashes: Iterable[str]) -> None:
         self._names = names
         self._hashes = bytes.fromhex("".join(hashes))
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
 
     def __getitem__(self, name: str) -> str:
         if name not in self._names:

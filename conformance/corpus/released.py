@@ -45,16 +45,17 @@ class Fingerprint:
     described: str
 
 
+FingerprintText = Annotated[str, Meta(pattern=r"^(must|should|silent) [0-9a-f]{32} [0-9a-f]{32}\Z")]
+"""Level and hashes of a case, see `Fingerprint`."""
+
+
 class ReleasedDocument(StoredRecord):
     """released.json: the level and two hashes of each case in the last released corpus."""
 
     format: Literal[1]
     version: Annotated[str, Meta(pattern=r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}\Z")]
     digest: Sha256
-    cases: Annotated[
-        dict[CasePath, Annotated[str, Meta(pattern=r"^(must|should|silent) [0-9a-f]{32} [0-9a-f]{32}\Z")]],
-        Meta(min_length=1),
-    ]
+    cases: Annotated[dict[CasePath, FingerprintText], Meta(min_length=1)]
 
     @property
     def fingerprints(self) -> dict[str, Fingerprint]:
