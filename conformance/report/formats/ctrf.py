@@ -122,7 +122,6 @@ def _summary(runs: Sequence[Results]) -> CtrfSummary:
     found = [one for run in runs for own in ci_results_by_subject(run).values() for one in own]
     counts = Counter(one.status for one in found)
     counts[Status.FAILED] += sum(bool(run.footer.reasons) for run in runs)
-    start = min(run.header.started for run in runs)
     return CtrfSummary(
         tests=counts.total(),
         **{str(status): counts[status] for status in Status},
@@ -130,7 +129,7 @@ def _summary(runs: Sequence[Results]) -> CtrfSummary:
         other=0,
         flaky=sum(one.result.varies for one in found),
         suites=sum(len(run.header.subjects) for run in runs),
-        start=round(1000 * start),
+        start=round(1000 * min(run.header.started for run in runs)),
         stop=round(1000 * max(run.header.started + run.footer.seconds for run in runs)),
     )
 

@@ -16,7 +16,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import astuple
 
 from conformance.corpus.case_json import ExpectedOutput
-from conformance.report.html.groups import mutant_texts, pack_groups, pack_known_faults
+from conformance.report.html.groups import pack_groups, pack_known_faults
 from conformance.report.html.subjects import Column, SubjectPage, expectation_mark, largest_error
 from conformance.results.failure_groups import failure_kind, mutants_by_case
 from conformance.results.file import LazyRecords
@@ -82,7 +82,7 @@ class CaseIndex(Struct, frozen=True):
         clauses: rows of id, text and source.
         groups: see `pack_groups`.
         known: see `pack_known_faults`.
-        mutants: the description of each mutant.
+        mutants: the description of each mutant in the diagnoses.
         cases: rows of id, title, level, clauses, tags, verdicts, expectation marks, kind, types and, if a result has
             another level than the case, levels. Verdicts, marks and levels have one character for each subject.
             Clauses, tags and types are numbers in their lists.
@@ -337,7 +337,7 @@ def case_index(
         types=list(types),
         groups=pack_groups(groups, _number(names)),
         known=pack_known_faults(faults, _number(names)),
-        mutants=mutant_texts(runs),
+        mutants={record.mutant: record.text for run in runs for record in run.footer.diagnoses},
         cases=[
             (
                 case.case,

@@ -90,11 +90,6 @@ def pack_groups(found: Sequence[Group], numbers: dict[str, int]) -> list[GroupRo
     ]
 
 
-def mutant_texts(runs: Sequence[Results]) -> dict[str, str]:
-    """Return the description of each mutant in the diagnoses of the runs, by id."""
-    return {record.mutant: record.text for run in runs for record in run.footer.diagnoses}
-
-
 def case_link(case: str, subject: str | None = None) -> str:
     """Return the address of the page of a case, with the evidence of `subject` open."""
     return "#" + urlencode({"case": case} | ({"subject": subject} if subject else {}), quote_via=quote)
