@@ -25,7 +25,7 @@ from corpora import ADAM, EXACT, write_part
 from hostile_inputs import CORPORA, FORGED_LINE, INPUTS, MODELS, NOT_UTF8, PLACES, model_of
 
 import conformance
-from conformance import cli
+from conformance import cli, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,7 +146,8 @@ def _loaded() -> None:
     for module in pkgutil.walk_packages(conformance.__path__, "conformance."):
         if not module.name.startswith(("conformance.adapters.", "conformance.__main__", "conformance.diagnosis.repro")):
             importlib.import_module(module.name)
-    importlib.import_module("conformance.adapters.onnx_reference")
+    importlib.import_module("onnx.reference.ops._op_list")
+    plugins.registered_entry_points("backends")
 
 
 @pytest.fixture(scope="module")
