@@ -463,6 +463,8 @@ def call_expansion_problem(model: onnx.ModelProto) -> str | None:
         return None
     if (fault := recursion_problem(model)) is not None:
         return fault
+    if _least_expanded_nodes(model) > MAX_EXPANDED_NODES:
+        return _TOO_MANY_CALLS
     functions = {function_name(function): function for function in model.functions}
     nodes, size = MAX_EXPANDED_NODES, max(MAX_EXPANDED_BYTES, sum(each.ByteSize() for each in model.functions))
     pending: list[tuple[Any, Mapping[str, onnx.AttributeProto] | None, int]] = [
@@ -489,6 +491,19 @@ def call_expansion_problem(model: onnx.ModelProto) -> str | None:
             if nodes < 0 or size < 0 or level > MAX_CALL_DEPTH:
                 return _TOO_MANY_CALLS
     return None
+
+
+def _least_expanded_nodes(model: onnx.ModelProto) -> int:
+    """Return the number of nodes after the expansion of calls without recursion, apart from subgraphs that calls give.
+
+    Each function is counted once, so that a model with very many calls is refused without their expansion.
+    """
+    calls = {function_name(each): list(map(called_name, iter_nodes(each))) for each in model.functions}
+    counts: dict[FunctionName, int] = {}
+    for name in TopologicalSorter(calls).static_order():
+        counts[name] = sum(1 + counts[called] for called in calls.get(name, ()))
+    nodes = chain.from_iterable(map(iter_nodes, top_level_graphs(model)))
+    return sum(1 + counts.get(called_name(node), 0) for node in nodes)
 
 
 def has_double_output(model: onnx.ModelProto) -> bool:

@@ -177,10 +177,9 @@ def test_call_depth_is_limited(monkeypatch):
     assert "levels" in call_expansion_problem(doubling(4))
 
 
-def test_time_to_refuse_calls_that_multiply_is_limited(monkeypatch):
-    monkeypatch.setattr(graphs, "MAX_EXPANDED_NODES", 10_000)
+def test_time_to_refuse_calls_that_multiply_is_limited():
     few, many = (count_instructions(lambda count=count: call_expansion_problem(doubling(count))) for count in (30, 60))
-    assert many < 1.2 * few
+    assert many < 2.2 * few  # each function is counted once
 
 
 # Required inputs of a graph: all parts of the suite agree on every model of the corpus.
