@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,20 +32,27 @@ from conformance.verdicts import Level  # noqa: TC001 - msgspec reads the annota
 
 T = TypeVar("T")
 
-Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+SHA256 = r"^[0-9a-f]{64}\Z"
+CASE_FILE = (
+    r"^(case\.json|companion\.json|model\.onnx"
+    r"|test_data_set_(0|[1-9][0-9]{0,2})/(input|output|bound|accept)_(0|[1-9][0-9]{0,2})\.pb)\Z"
+)
+Sha256 = Annotated[str, Meta(pattern=SHA256)]
 CasePath = Annotated[str, Meta(pattern=r"^(node|pass|invalid)/test_[A-Za-z0-9_]{1,120}\Z")]
-CaseFile = Annotated[
-    str,
-    Meta(
-        pattern=r"^(case\.json|companion\.json|model\.onnx"
-        r"|test_data_set_(0|[1-9][0-9]{0,2})/(input|output|bound|accept)_(0|[1-9][0-9]{0,2})\.pb)\Z"
-    ),
-]
+SHA256_BYTES = 32
+"""Size of a SHA-256 hash."""
+
 REQUIRED_FILES = frozenset({"case.json", "model.onnx"})
 """Files of every case."""
 
-HashByFile = Annotated[dict[CaseFile, Sha256], Meta(extra_json_schema={"required": sorted(REQUIRED_FILES)})]
-"""The SHA-256 of each file of a case."""
+HashByFile = Annotated[
+    dict[
+        Annotated[str, Meta(extra_json_schema={"pattern": CASE_FILE})],
+        Annotated[str, Meta(extra_json_schema={"pattern": SHA256})],
+    ],
+    Meta(extra_json_schema={"required": sorted(REQUIRED_FILES)}),
+]
+"""The SHA-256 of each file of a case; `ManifestDocument` checks all names and hashes at once, which is quicker."""
 
 
 class ManifestDocument(StoredRecord, kw_only=True):
@@ -61,15 +69,17 @@ class ManifestDocument(StoredRecord, kw_only=True):
     cases: Annotated[dict[CasePath, HashByFile], Meta(min_length=1)]
 
     def __post_init__(self) -> None:
-        """Check that each case has a level and the required files."""
+        """Check that each case has a level and the required files, and check the names and the hashes of all files."""
         if self.levels.keys() != self.cases.keys():
             raise ValueError("its levels and its cases have different keys")
         if not all(files.keys() >= REQUIRED_FILES for files in self.cases.values()):
             raise ValueError(f"a case lacks one of {', '.join(sorted(REQUIRED_FILES))}")
-
-
-SHA256_BYTES = 32
-"""Size of a SHA-256 hash."""
+        if not all(re.match(CASE_FILE, name) for name in set().union(*self.cases.values())):
+            raise ValueError("a file of a case has a wrong name")
+        hashes = [hash for files in self.cases.values() for hash in files.values()]
+        joined = "".join(hashes)
+        if set(map(len, hashes)) != {2 * SHA256_BYTES} or bytes.fromhex(joined).hex() != joined:
+            raise ValueError("a hash is no SHA-256 in hexadecimal")
 
 
 class FileHashes(Mapping[str, str]):
