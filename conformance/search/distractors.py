@@ -18,18 +18,19 @@ from conformance.factors.message_fields import (
     OVERLOADED_FUNCTIONS,
     PARTS_BY_MESSAGE,
     ExtraNodes,
+    MessageScope,
     add_quantization_annotations,
     add_training_info,
     fill_messages,
     fill_model,
     filled_function,
+    snake_case,
 )
 from conformance.factors.wrapping import BuiltModel
 from conformance.generation.models import make_value_info
 from conformance.graphs.renaming import Renamer
 from conformance.models.inputs import required_input_names
 from conformance.models.types import normal_domain
-from conformance.passes.fields import MessageScope, snake_case
 from conformance.serialization.decoding import read_own_toml
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Cases that set every field of the ONNX messages: one case for each message type and scope.
 
-`conformance.passes.fields` lists the fields. The pass must keep all of them.
+`conformance.factors.message_fields` lists the fields. The pass must keep all of them.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from conformance.factors.message_fields import (
     OVERLOADED_FUNCTIONS,
     PARTS_BY_MESSAGE,
     ExtraNodes,
+    MessageScope,
     add_quantization_annotations,
     add_training_info,
     constant_node,
     fill_messages,
     fill_model,
     filled_function,
+    snake_case,
 )
 from conformance.generation.models import make_value_info
-from conformance.passes.fields import MessageScope, snake_case
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     SHAPE,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import TensorProto
 
+from conformance.factors.message_fields import iter_messages
 from conformance.models.graphs import Scope
 from conformance.models.types import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import (
@@ -25,7 +26,6 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     is_only_use,
     is_standard,
 )
-from conformance.passes.fields import iter_messages
 from conformance.verdicts import Level
 from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, invalidate, replace_steps
 

@@ -9,6 +9,7 @@ import onnx
 from onnx import defs
 
 from conformance.adapters.optimizers import identity
+from conformance.factors.message_fields import iter_messages
 from conformance.models.comparison import UNORDERED_FIELDS, convert_tensors_to_raw, normal_form, opset_versions
 from conformance.models.graphs import Scope, attribute_graphs, count_captures
 from conformance.models.types import MAIN_DOMAINS
@@ -20,7 +21,6 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     is_monotone,
     is_standard,
 )
-from conformance.passes.fields import iter_messages
 from mutation.pass_mutants.fields import FIELDS
 from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace_steps
 

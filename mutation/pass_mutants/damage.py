@@ -12,9 +12,9 @@ import onnx
 from onnx import TensorProto, defs, helper
 from onnx.numpy_helper import from_array
 
+from conformance.factors.message_fields import MessageScope, iter_messages, snake_case
 from conformance.models.graphs import Scope, all_nodes
 from conformance.passes.eliminate_nop_monotone_argmax import bypass_producer, eliminate
-from conformance.passes.fields import MessageScope, iter_messages, snake_case
 from conformance.verdicts import Level
 from mutation.pass_mutants.fields import FIELDS
 from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace_steps

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from conformance.passes.fields import CASE_MESSAGES, MessageScope, snake_case
+from conformance.factors.message_fields import CASE_MESSAGES, MessageScope, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,9 +11,9 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 
+from conformance.factors.message_fields import iter_messages
 from conformance.models.graphs import Scope
 from conformance.passes.eliminate_nop_monotone_argmax import bypass_producer
-from conformance.passes.fields import iter_messages
 from conformance.verdicts import Level
 from mutation.pass_mutants.pass_mutant import damage_result, replace_steps
 

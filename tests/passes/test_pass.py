@@ -15,6 +15,7 @@ from pass_cases import defined_pass_cases, optimizer_task
 from random_graphs import models
 from repository import ROOT
 
+from conformance.factors.message_fields import CASE_MESSAGES, MessageScope, iter_messages
 from conformance.judging.optimizer import judge_rewrite
 from conformance.judging.optimizer_checks import CHECKS
 from conformance.judging.optimizer_run import checker_error, equal_outputs
@@ -24,7 +25,6 @@ from conformance.models.graphs import all_nodes
 from conformance.passes.analysis import analyse_argmaxes
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, ELEMENTWISE, PASS_NAME, eliminate
 from conformance.passes.expected_models import remove_producers
-from conformance.passes.fields import CASE_MESSAGES, MessageScope, iter_messages
 from conformance.passes.hazards import hazards
 from conformance.reference.oracle import evaluate
 from conformance.verdicts import Unsupported
