@@ -71,7 +71,7 @@ def list_passes(subject: SubjectName, subjects: OpenSubjects) -> Passes | None:
         return Passes(subject, tuple(given.split("+")))
     try:
         with subjects.open(subject.with_option("passes", "list")) as (found,):
-            answer = found.target(_small_model())
+            answer = found.target(onnx.parser.parse_model(_SMALL_MODEL))
     except Exception:  # noqa: BLE001 - the graph optimizer has no such option, or fails
         return None
     listed = next((entry.value for entry in answer.metadata_props if entry.key == "passes"), "")
@@ -134,9 +134,8 @@ class PassSearch:
         return self.tried[subject.text]
 
 
-def _small_model() -> onnx.ModelProto:
-    text = '<ir_version: 8, opset_import: ["" : 17]> small (float[1] X) => (float[1] Y) { Y = Neg(X) }'
-    return onnx.parser.parse_model(text)
+_SMALL_MODEL = '<ir_version: 8, opset_import: ["" : 17]> small (float[1] X) => (float[1] Y) { Y = Neg(X) }'
+"""A model for which a graph optimizer lists its passes."""
 
 
 def minimize(items: Sequence[T], keeps: Callable[[Sequence[T]], bool], max_tests: int = MAX_TESTS) -> list[T]:

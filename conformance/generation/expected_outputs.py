@@ -64,7 +64,9 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
         outputs = list(zip(names, given_answers, strict=not case.is_invalid))
         _check_declared_outputs(case, model, outputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
-        previews.append(_data_set_preview(given, outputs, case.hazards[number] if case.hazards else None))
+        hazard = case.hazards[number] if case.hazards else None
+        shown = [_expected_output_preview(*named) for named in outputs]
+        previews.append(DataSetPreview([tensor_preview(*named) for named in given], shown, hazard or ""))
     if case.companion is not None:
         files[COMPANION_FILE] = companion_bytes(case.companion)
     files["case.json"] = _case_json(case, generator, model, previews)
@@ -160,16 +162,6 @@ def _tensor(array: Array, name: str) -> bytes:
     return bytes(tensor_of(array, name).SerializeToString(deterministic=True))
 
 
-def _data_set_preview(
-    inputs: Sequence[tuple[str, Array]], outputs: Sequence[tuple[str, Answer]], hazard: str | None
-) -> DataSetPreview:
-    return DataSetPreview(
-        [tensor_preview(*named) for named in inputs],
-        [_expected_output_preview(*named) for named in outputs],
-        hazard or "",
-    )
-
-
 def _expected_output_preview(name: str, answer: Answer) -> ExpectedOutput:
     output = ExpectedOutput(**asdict(tensor_preview(name, answer.expected)), check=answer.check)
     if answer.bound is not None:
@@ -249,10 +241,7 @@ def compute_case_files(cases: Sequence[tuple[str, Case]]) -> Iterator[tuple[Case
         CaseError: the files of a case cannot be computed.
     """
     job = CaseFilesJob(cases)
-    workers = ProcessWorkers(available_processors() if len(cases) > MIN_CASES_FOR_PARALLEL else 1, _ignore_message)
+    # the message that a worker died is ignored, because another worker computes its case again
+    workers = ProcessWorkers(available_processors() if len(cases) > MIN_CASES_FOR_PARALLEL else 1, lambda _: None)
     for chunk in run_job(job, workers):
         yield cases[chunk.number][1], chunk.result
-
-
-def _ignore_message(_: str) -> None:
-    """Ignore the message that a worker died, because another worker computes its case again."""
