@@ -15,7 +15,6 @@ from conformance.corpus.case import CaseKind
 from conformance.errors import nearest_name
 from conformance.expectations.support import ELEMENT_TYPES, SupportCounter, support_name
 from conformance.results.failure_groups import location_file
-from conformance.results.levels import case_family, passes_checked_levels
 from conformance.results.outcome_counts import is_known_failure
 from conformance.results.records import Expected
 from conformance.results.unexpected_results import UnexpectedKind, unexpected_kind, unnamed_checks
@@ -56,7 +55,7 @@ def case_facts(case: CaseRecord) -> CaseFacts:
     rejection = case.kind == CaseKind.INVALID
     operators = frozenset(node.op_type for node in case.model.nodes)
     present = frozenset() if rejection else operators
-    return CaseFacts(case_family(case), present, rejection, support_name(case), frozenset(case.tags))
+    return CaseFacts(case.family, present, rejection, support_name(case), frozenset(case.tags))
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ class PassCriterion:
         level, verdict = result.level, result.verdict
         self._cases.add(case)
         self.verdicts[subject][level][verdict] += 1
-        passes = verdict is Verdict.PASS or passes_checked_levels(result, self.settings.level)
+        passes = verdict is Verdict.PASS or result.passes_checked_levels(self.settings.level)
         if passes and subject in self._without_pass and not facts().rejection:
             self._without_pass.discard(subject)
         self._record_match(subject, case, result.expected)

@@ -17,7 +17,6 @@ from conformance.expectations.file import Expectation, Expectations
 from conformance.expectations.support import parse_supports
 from conformance.results.environment import describe_environment
 from conformance.results.file import read_results
-from conformance.results.levels import level_if_weaker
 from conformance.results.records import (
     BaselineRecord,
     CriterionRecord,
@@ -68,7 +67,7 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
         ResultsError: the file is malformed, or has no result of any of the subjects.
     """
     run = read_results(path)
-    levels = {key: level_if_weaker(row, run.case_rows[row.case].level) for key, row in run.rows.items()}
+    levels = {key: row.level_if_weaker(run.case_rows[row.case].level) for key, row in run.rows.items()}
     standings = {key: Standing(row.verdict, levels[key]) for key, row in run.rows.items()}
     corpus = run.header.corpus
     if relative_to is None:

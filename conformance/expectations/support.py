@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.case import CaseKind
 from conformance.errors import ExpectationsError
-from conformance.results.levels import case_family
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Support:
 def support_name(case: CaseRecord) -> str:
     """Return the operator and element type of a case of a single operator or of the pass; empty for other cases."""
     types = ELEMENT_TYPES.intersection(case.tags)
-    family, operators = case_family(case), {node.op_type for node in case.model.nodes}
+    family, operators = case.family, {node.op_type for node in case.model.nodes}
     is_of_one = case.kind == CaseKind.PASS or (case.kind == CaseKind.NODE and operators == {family})
     return f"{family}[{min(types)}]" if is_of_one and len(types) == 1 and case.level != Level.SILENT else ""
 

@@ -31,7 +31,6 @@ from conformance.mutants import mutants_by_id
 from conformance.results.failure_groups import CaseResult, FailureGrouper, cause_text
 from conformance.results.file import fail_level, is_partial
 from conformance.results.known_faults import known_faults_in
-from conformance.results.levels import violated_checks
 from conformance.results.unexpected_results import is_worse_than_baseline
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
@@ -423,7 +422,7 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
         results,
         frozenset(judged) - set(varying),
         varying,
-        {case: violated_checks(result, level) for case, result in results.items()},
+        {case: result.violated_checks(level) for case, result in results.items()},
         ConditionContext.from_environment(subjects[subject].version, run.header.environment),
         not is_partial(run),
         subjects[subject],

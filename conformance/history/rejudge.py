@@ -17,8 +17,7 @@ from conformance.history.index import results_of
 from conformance.history.store import case_hashes
 from conformance.judging.execute import judge_case
 from conformance.judging.returned import ReplayedBackend, ReplayedOptimizer, UnusableValues
-from conformance.results.levels import effective_level
-from conformance.results.records import EQUAL
+from conformance.results.records import EQUAL, effective_level
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict

@@ -11,8 +11,7 @@ from msgspec.structs import asdict, replace
 from conformance.corpus.loading import load_case
 from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
-from conformance.results.levels import effective_level
-from conformance.results.records import Result
+from conformance.results.records import Result, effective_level
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 

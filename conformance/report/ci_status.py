@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from conformance.results.evidence import short_evidence
 from conformance.results.failure_groups import group_failures, violated_clause
 from conformance.results.file import fail_level
-from conformance.results.levels import level_if_different
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class CiResult:
         """The reason for the status in one line; empty for a passed result."""
         match self.status:
             case Status.FAILED:
-                level = level_if_different(self.result, self.case.level)
+                level = self.result.level_if_different(self.case.level)
                 return _unexpected_reason(self.result) + (f" (at level {level})" if level else "")
             case Status.SKIPPED:
                 return _skip_reason(self.result, fail_level(self.run.header))

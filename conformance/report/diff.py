@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from conformance.errors import ResultsError
 from conformance.results.failure_groups import normalize_message
 from conformance.results.identity import identity_changes
-from conformance.results.levels import level_if_weaker
 from conformance.results.releases import match_subjects, rename_subjects
 from conformance.serialization.decoding import StoredRecord
 from conformance.serialization.text import escape_markdown, one_line
@@ -140,7 +139,7 @@ def _run_names(run: Results) -> RunNames:
 def _weaker_level(run: Results, key: Key) -> Level | None:
     """Return the level of a result if it is weaker than the level of its case, else None."""
     row = run.rows[key]
-    return level_if_weaker(row, run.case_rows[row.case].level)
+    return row.level_if_weaker(run.case_rows[row.case].level)
 
 
 def _verdict_change(old: ResultRow, new: ResultRow) -> VerdictChange:

@@ -17,7 +17,6 @@ from conformance.report.ci_status import CiResult
 from conformance.results.evidence import short_evidence
 from conformance.results.failure_groups import failing_cases, group_failures, not_examined, violated_clause
 from conformance.results.file import is_partial
-from conformance.results.levels import case_family
 from conformance.results.node_shares import NodeShare, node_shares
 from conformance.results.outcome_counts import OutcomeCounts, known_failures_by_level
 from conformance.results.records import (
@@ -59,7 +58,7 @@ def accuracy_summaries(run: Results) -> Iterator[AccuracySummary]:
     counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for (subject, case), row in run.rows.items():
         for name, attained in row.accuracy.items():
-            key = subject, case_family(run.case_rows[case]), name
+            key = subject, run.case_rows[case].family, name
             whole = int(attained.within == attained.elements)
             counts[key].update(elements=attained.elements, within=attained.within, cases=1, cases_within=whole)
     for (subject, operator, name), found in sorted(counts.items(), key=lambda item: item[0][:2]):

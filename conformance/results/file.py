@@ -24,8 +24,16 @@ import msgspec
 
 from conformance.errors import ResultsError
 from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, real_path
-from conformance.results.levels import effective_level
-from conformance.results.records import CaseRecord, CaseRow, Footer, Header, Result, ResultRow, ResultsRecord
+from conformance.results.records import (
+    CaseRecord,
+    CaseRow,
+    Footer,
+    Header,
+    Result,
+    ResultRow,
+    ResultsRecord,
+    effective_level,
+)
 from conformance.results.unexpected_results import contradicts_mark
 from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.decoding import MalformedError

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from conformance.clauses import family_titles
 from conformance.corpus.case_json import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
 from conformance.corpus.corpus import corpus_label
 from conformance.models.summaries import ModelSummary, TensorPreview
@@ -155,6 +156,12 @@ class CaseRow(_CaseUses):
     clauses: list[str]
     tags: list[str]
 
+    @property
+    def family(self) -> str:
+        """The name of the operator or pass that the case tests: from its first clause, or else its first tag."""
+        named = self.clauses[0].partition(".")[0] if self.clauses else next(iter(self.tags), self.kind)
+        return family_titles().get(named, named)
+
 
 class CaseRecord(CaseRow, tag_field="record", tag="case"):
     """All information on a case that a report shows, so that a report does not need the corpus."""
@@ -272,12 +279,12 @@ class Within(StoredRecord):
 class ResultRow(StoredRecord, kw_only=True):
     """The part of a result that is kept in memory: the verdict, and whether it was expected.
 
-    `level` is the effective level of the verdict, see `levels`. `unexpected` is true if the result fails the run. If
-    the case was run several times, `verdict` is the worst verdict and `repeats` counts all verdicts. `baseline` is the
-    verdict of the baseline run; `baseline_level` is its level if that was weaker than the level of the case. `rules`
-    has the ids of the profile's rules that raise the level of the case. `checks` has the checks that are violated or
-    not judged. `accuracy` counts elements by accuracy grade, the strictest first; it is present if the run has the
-    option `--accuracy`.
+    `level` is the effective level of the verdict, see `effective_level`. `unexpected` is true if the result fails the
+    run. If the case was run several times, `verdict` is the worst verdict and `repeats` counts all verdicts. `baseline`
+    is the verdict of the baseline run; `baseline_level` is its level if that was weaker than the level of the case.
+    `rules` has the ids of the profile's rules that raise the level of the case. `checks` has the checks that are
+    violated or not judged. `accuracy` counts elements by accuracy grade, the strictest first; it is present if the run
+    has the option `--accuracy`.
     """
 
     subject: str
@@ -300,6 +307,28 @@ class ResultRow(StoredRecord, kw_only=True):
     def varies(self) -> bool:
         """Whether several runs of the case had different verdicts."""
         return len(self.repeats) > 1
+
+    def level_if_different(self, case: Level) -> Level | None:
+        """Return the effective level if it differs from the level of the case, else None."""
+        return self.level if self.level is not case else None
+
+    def level_if_weaker(self, case: Level) -> Level | None:
+        """Return the effective level if it is weaker than the level of the case, else None."""
+        return self.level if case.is_stronger_than(self.level) else None
+
+    def violated_checks(self, fail_level: Level) -> tuple[str, ...]:
+        """Return the sorted names of the violated checks whose level is `fail_level` or stronger."""
+        violations = (check for check in self.checks if check.violation is not None)
+        return tuple(sorted({check.name for check in violations if check.level.is_within(fail_level)}))
+
+    def passes_checked_levels(self, fail_level: Level) -> bool:
+        """Return whether a failing graph optimizer satisfies all checks of `fail_level` or stronger.
+
+        There must be at least one such check.
+        """
+        if self.verdict != Verdict.FAIL or self.level.is_within(fail_level):
+            return False
+        return any(check.is_satisfied and check.level.is_within(fail_level) for check in self.checks)
 
 
 class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
@@ -336,6 +365,21 @@ class CaseJudgement(Struct, kw_only=True):
     placement: Placement | None = None
     returned: ReturnedValues | str | None = None
     accuracy: dict[str, Within] = {}
+
+
+def effective_level(result: ResultRow | CaseJudgement, case: Level) -> Level:
+    """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
+
+    A graph optimizer may violate only checks of a weaker level than that of the case; no check has a stronger level.
+
+    Args:
+        result: a result; its own level is not read.
+        case: the level of its case.
+    """
+    if result.verdict != Verdict.FAIL or result.phase != "compare":
+        return case
+    violations = [check.level for check in result.checks if check.violation is not None]
+    return Level.strongest(violations) if violations else case
 
 
 class ArchiveRecord(StoredRecord, tag_field="record", tag="archive"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
-from conformance.results.levels import violated_checks
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _difference(result: ResultRow, fail_level: Level) -> UnexpectedKind | None:
 def unnamed_checks(result: ResultRow, fail_level: Level) -> list[str]:
     """Return the checks that a graph optimizer violates and that the expectation of the result does not list."""
     named = result.expected.checks if result.expected else []
-    return [name for name in violated_checks(result, fail_level) if named and name not in named]
+    return [name for name in result.violated_checks(fail_level) if named and name not in named]
 
 
 def is_worse_than_baseline(result: ResultRow) -> bool:

@@ -13,9 +13,8 @@ from conformance.errors import OutputFault
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.expectations.rules import Standing
 from conformance.results.failure_groups import CaseResult, FailureGrouper
-from conformance.results.levels import effective_level
 from conformance.results.node_shares import count_node_shares
-from conformance.results.records import Diagnosed, case_record
+from conformance.results.records import Diagnosed, case_record, effective_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

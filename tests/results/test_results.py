@@ -23,9 +23,8 @@ from conformance.results.failure_groups import (
 )
 from conformance.results.file import Results
 from conformance.results.identity import identity_changes, join_identities, subject_identity
-from conformance.results.levels import effective_level, level_if_weaker
 from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts, is_known_failure, known_failures_by_level
-from conformance.results.records import DiagnosisRecord, Result, SharedRecord, UnexplainedRecord
+from conformance.results.records import DiagnosisRecord, Result, SharedRecord, UnexplainedRecord, effective_level
 from conformance.subjects.harness import installed_packages
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.subjects.request import adapter_digest
@@ -251,7 +250,7 @@ def test_effective_level_without_checks_is_the_case_level():
 
 @pytest.mark.parametrize(("level", "case", "weaker"), [("should", MUST, SHOULD), ("should", SHOULD, None)])
 def test_level_if_weaker_is_none_for_an_equal_level(level, case, weaker):
-    assert level_if_weaker(make_result(level=level), case) is weaker
+    assert make_result(level=level).level_if_weaker(case) is weaker
 
 
 # The counts that stand beside the outcome of a run.

@@ -20,7 +20,6 @@ from conformance.report.html.groups import pack_groups, pack_known_faults
 from conformance.report.html.subjects import Column, SubjectPage, expectation_mark, largest_error
 from conformance.results.failure_groups import failure_kind, mutants_by_case
 from conformance.results.file import LazyRecords
-from conformance.results.levels import level_if_different
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -256,7 +255,7 @@ class EvidencePool:
             list(mutants),
             result.repeats,
             result.baseline,
-            level_if_different(result, self._case.level),
+            result.level_if_different(self._case.level),
             self._checks(result),
             [(name, each.within, each.elements) for name, each in result.accuracy.items()],
             list(map(astuple, result.hazards)),
@@ -438,7 +437,7 @@ def _level_digits(case: CaseRow, shown: Sequence[Column]) -> list[str]:
     The list is empty if all levels equal the level of the case.
     """
     results = [column.rows.get(case.case) for column in shown]
-    levels = [level_if_different(result, case.level) if result else None for result in results]
+    levels = [result.level_if_different(case.level) if result else None for result in results]
     return ["".join(_NO_RESULT if level is None else str(level.rank) for level in levels)] if any(levels) else []
 
 
