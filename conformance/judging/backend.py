@@ -25,6 +25,7 @@ from conformance.judging.compare import (
     output_without_interpretation,
     overwritten_inputs,
 )
+from conformance.judging.options import DEFAULT_OPTIONS, ExecutionOptions
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.judging.returned import OutputRecorder
 from conformance.results.records import CaseJudgement, RewriteCheck
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conformance.corpus.loading import DataSet, LoadedCase
-    from conformance.judging.accuracy import AccuracyCounter, GradeCount
+    from conformance.judging.accuracy import GradeCount
     from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
     from conformance.results.records import OutputEvidence, Placement, ReturnedValues
@@ -130,33 +131,21 @@ def _elsewhere_sentence(place: str, operators: dict[str, int], total: int) -> st
 
 
 def judge_backend(
-    backend: Any,
-    case: LoadedCase,
-    profile: RequirementProfile | None = None,
-    provider: str | None = None,
-    accuracy_counter: AccuracyCounter | None = None,
-    *,
-    stop_at_first: bool = False,
-    record: bool = False,
+    backend: Any, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS, provider: str | None = None
 ) -> CaseJudgement:
     """Run a case on a backend and judge it.
 
     Args:
         backend: an object with `prepare(model, device) → rep` and `rep.run(inputs) → outputs`.
-        profile: requirements beyond the specification, or None.
+        options: options on which the result depends; the case is run once.
         provider: execution provider on which every node must run, or None. If a node runs elsewhere, the verdict is
             `unsupported`.
-        accuracy_counter: counter of elements by accuracy grade, or None; it does not affect the verdict.
-        stop_at_first: whether to stop at the first output that is not acceptable, and without evidence: for a caller
-            that needs the verdict alone.
-        record: whether to record the outputs, see `conformance.judging.returned`.
     """
     if case.is_structural and not case.is_invalid:
         message = "an input or output is not a tensor: the case is for graph optimizers only"
         return CaseJudgement(verdict=Verdict.SKIPPED, phase=None, message=message, seconds=0.0)
-    recorder = OutputRecorder() if record else None
-    model = _TimedModel(backend, case, provider, accuracy_counter, recorder, stop_at_first)
-    return _judge_rejection(model, case) if case.is_invalid else _judge_outputs(model, case, profile)
+    model = _TimedModel(backend, case, options, provider, OutputRecorder() if options.is_recording else None)
+    return _judge_rejection(model, case) if case.is_invalid else _judge_outputs(model, case, options.profile)
 
 
 @dataclass
@@ -166,10 +155,9 @@ class _TimedModel:
     Attributes:
         backend: the backend.
         case: the case.
+        options: options on which the result depends.
         provider: execution provider on which every node must run, or None.
-        accuracy_counter: counter of elements by accuracy grade, or None.
         recorder: recorder of the outputs, or None.
-        stop_at_first: whether the first output that is not acceptable ends the case.
         placement: number of nodes by provider and operator; None as long as it is unknown.
         seconds: seconds that the backend took to prepare and run the model.
         counts: number of elements of all outputs by accuracy grade.
@@ -177,10 +165,9 @@ class _TimedModel:
 
     backend: Any
     case: LoadedCase
+    options: ExecutionOptions
     provider: str | None
-    accuracy_counter: AccuracyCounter | None
     recorder: OutputRecorder | None
-    stop_at_first: bool
     placement: Placement | None = None
     seconds: float = 0.0
     counts: list[GradeCount] = field(default_factory=list)
@@ -204,20 +191,21 @@ class _TimedModel:
 
     def add(self, number: int, data_set: DataSet, outputs: Sequence[object]) -> None:
         """Count and record the outputs of a data set, as far as the run does."""
-        if self.accuracy_counter is not None:
-            self.counts += self.accuracy_counter.count(self.case, number, data_set, outputs)
+        if self.options.accuracy_counter is not None:
+            self.counts += self.options.accuracy_counter.count(self.case, number, data_set, outputs)
         if self.recorder is not None:
             self.recorder.add(data_set, outputs)
 
     def judgement(self, verdict: Verdict, phase: Phase | None, message: str, **evidence: Any) -> CaseJudgement:
         """Return the judgement of the case with some evidence."""
+        counter = self.options.accuracy_counter
         return CaseJudgement(
             verdict=verdict,
             phase=phase,
             message=message,
             seconds=round(self.seconds, 6),
             placement=self.placement or None,
-            accuracy=self.accuracy_counter.total(self.counts) if self.accuracy_counter is not None else {},
+            accuracy=counter.total(self.counts) if counter is not None else {},
             **evidence,
         )
 
@@ -304,6 +292,7 @@ def _run_data_set(
     Raises:
         CaseEnded: the run failed, did not return the expected number of outputs, or overwrote an input.
     """
+    stop_at_first = model.options.stop_at_first
     before = [array.tobytes() for array in data_set.inputs]
     outputs = model.run(data_set)
     if not isinstance(outputs, list | tuple):
@@ -311,18 +300,18 @@ def _run_data_set(
     if len(outputs) != len(data_set.outputs):
         raise _failure(f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}")
     pairs = list(zip(data_set.outputs, outputs, strict=True))
-    if model.stop_at_first:
+    if stop_at_first:
         for output, actual in pairs:
             if not is_acceptable(output, actual):
                 raise _failure(f"{output.name} is not acceptable")
     retained.add(number, outputs)
     model.add(number, data_set, outputs)
-    evidence = [] if model.stop_at_first else [compare_output(output, actual, number) for output, actual in pairs]
+    evidence = [] if stop_at_first else [compare_output(output, actual, number) for output, actual in pairs]
     if overwritten := overwritten_inputs(data_set.inputs, before):
         raise _failure(f"input {overwritten[0]} is not what it was before the run")
     if not any(output.violation is not None for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
-        if index is not None and model.stop_at_first:
+        if index is not None and stop_at_first:
             raise _failure(f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
         if index is not None:
             evidence[index] = structs.replace(evidence[index], violation=NO_INTERPRETATION_VIOLATION)

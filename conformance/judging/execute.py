@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
@@ -11,48 +10,21 @@ from msgspec.structs import asdict, replace
 from conformance.corpus.loading import load_case
 from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
+from conformance.judging.options import DEFAULT_OPTIONS, ExecutionOptions
 from conformance.results.records import Result, effective_level
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import LoadedCase
-    from conformance.judging.accuracy import AccuracyCounter
     from conformance.judging.optimizer_run import OptimizerTask
     from conformance.profiles import RequirementProfile
     from conformance.results.records import RecordedOutputs
     from conformance.subjects.loading import Subject
 
 
-@dataclass(frozen=True)
-class ExecutionOptions:
-    """Options on which the result of a case depends, besides the subject and the case.
-
-    Attributes:
-        repeat: how often the case is run; the worst verdict counts.
-        profile: requirements beyond the specification, or None.
-        accuracy_counter: counter of elements by accuracy grade, or None.
-        is_recording: whether the result contains what the subject returned.
-        stop_at_first: whether the first output of a backend that is not acceptable ends the case, without evidence.
-        record_failure: function that records the outputs of a failing backend for the diagnosis, or None.
-    """
-
-    repeat: int = 1
-    profile: RequirementProfile | None = None
-    accuracy_counter: AccuracyCounter | None = None
-    is_recording: bool = False
-    stop_at_first: bool = False
-    record_failure: Callable[[Subject, Corpus, CorpusCase], RecordedOutputs | None] | None = None
-
-
-_DEFAULT_OPTIONS = ExecutionOptions()
-
-
 def judge_case(
-    subject: Subject, case: LoadedCase, options: ExecutionOptions = _DEFAULT_OPTIONS, task: OptimizerTask | None = None
+    subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS, task: OptimizerTask | None = None
 ) -> Result:
     """Run a case once on a backend or a graph optimizer, and judge what the subject returns.
 
@@ -69,24 +41,16 @@ def judge_case(
         StorageError: the suite cannot write its files for the subject.
     """
     if subject.kind is SubjectKind.BACKEND:
-        judged = judge_backend(
-            subject.target,
-            case,
-            options.profile,
-            subject.provider,
-            options.accuracy_counter,
-            stop_at_first=options.stop_at_first,
-            record=options.is_recording,
-        )
+        judged = judge_backend(subject.target, case, options, subject.provider)
     else:
         from conformance.judging.optimizer import judge_optimizer
 
-        judged = judge_optimizer(subject, case, options.profile, task, record=options.is_recording)
+        judged = judge_optimizer(subject, case, options, task)
     level = effective_level(judged, case.entry.level)
     return Result(subject=subject.id, case=case.id, level=level, expected=None, unexpected=False, **asdict(judged))
 
 
-def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = _DEFAULT_OPTIONS) -> Result:
+def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS) -> Result:
     """Run a case on a subject as often as the options say, and return the result for the results file.
 
     Arguments and errors are those of `judge_case`.

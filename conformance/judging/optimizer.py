@@ -17,6 +17,7 @@ import onnx
 from conformance.judging.backend import is_rejection
 from conformance.judging.optimizer_checks import CHECKS, hazard_changes
 from conformance.judging.optimizer_run import FIXED_POINT, ONCE, NotJudged, OptimizerRun, OptimizerTask
+from conformance.judging.options import DEFAULT_OPTIONS, ExecutionOptions
 from conformance.judging.profile_rules import applicable_rules
 from conformance.judging.returned import encode_models
 from conformance.models.validity import find_text_fault
@@ -30,26 +31,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from conformance.corpus.loading import LoadedCase
-    from conformance.profiles import RequirementProfile
     from conformance.results.records import HazardChange, ReturnedValues
     from conformance.subjects.loading import Subject
     from conformance.verdicts import OptimizerRunName, Phase
 
 
 def judge_optimizer(
-    subject: Subject,
-    case: LoadedCase,
-    profile: RequirementProfile | None = None,
-    task: OptimizerTask | None = None,
-    *,
-    record: bool = False,
+    subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS, task: OptimizerTask | None = None
 ) -> CaseJudgement:
     """Run a graph optimizer on a case and return the result.
 
     Args:
-        profile: requirements beyond the specification, or None.
+        options: options on which the result depends; the case is run once.
         task: what the pass does with the model; None if the case states it.
-        record: whether to record the returned models, see `conformance.judging.returned`.
 
     Raises:
         CorpusError: a file of the case is altered.
@@ -58,10 +52,10 @@ def judge_optimizer(
     if task is None:
         message = "the case does not say what the pass does with its model"
         return CaseJudgement(verdict=Verdict.SKIPPED, phase=None, message=message, seconds=0.0)
-    if profile is not None:
+    if (profile := options.profile) is not None:
         ids = [rule.id for rule in applicable_rules(profile, case)]
         task = replace(task, level=profile.level_of(ids, task.level), profile=profile)
-    return judge_rewrite(subject.target, subject.passes, task, record=record)
+    return judge_rewrite(subject.target, subject.passes, task, record=options.is_recording)
 
 
 def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, record: bool = False) -> CaseJudgement:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
 from conformance.corpus.loading import load_case
-from conformance.judging.execute import ExecutionOptions, judge_case
+from conformance.judging.execute import judge_case
+from conformance.judging.options import ExecutionOptions
 from conformance.judging.profile_rules import load_profile
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName

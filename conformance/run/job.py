@@ -19,7 +19,8 @@ from conformance.errors import JobError
 from conformance.files.atomic_write import real_path
 from conformance.isolation.start_subjects import clients_of
 from conformance.jobs.job import require_number
-from conformance.judging.execute import ExecutionOptions, execute
+from conformance.judging.execute import execute
+from conformance.judging.options import ExecutionOptions
 from conformance.judging.profile_rules import load_profile
 from conformance.processes.helper import adopt_orphans
 from conformance.results.environment import LIBRARY_VARIABLES

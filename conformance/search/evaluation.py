@@ -16,8 +16,9 @@ import onnx
 
 from conformance.corpus.case import PassEffect, Rewrite
 from conformance.corpus.loading import CaseInMemory
-from conformance.judging.execute import ExecutionOptions, judge_case
+from conformance.judging.execute import judge_case
 from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
+from conformance.judging.options import ExecutionOptions
 from conformance.models.graphs import all_nodes, is_operator, main_opset
 from conformance.models.inputs import required_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate

@@ -87,7 +87,7 @@ def test_provider_that_runs_no_node_is_unsupported(command, small_corpus, here):
 
 def test_provider_with_fallback_is_judged(case_of):
     subject = load_backend("onnxruntime[provider=AzureExecutionProvider,fallback=allow]")
-    outcome = judge_backend(subject.target, case_of(EXACT), None, subject.provider)
+    outcome = judge_backend(subject.target, case_of(EXACT), provider=subject.provider)
     assert (outcome.verdict, outcome.placement) == ("pass", {"CPUExecutionProvider": {"ArgMax": 1}})
 
 
@@ -99,9 +99,9 @@ def test_without_provider_no_placement_is_reported(case_of):
 def test_release_without_assignment_reports_placement_of_profile(whole_corpus, monkeypatch):
     case = load_case(whole_corpus, whole_corpus.cases["test_adam_expanded"])
     subject = load_backend("onnxruntime[provider=CPUExecutionProvider,optimization=disabled]")
-    assigned = judge_backend(subject.target, case, None, subject.provider)
+    assigned = judge_backend(subject.target, case, provider=subject.provider)
     monkeypatch.setattr(module, "_REPORTS_ASSIGNMENT", False)
-    profiled = judge_backend(subject.target, case, None, subject.provider)
+    profiled = judge_backend(subject.target, case, provider=subject.provider)
     assert (profiled.verdict, profiled.placement) == (assigned.verdict, assigned.placement)
     assert assigned.verdict == "pass"
 
@@ -111,7 +111,7 @@ def test_provider_that_runs_all_but_copies_is_judged(case_of):
     subject = load_backend(f"onnxruntime[provider={CUDA},device_id=1]")
     prepared = subject.target.prepare(case_of(EXACT).model)
     assert prepared.placement == {CUDA: {"ArgMax": 1, "Exp": 1}, "CPUExecutionProvider": {"MemcpyToHost": 1}}
-    assert judge_backend(subject.target, case_of(EXACT), None, subject.provider).phase != "load"
+    assert judge_backend(subject.target, case_of(EXACT), provider=subject.provider).phase != "load"
 
 
 @pytest.mark.usefixtures("cuda")

@@ -17,6 +17,7 @@ from conformance.corpus.loading import load_case, load_case_in_memory
 from conformance.judging.accuracy import AccuracyCounter, accuracy_grades, strictest_attained_grade
 from conformance.judging.backend import judge_backend
 from conformance.judging.compare import NO_INTERPRETATION_VIOLATION
+from conformance.judging.options import ExecutionOptions
 from conformance.models.arrays import FLOAT
 from conformance.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
 from conformance.mutants.tables import pseudocode_edits
@@ -107,7 +108,7 @@ class _Answering:
 
 def judged(case, output, *others):
     """Return the result of a case whose first output is this and whose others are as expected."""
-    return judge_backend(_Answering(output, *others), case, accuracy_counter=AccuracyCounter())
+    return judge_backend(_Answering(output, *others), case, ExecutionOptions(accuracy_counter=AccuracyCounter()))
 
 
 def within(outcome):
@@ -145,11 +146,11 @@ def test_bounds_are_computed_once_and_on_demand(adam, told, monkeypatch):
     monkeypatch.setattr("conformance.judging.accuracy.bounds_for_accuracy", counting)
     counter = AccuracyCounter()
     first, *others = (output.expected for output in data_set.outputs)
-    judge_backend(_Answering(first, *others), case, accuracy_counter=counter)
+    judge_backend(_Answering(first, *others), case, ExecutionOptions(accuracy_counter=counter))
     assert asked == []
     for _ in range(2):
         inexact = off_by(data_set.outputs[X_NEW], told[0].bound)
-        judge_backend(_Answering(inexact, *others), case, accuracy_counter=counter)
+        judge_backend(_Answering(inexact, *others), case, ExecutionOptions(accuracy_counter=counter))
     assert len(asked) == 1
 
 

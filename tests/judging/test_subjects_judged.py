@@ -21,6 +21,7 @@ from conformance.errors import CorpusError
 from conformance.generation.models import array_value_info, build_model, make_value_info
 from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend, placement_violation, reported_placement
+from conformance.judging.options import ExecutionOptions
 from conformance.judging.profile_rules import applicable_rules, data_sets_with_profile, load_profile
 from conformance.subjects.loading import load_backend
 from conformance.verdicts import Level, Verdict
@@ -133,7 +134,7 @@ def named(fake):
 
 
 def judged(subject, case):
-    outcome = judge_backend(subject.target, case, None, subject.provider)
+    outcome = judge_backend(subject.target, case, provider=subject.provider)
     return outcome.verdict, outcome.phase, outcome.message, outcome.placement
 
 
@@ -270,7 +271,7 @@ def test_profile_accepts_only_the_first_or_last_nan(case, sonnx, attributes, ind
 
 @pytest.mark.parametrize(("index", "verdict"), [([[1], [1]], Verdict.PASS), ([[2], [1]], Verdict.FAIL)])
 def test_profile_decides_verdict_of_index(case, sonnx, index, verdict):
-    assert judge_backend(Answers(index), case(ROWS, axis=1), sonnx).verdict is verdict
+    assert judge_backend(Answers(index), case(ROWS, axis=1), ExecutionOptions(profile=sonnx)).verdict is verdict
 
 
 def test_any_index_passes_without_a_profile(case):

@@ -18,7 +18,8 @@ from conformance.corpus.loading import load_case
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.rules import CriterionSettings
 from conformance.history.store import HistoryStore, StoredRelease
-from conformance.judging.execute import ExecutionOptions, judge_case
+from conformance.judging.execute import judge_case
+from conformance.judging.options import ExecutionOptions
 from conformance.results.records import HistoryRecord
 from conformance.run.recorder import Recorder
 from conformance.subjects.loading import Subject
