@@ -88,14 +88,14 @@ def test_search_repeats_chunk_of_killed_worker(tmp_path, monkeypatch):
 def test_command_keeps_failing_examples_when_scheduler_dies(command, tmp_path, monkeypatch):
     monkeypatch.setattr(process_pool, "create_workers", lambda *_: LosesScheduler())
     keep, state = tmp_path / "finds", tmp_path / "state"
-    ended = command(*COMMAND, "--examples", 120, "--output", keep, "--resume", state)
+    ended = command(*COMMAND, "--examples", 80, "--output", keep, "--resume", state)
     assert (ended.status, ended.code) == (2, "job.scheduler-lost")
     assert (keep / "manifest.json").is_file()
     assert ended.out.startswith("INCOMPLETE: ")
     monkeypatch.undo()
-    assert command(*COMMAND, "--examples", 120, "--output", keep, "--resume", state).status == 1
-    assert len(state.read_text().splitlines()) == 4
-    assert command(*COMMAND, "--examples", 120, "--output", tmp_path / "whole").status == 1
+    assert command(*COMMAND, "--examples", 80, "--output", keep, "--resume", state).status == 1
+    assert len(state.read_text().splitlines()) == 3
+    assert command(*COMMAND, "--examples", 80, "--output", tmp_path / "whole").status == 1
     assert read_tree(keep) == read_tree(tmp_path / "whole")
 
 
