@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 # ---- Signatures: messages without the details that vary between cases
+#
+# The patterns are text, which `re` compiles when it is used, because most runs have no failure.
 
 MAX_SIGNATURE_LENGTH = 200
 """Characters of a signature."""
@@ -52,48 +54,45 @@ NEVER_STARTED = "never started"
 """Prefix of the signature of a subject that fails to start."""
 
 _POSITIONS = (
-    re.compile(r" \(and \d+ more(?: outputs?)?\)"),
-    re.compile(r" of data set \d+"),
-    re.compile(r", first at \[.*", re.DOTALL),
+    r" \(and \d+ more(?: outputs?)?\)",
+    r" of data set \d+",
+    r"(?s), first at \[.*",
 )
 """Parts of messages that name further outputs, the data set and the element."""
 
-_TYPE_LIST = re.compile(r"(?:\b[a-z]{1,20}\([a-z0-9()]{1,60}\), ?){3,}[a-z]{1,20}\([a-z0-9()]{1,60}\)")
+_TYPE_LIST = r"(?:\b[a-z]{1,20}\([a-z0-9()]{1,60}\), ?){3,}[a-z]{1,20}\([a-z0-9()]{1,60}\)"
 """A list of types such as `tensor(float),seq(tensor(int64))`, which some runtimes print in a random order."""
 
-_SHAPES = re.compile(r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]")
-_NAME_OF_PLACE = re.compile(r"^(?:(index)|([A-Z])\d*(_new))(?:\d|_)\w*$")
+_SHAPES = r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]"
+_NAME_OF_PLACE = r"^(?:(index)|([A-Z])\d*(_new))(?:\d|_)\w*$"
 """An output that is also named after its place in the model, such as `index_if` of an If and `X1_new_captured`."""
 
-_COLLECTION = re.compile(r"\[\]|\{\}|\[[^][{}]*[,:<'][^][{}]*\]|\{[^][{}]*[,:<'][^][{}]*\}")
+_COLLECTION = r"\[\]|\{\}|\[[^][{}]*[,:<'][^][{}]*\]|\{[^][{}]*[,:<'][^][{}]*\}"
 """A list or dictionary in an error message, such as the attributes of the case's node."""
 
-_ATTRIBUTE = re.compile(r"\b(attribute )'\w+'")
+_ATTRIBUTE = r"\b(attribute )'\w+'"
 """The name of an attribute. A runtime that looks attributes up in the order of a set names the first one it misses."""
 
-_TENSOR_NUMBER = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
+_TENSOR_NUMBER = r"\b([A-Za-z_]+)\d+(?=_new\b)"
+_NUMBER = r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)"
 
-_COUNTERS = re.compile(r"(?<=[A-Za-z])(?:_\d+){2,}(?!\w)")
+_COUNTERS = r"(?<=[A-Za-z])(?:_\d+){2,}(?!\w)"
 """Two or more counters at the end of a name such as `subgraph_3_0`."""
 
 _OF_PLACE = (
-    (re.compile(r"^\S+ of the \w+ that makes"), "an attribute"),
-    (re.compile(r"^the \w+ that makes"), "a node"),
-    (re.compile(r"^(?:input|output)\b"), "an input or output"),
-    (re.compile(r"^it\b"), "an initializer"),
-    (re.compile(r"^the graph \S+ (?:is|changed)"), "a subgraph"),
+    (r"^\S+ of the \w+ that makes", "an attribute"),
+    (r"^the \w+ that makes", "a node"),
+    (r"^(?:input|output)\b", "an input or output"),
+    (r"^it\b", "an initializer"),
+    (r"^the graph \S+ (?:is|changed)", "a subgraph"),
 )
 """Beginnings of the rest of a violation that names the place of a text field, and the kinds of the places."""
 
-_TEXT_FIELD = re.compile(r"^(metadata|\w+)(?: \S+)? of ((?:the |it\b|input |output |\w+ of the ).*)$")
-_CHANGE = re.compile(r"\b(is gone|is left|is changed|changed|is another)\b")
-_IN_SUBGRAPH = re.compile(r"\b(?:makes|graph|input|output|of|value_info|initializer|takes) [^\s,/]+/[^\s,]+")
+_TEXT_FIELD = r"^(metadata|\w+)(?: \S+)? of ((?:the |it\b|input |output |\w+ of the ).*)$"
+_CHANGE = r"\b(is gone|is left|is changed|changed|is another)\b"
+_IN_SUBGRAPH = r"\b(?:makes|graph|input|output|of|value_info|initializer|takes) [^\s,/]+/[^\s,]+"
 
-_VIOLATIONS = tuple(
-    (re.compile(pattern, re.DOTALL), field)
-    for pattern, field in read_own_toml("conformance.results", "violations.toml").items()
-)
+_VIOLATIONS = read_own_toml("conformance.results", "violations.toml")
 """The violations of `judging/optimizer_checks.py`: a pattern, and the field that is violated, without names."""
 
 _CHECK_RANKS = {name: rank for rank, name in enumerate(("structure", "checker", "interface", "preservation"))}
@@ -122,7 +121,7 @@ def failure_kind(case: CaseRow, result: Result) -> FailureKind | None:
 
 def strip_tensor_number(name: str) -> str:
     """Return an output's name without the number of the tensor: X_new for X1_new and for X2_new."""
-    return _TENSOR_NUMBER.sub(r"\1", name)
+    return re.sub(_TENSOR_NUMBER, r"\1", name)
 
 
 def normalize_message(message: str) -> str:
@@ -134,12 +133,12 @@ def normalize_message(message: str) -> str:
     lines = message.strip().splitlines()
     shown = [lines[0], lines[-1]] if len(lines) > 1 and lines[0].rstrip().endswith(":") else lines[:1]
     text = shorten_middle(" ".join(shown), MAX_LINE_LENGTH)
-    text = _COUNTERS.sub("_N", text)
-    text = _TYPE_LIST.sub("TYPES", text)
+    text = re.sub(_COUNTERS, "_N", text)
+    text = re.sub(_TYPE_LIST, "TYPES", text)
     for position in _POSITIONS:
-        text = position.sub("", text)
-    text = _SHAPES.sub("has another shape", text)
-    return shorten_middle(_NUMBER.sub("N", strip_tensor_number(text)), MAX_SIGNATURE_LENGTH)
+        text = re.sub(position, "", text)
+    text = re.sub(_SHAPES, "has another shape", text)
+    return shorten_middle(re.sub(_NUMBER, "N", strip_tensor_number(text)), MAX_SIGNATURE_LENGTH)
 
 
 def normalize_violation(violation: str) -> str:
@@ -148,12 +147,12 @@ def normalize_violation(violation: str) -> str:
     A violation inside a subgraph is marked, because an optimizer handles captured values separately.
     """
     violation = shorten_middle(violation, MAX_LINE_LENGTH)
-    where = " (in a subgraph)" if _IN_SUBGRAPH.search(violation) else ""
-    for pattern, concerned in _VIOLATIONS:
-        if found := pattern.match(violation):
+    where = " (in a subgraph)" if re.search(_IN_SUBGRAPH, violation) else ""
+    for pattern, concerned in _VIOLATIONS.items():
+        if found := re.match(pattern, violation, re.DOTALL):
             return found.expand(concerned) + where
-    if (found := _TEXT_FIELD.match(violation)) and (change := _CHANGE.search(found[2])):
-        kinds = (kind for pattern, kind in _OF_PLACE if pattern.match(found[2]))
+    if (found := re.match(_TEXT_FIELD, violation)) and (change := re.search(_CHANGE, found[2])):
+        kinds = (kind for pattern, kind in _OF_PLACE if re.match(pattern, found[2]))
         place = next(kinds, found[2][: change.start()].strip())
         return f"{found[1]} of {place} {change[0]}{where if place != 'a subgraph' else ''}"
     return normalize_message(violation)
@@ -233,8 +232,8 @@ def find_cause(kind: str, result: Result) -> Cause:
     if result.verdict is Verdict.PASS and result.expected is not None:
         file = location_file(result.expected.location)
         return Cause(CauseKind.UNEXPECTED_PASS, (result.expected.verdict, f" ({file})" if file else ""))
-    message = _COLLECTION.sub("[…]", result.message.replace(result.case, "CASE"))
-    message = normalize_message(_ATTRIBUTE.sub(r"\1'…'", message))
+    message = re.sub(_COLLECTION, "[…]", result.message.replace(result.case, "CASE"))
+    message = normalize_message(re.sub(_ATTRIBUTE, r"\1'…'", message))
     if result.verdict is not Verdict.FAIL:
         return Cause(CauseKind.FAILED_START if result.phase == "start" else CauseKind.MESSAGE, (message,))
     if (check := first_violation(result)) is not None:
@@ -249,7 +248,7 @@ def _cause_of_output(wrong: OutputEvidence) -> Cause:
     violation = normalize_message(wrong.violation or "")
     if wrong.first_bad is None and wrong.actual is not None:  # the check of the values does not matter
         return Cause(CauseKind.WRONG_TYPE_OR_SHAPE, (violation,))
-    name = _NAME_OF_PLACE.sub(r"\1\2\3", strip_tensor_number(wrong.name))
+    name = re.sub(_NAME_OF_PLACE, r"\1\2\3", strip_tensor_number(wrong.name))
     details = name, violation if wrong.first_bad is None else "has wrong elements"
     return Cause(CauseKind.WRONG_VALUES, details, wrong.check)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -67,7 +68,12 @@ class JsonReader(Generic[T]):
     """
 
     def __init__(self, type: type[T] | UnionType, *, has_infinities: bool = False) -> None:
-        self._decoder = msgspec.json.Decoder(type, strict=not has_infinities)
+        self._type, self._is_strict = type, not has_infinities
+
+    @cached_property
+    def _decoder(self) -> msgspec.json.Decoder[T]:
+        """The decoder; it is made when the first document is read, which takes a command some milliseconds."""
+        return msgspec.json.Decoder(self._type, strict=self._is_strict)
 
     def __call__(self, content: bytes | memoryview) -> T:
         """Return the document.
