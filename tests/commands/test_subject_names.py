@@ -91,14 +91,14 @@ BACKEND_VERBS, OPTIMIZER_VERBS = verbs_with("-b"), verbs_with("-o")
 STARTING = [verb for verb in BACKEND_VERBS if verb not in NOT_STARTED]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """Cache with the environment of a release in the registry, whose Python imports a fake runtime."""
-    cache = tmp_path_factory.mktemp("cache")
+@pytest.fixture
+def environment(here, tmp_path_factory, monkeypatch):
+    """Environment of a release in the registry, whose Python imports a fake runtime; all tests share it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache-of-subject-names"))
     requirements = find_requirements(SubjectName.parse("onnxruntime@7.7.7", SubjectKind.BACKEND))
-    with pytest.MonkeyPatch.context() as variables:
-        variables.setenv("XDG_CACHE_HOME", str(cache))
-        folder = environments_folder() / requirements.key
+    folder = environments_folder() / requirements.key
+    if folder.exists():
+        return folder
     venv.create(folder, with_pip=False)
     (packages,) = (folder / "lib").glob("python*/site-packages")
     (packages / "onnxruntime.py").write_text(RUNTIME)
@@ -106,14 +106,7 @@ def cache(tmp_path_factory):
     (packages / "installed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     document = {"subject": "onnxruntime@7.7.7", "version": VERSION, "python": "3", "installed": ["onnxruntime==7.7.7"]}
     (folder / DOCUMENT_NAME).write_text(json.dumps(document))
-    return cache, folder
-
-
-@pytest.fixture
-def environment(cache, here, monkeypatch):
-    """The environment, in the cache of this test."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache[0]))
-    return cache[1]
+    return folder
 
 
 @pytest.fixture
