@@ -52,7 +52,7 @@ HashByFile = Annotated[
     ],
     Meta(extra_json_schema={"required": sorted(REQUIRED_FILES)}),
 ]
-"""The SHA-256 of each file of a case; `ManifestDocument` checks all names and hashes at once, which is quicker."""
+"""The SHA-256 of each file of a case; `_wrong_files` checks all names and hashes at once, which is quicker."""
 
 
 class ManifestDocument(StoredRecord, kw_only=True):
@@ -69,17 +69,11 @@ class ManifestDocument(StoredRecord, kw_only=True):
     cases: Annotated[dict[CasePath, HashByFile], Meta(min_length=1)]
 
     def __post_init__(self) -> None:
-        """Check that each case has a level and the required files, and check the names and the hashes of all files."""
+        """Check that each case has a level and the required files."""
         if self.levels.keys() != self.cases.keys():
             raise ValueError("its levels and its cases have different keys")
         if not all(files.keys() >= REQUIRED_FILES for files in self.cases.values()):
             raise ValueError(f"a case lacks one of {', '.join(sorted(REQUIRED_FILES))}")
-        if not all(re.match(CASE_FILE, name) for name in set().union(*self.cases.values())):
-            raise ValueError("a file of a case has a wrong name")
-        hashes = [hash for files in self.cases.values() for hash in files.values()]
-        joined = "".join(hashes)
-        if set(map(len, hashes)) != {2 * SHA256_BYTES} or bytes.fromhex(joined).hex() != joined:
-            raise ValueError("a hash is no SHA-256 in hexadecimal")
 
 
 class FileHashes(Mapping[str, str]):
@@ -386,11 +380,26 @@ def read_manifest(path: Path) -> Corpus:
     if not has_file(path, MANIFEST):
         raise CorpusError("manifest-missing", path=path, file=MANIFEST)
     document = read_document(path, MANIFEST, MAX_MANIFEST_BYTES, ManifestDocument)
+    if problem := _wrong_files(document):
+        raise damaged_corpus_error("malformed", path, f"{MANIFEST} is malformed: {problem}")
     if document.digest != _content_digest(document):
         raise damaged_corpus_error(
             "file-altered", path, f"{MANIFEST} is altered: its digest is not that of its content"
         )
     return Corpus(path, document.version, document.digest, _cases_of_manifest(path, document), document.name)
+
+
+def _wrong_files(document: ManifestDocument) -> str | None:
+    """Return a clause on a file with a wrong name or hash; None if all files have right ones."""
+    wrong = [name for name in set().union(*document.cases.values()) if not re.match(CASE_FILE, name)]
+    if wrong:
+        return f"no case has a file {min(wrong)!r}"
+    hashes = [hash for files in document.cases.values() for hash in files.values()]
+    joined = "".join(hashes)
+    with suppress(ValueError):
+        if bytes.fromhex(joined).hex() == joined and set(map(len, hashes)) == {2 * SHA256_BYTES}:
+            return None
+    return "a hash is no SHA-256 in hexadecimal"
 
 
 def _cases_of_manifest(corpus: Path, document: ManifestDocument) -> dict[str, CorpusCase]:
