@@ -103,13 +103,10 @@ def test_tensors_of_a_node_have_the_results_of_each_alone(op_type):
     scalars = system.from_array(np.array(0.1, np.float32)), system.from_array(np.array(3))
     attributes = optimizer.complete_attributes(dict.fromkeys(optimizer.required, 0.75))
     attributes |= {name: values[0] for name, values in optimizer.allowed_values.items()}
-    values = np.linspace(-2, 2, 7)
     tensor_types = [((3, 4), "f4"), ((), "f4"), ((2, 5), "f8"), ((0,), "f4"), ((5000,), "f4"), ((9,), "f4")]
     with exact_context():
-        tensors = [
-            [system.from_array(np.resize(values, shape).astype(dtype)) for _ in optimizer.operands]
-            for shape, dtype in tensor_types
-        ]
+        arrays = [np.resize(np.linspace(-2, 2, 7), shape).astype(dtype) for shape, dtype in tensor_types]
+        tensors = [[system.from_array(array)] * len(optimizer.operands) for array in arrays]
         together = system.apply_optimizer(optimizer, *scalars, tensors, attributes)
         for operands, results in zip(tensors, together, strict=True):
             alone = system.update_tensor(optimizer, *scalars, operands, attributes)

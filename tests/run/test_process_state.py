@@ -141,19 +141,8 @@ class Hiding(always_right):
 def test_child_without_environment_does_not_survive_its_killed_supervisor(process, here, small_corpus, workers):
     mark = here / "pid"
     (here / "hiding.py").write_text(HIDING.format(mark=str(mark)))
-    told = (
-        "run",
-        "-b",
-        "hiding:Hiding",
-        "--select-level",
-        "must",
-        "--data",
-        small_corpus,
-        "--results",
-        "out.jsonl",
-        *workers,
-    )
-    ended = process("fork", *told)
+    told = ("run", "-b", "hiding:Hiding", "--select-level", "must", "--data", small_corpus, *workers)
+    ended = process("fork", *told, "--results", "out.jsonl")
     verdicts = [row.verdict for row in read_results(here / "out.jsonl").rows.values()]
     assert (ended.status, sorted(set(verdicts))) == (1, ["crash", "pass"])
     assert wait_until(lambda: not Path(f"/proc/{mark.read_text()}").exists())
