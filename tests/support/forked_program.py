@@ -48,7 +48,6 @@ def _be(main, argv, directory, path, environment, outputs) -> None:
     try:
         for place, file in enumerate(outputs, 1):
             os.dup2(file, place)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # a subject may write to all files that it finds
         sys.stdout, sys.stderr = (open(place, "w", encoding="utf-8", closefd=False) for place in (1, 2))  # noqa: SIM115
         os.chdir(directory)
         os.environ.clear()
