@@ -288,7 +288,7 @@ class MutantBackend:
         return function.name in self.patches and function.domain in PATCHED_DOMAINS
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _read_graph(model: bytes) -> Graph:
     """Return the graph of a serialised model, which most mutants of an operator leave unchanged."""
     return Graph.from_model(onnx.load_model_from_string(model))
