@@ -30,7 +30,7 @@ from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, load_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from conformance.corpus.case import Case
@@ -67,9 +67,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.programs)
 
 
-def pytest_collection_finish() -> None:
-    """Leave the modules and the collected tests out of all later collections of garbage, which visit them each time."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect no garbage while tests are collected; later collections of garbage leave out what exists then."""
+    gc.disable()
+    result = yield
     gc.freeze()
+    gc.enable()
+    return result
 
 
 ISOLATING = {"--no-isolation", "--python", "-n", "--timeout", "--dask", "--profile"}
