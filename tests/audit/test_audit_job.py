@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from distributed import LocalCluster
+from dask_clusters import make_cluster
 from fake_jobs import DiesOnceInJob
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
@@ -111,8 +111,7 @@ def test_killed_worker_changes_no_result(model: LoadedModel, tmp_path: Path) -> 
 
 @pytest.mark.programs
 def test_dask_workers_give_the_same_result(model: LoadedModel, tmp_path: Path) -> None:
-    options: Any = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    with LocalCluster(n_workers=2, threads_per_worker=1, protocol="tcp", **options) as cluster:
+    with make_cluster(2) as cluster:
         workers = AuditWorkers(DaskWorkers(cluster.scheduler_address, pytest.fail), tmp_path / "kept")
         assert audit_json(model, workers) == audit_json(model, None)
 

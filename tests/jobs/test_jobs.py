@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from distributed import LocalCluster
+from dask_clusters import make_cluster
 from fake_jobs import DiesOnce, Endless, Faulty, GivenUp, Square, Squares, WithoutSubject
 from refusals import assert_raises
 
@@ -26,8 +26,7 @@ SQUARES = {number: Square(number**2) for number in range(20)}
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers in this process."""
-    options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    with LocalCluster(n_workers=2, threads_per_worker=1, protocol="tcp", **options) as made:
+    with make_cluster(2) as made:
         yield made
 
 
@@ -67,8 +66,7 @@ def test_dask_workers_unexpected_exception_is_suite_fault(cluster):
 
 
 def test_dask_workers_repeat_chunk_of_killed_worker(tmp_path):
-    options = {"processes": True, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    with LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster:
+    with make_cluster(1, processes=True) as cluster:
         job = DiesOnce(marker=str(tmp_path / "died"))
         assert results(job, DaskWorkers(cluster.scheduler_address, lambda _: None)) == SQUARES
 
@@ -79,8 +77,7 @@ def test_dask_workers_dying_on_one_chunk_end_job(cluster):
 
 
 def test_dask_workers_lost_scheduler_is_error():
-    options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, protocol="tcp", **options)
+    cluster = make_cluster(1)
     chunks = run_job(Endless(), DaskWorkers(cluster.scheduler_address, lambda _: None))
     next(chunks)
     cluster.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from command_outputs import comparable_records
 from corpora import SMALL
-from distributed import Client, LocalCluster
+from dask_clusters import make_cluster
 from isolation_support import LONGEST_WAIT, wait_until
 from refusals import assert_bad_input, assert_raises
 from repository import SUPPORT
@@ -53,16 +53,10 @@ class Waits(wrong_on_argmax):
 """
 
 
-def make_cluster(workers):
-    return LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-    )
-
-
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes, with the fakes on their module path and in the directory of the tests."""
-    with make_cluster(2) as made:
+    with make_cluster(2, processes=True) as made:
         yield made
 
 
@@ -109,7 +103,7 @@ def test_dask_run_has_the_results_of_one_process_and_names_hosts(process, here, 
 
 
 def test_dask_run_with_killed_worker_has_all_results(run_waiting, process, here, small_corpus):
-    with make_cluster(2) as cluster, Client(cluster) as client:
+    with make_cluster(2, processes=True) as cluster, cluster.get_client() as client:
         run = run_waiting(cluster)
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         (here / "go").touch()
@@ -121,7 +115,7 @@ def test_dask_run_with_killed_worker_has_all_results(run_waiting, process, here,
 
 
 def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, process, here, small_corpus):
-    with make_cluster(1) as cluster:
+    with make_cluster(1, processes=True) as cluster:
         (here / "slow").touch()  # so that results are missing when the scheduler disappears
         run = run_waiting(cluster)
         (here / "go").touch()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from command_outputs import read_tree
-from distributed import LocalCluster
+from dask_clusters import make_cluster
 from fake_subject import kills_its_process_once
 from msgspec import convert, to_builtins
 from msgspec.structs import replace
@@ -61,8 +61,7 @@ def uninterrupted():
 
 @pytest.mark.programs
 def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
-    options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, protocol="tcp", **options)
+    cluster = make_cluster(1)
     with JobState(tmp_path / "state", job()) as state:
         chunks = run_job(job(), DaskWorkers(cluster.scheduler_address, lambda _: None, connecting=2), state)
         next(chunks)

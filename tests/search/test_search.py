@@ -9,7 +9,7 @@ import fake_subject as fakes
 import numpy as np
 import onnx
 import pytest
-from distributed import LocalCluster
+from dask_clusters import make_cluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -175,8 +175,7 @@ def test_equal_signatures_are_one_failing_example():
 
 def test_search_has_the_same_examples_and_verdicts_on_all_workers():
     search = job("fake_subject:wrong_on_argmax", 80)
-    options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    with LocalCluster(n_workers=2, threads_per_worker=1, protocol="tcp", **options) as cluster:
+    with make_cluster(2) as cluster:
         teams = (ALONE, ProcessWorkers(2, pytest.fail), DaskWorkers(cluster.scheduler_address, pytest.fail))
         alone, processes, dask = [
             (one.combinations, one.verdicts, one.scopes, one.without_outputs, without_times(one))
