@@ -47,22 +47,6 @@ class TestCommittedCorpus:
             if schema_violation("case", document)
         }
 
-    @pytest.mark.whole
-    def test_cases_are_those_of_the_generators(self, documents, defined):
-        assert set(documents) == set(defined)
-
-    @pytest.mark.whole
-    def test_case_json_equals_the_generator_s_definition(self, committed, documents, defined):
-        for id, (generator, case) in defined.items():
-            document = documents[id]
-            assert (document["generator"], document["level"], document["title"]) == (
-                generator,
-                case.level,
-                case.title,
-            ), id
-            assert (document["clauses"], document["tags"]) == (list(case.clauses), list(case.tags)), id
-            assert committed.cases[id].path == case.path
-
     def test_manifest_has_the_level_of_each_case(self, committed, documents):
         assert {id: case.level for id, case in committed.cases.items()} == {
             id: document["level"] for id, document in documents.items()

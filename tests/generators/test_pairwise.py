@@ -87,6 +87,7 @@ def first_killers(mutation_score):
 
 class TestRedundancy:
     @pytest.mark.whole
+    @pytest.mark.long
     def test_optimizer_cases_have_no_redundant_case(self, first_killers, defined):
         optimizer_cases = [
             case
