@@ -25,7 +25,7 @@ FEW_GENERATORS = ("adam", "argmax", "eliminate_nop_monotone_argmax")
 
 
 LARGE = 10_000
-"""Cases whose files have as many bytes: 6 % of the cases, which need three quarters of the time to compute the corpus."""
+"""Cases of as many bytes: 6 % of the cases, which need three quarters of the time to compute the corpus."""
 
 
 def with_stored_answers(case, corpus):
