@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 Row: TypeAlias = "Mapping[str, str]"
@@ -75,18 +75,10 @@ class Declaration:
 
     def is_forbidden(self, row: Row) -> bool:
         """Return whether a row, possibly partial, contains a forbidden combination."""
-        return _has_any(self.forbidden, row)
-
-    def is_masked(self, row: Row) -> bool:
-        """Return whether a row, possibly partial, contains a masking combination."""
-        return _has_any(self.masking, row)
-
-
-def _has_any(level_combinations: Iterable[LevelCombination], row: Row) -> bool:
-    for combination in level_combinations:  # noqa: SIM110 - a loop is faster than `any`
-        if combination.is_in(row):
-            return True
-    return False
+        for combination in self.forbidden:  # noqa: SIM110 - a loop is faster than `any`
+            if combination.is_in(row):
+                return True
+        return False
 
 
 Interaction: TypeAlias = tuple[tuple[str, str], ...]
@@ -102,7 +94,7 @@ def covered_interactions(declaration: Declaration, row: Row) -> list[Interaction
     contained = [*_triples_of(declaration, row), *pairs]
     if not masking:
         return contained
-    return [interaction for interaction in contained if masking <= {factor for factor, _ in interaction}]
+    return [interaction for interaction in contained if masking <= dict(interaction).keys()]
 
 
 def covering_array(declaration: Declaration, first: Sequence[dict[str, str]] = ()) -> list[dict[str, str]]:
@@ -153,43 +145,46 @@ class _MissingInteractions:
     def __init__(self, declaration: Declaration, interactions: Iterable[Interaction]) -> None:
         self.all = dict.fromkeys(interactions)
         self._declaration = declaration
-        self._grouped = {factor for factors in (declaration.three_way or {}).values() for factor in factors}
-        self._partners: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-        """For each level of a factor, the levels that are in a missing pair with it."""
+        self._groups = declaration.three_way or {}
+        self._group_of = {factor: group for group, factors in self._groups.items() for factor in factors}
+        self._partners: dict[tuple[str, str], set[Interaction]] = defaultdict(set)
+        """For each level of a factor or a group, the other levels of the missing interactions that it is in."""
         for interaction in self.all:
-            for level, other in _both_orders(interaction):
-                self._partners[level].add(other)
+            for level, others in _levels_with_others(interaction):
+                self._partners[level].add(others)
 
     def remove(self, row: Row) -> None:
         """Remove the interactions that a row covers."""
         for interaction in covered_interactions(self._declaration, row):
             self.all.pop(interaction, None)
-            for level, other in _both_orders(interaction):
-                self._partners[level].discard(other)
+            for level, others in _levels_with_others(interaction):
+                self._partners[level].discard(others)
 
     def gain(self, row: Row) -> int:
         """Return how many of the missing interactions a row covers."""
-        return self._count(covered_interactions(self._declaration, row))
+        return sum(interaction in self.all for interaction in covered_interactions(self._declaration, row))
 
-    def _count(self, interactions: Iterable[Interaction]) -> int:
-        return sum(interaction in self.all for interaction in interactions)
+    def added_gains(self, row: Row, name: str) -> Callable[[str], int]:
+        """Return a function of a level that returns how many more missing interactions a row covers with it.
 
-    def added_gain(self, row: Row, name: str, level: str) -> int:
-        """Return how many more missing interactions a row covers with the level `level` for the factor `name`.
-
-        The row must not contain a masking combination.
+        The level is one of the factor `name`, and the row must not contain a masking combination.
         """
-        gain = len(self._partners[name, level] & row.items())
-        if name in self._grouped:
-            before, after = (_triples_of(self._declaration, each) for each in (row, {**row, name: level}))
-            gain += self._count(after) - self._count(before)
+        levels, group = {(each,) for each in row.items()}, self._group_of.get(name, "")
+        grouped = {of: {(of, row[each]) for each in factors if each in row} for of, factors in self._groups.items()}
+        present = grouped.pop(group, set())
+        pairs = set(product(*grouped.values())) if group else set()
+
+        def gain(level: str) -> int:
+            gained = len(self._partners[name, level] & levels)
+            return gained if (group, level) in present else gained + len(self._partners[group, level] & pairs)
+
         return gain
 
 
-def _both_orders(interaction: Interaction) -> Iterator[Interaction]:
-    """Yield a pair in both orders; nothing for a triple."""
-    if len(interaction) == 2:
-        yield from permutations(interaction)
+def _levels_with_others(interaction: Interaction) -> Iterator[tuple[tuple[str, str], Interaction]]:
+    """Yield each level of an interaction with the other levels."""
+    for place, level in enumerate(interaction):
+        yield level, interaction[:place] + interaction[place + 1 :]
 
 
 @dataclass(frozen=True)
@@ -226,11 +221,10 @@ class _CoveringArraySearch:
 
     def _starts(self, interaction: Interaction) -> list[dict[str, str]]:
         """Return partial rows that contain an interaction and can be completed to a row that covers the interaction."""
-        groups = self.declaration.three_way or {}
+        groups, needed = self.declaration.three_way or {}, self._maskable_in(interaction)
         factors = [groups[name] if len(interaction) > 2 else (name,) for name, _ in interaction]
         levels = [level for _, level in interaction]
         starts = (dict(zip(chosen, levels, strict=True)) for chosen in product(*factors))
-        needed = frozenset(factor for factor, _ in interaction)
         return [
             start
             for start in starts
@@ -247,18 +241,19 @@ class _CoveringArraySearch:
             The number of missing interactions that the row covers, and the row.
         """
         names = list(self.declaration.factors)
-        needed = frozenset(factor for factor, _ in seed)
-        gain, is_masked = missing.gain(row), self.declaration.is_masked(row)
+        needed = self._maskable_in(seed)
+        gain, is_masked = missing.gain(row), bool(self.declaration.masking_factors(row))
         for name in [*names[offset:], *names[:offset]]:
             if name in row:
                 continue
             best: tuple[int, dict[str, str], bool] | None = None
+            added_gain = missing.added_gains(row, name)
             for level in self._rotated_levels(name, 0 if self.first else len(missing.all)):
-                longer = {**row, name: level}
-                if level in self._constrained.get(name, ()) and not self._is_possible(longer, needed):
+                longer, is_constrained = {**row, name: level}, level in self._constrained.get(name, ())
+                if is_constrained and not self._is_possible(longer, needed):
                     continue
-                masks = is_masked or self.declaration.is_masked(longer)
-                total = missing.gain(longer) if masks else gain + missing.added_gain(row, name, level)
+                masks = is_masked or (is_constrained and bool(self.declaration.masking_factors(longer)))
+                total = missing.gain(longer) if masks else gain + added_gain(level)
                 if best is None or total > best[0]:
                     best = total, longer, masks
             if best is None:
@@ -285,6 +280,10 @@ class _CoveringArraySearch:
             if any(factor in constraint.levels for constraint in constraints)
         }
 
+    def _maskable_in(self, interaction: Interaction) -> frozenset[str]:
+        """Return the factors of an interaction that are in masking combinations."""
+        return frozenset({*chain(*(each.levels for each in self.declaration.masking))}.intersection(dict(interaction)))
+
     def _is_possible(self, row: Row, needed: frozenset[str]) -> bool:
         """Return whether a partial row can be completed to an allowed row in which an interaction is not masked.
 
@@ -292,9 +291,9 @@ class _CoveringArraySearch:
 
         Args:
             row: the partial row.
-            needed: the factors of the interaction.
+            needed: the factors of the interaction that are in masking combinations.
         """
-        key = tuple(row.get(factor) for factor in self._constrained), needed
+        key = tuple(map(row.get, self._constrained)), needed
         if key not in self._possible:
             is_allowed = not self.declaration.is_forbidden(row) and self.declaration.masking_factors(row) <= needed
             free = next((factor for factor in self._constrained if factor not in row), None)
