@@ -138,6 +138,14 @@ def cases_in_memory(whole_corpus: Corpus) -> Mapping[str, Sequence[CaseInMemory]
 
 
 @pytest.fixture(scope="session")
+def onnx_node_cases(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Any]:
+    """Return onnx's own node cases; building them takes five seconds, once per run of pytest."""
+    from conformance.model_cases.onnx_cases import node_cases
+
+    return compute_once(tmp_path_factory, "onnx-node-cases", node_cases)
+
+
+@pytest.fixture(scope="session")
 def mutation_score(tmp_path_factory: pytest.TempPathFactory) -> MutationScore:
     """Measure the mutation score of the committed corpus, once per run of pytest."""
     import corpus_measurements

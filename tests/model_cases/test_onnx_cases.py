@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from onnx.backend.test.loader import load_model_tests
 from script_modules import script_module
+from session_cache import compute_once
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
@@ -23,7 +24,6 @@ from conformance.model_cases.onnx_cases import (
     WIDER_TAG,
     array_of_value,
     define_onnx_cases,
-    node_cases,
 )
 from conformance.verdicts import Level
 
@@ -37,13 +37,13 @@ CHOSEN = (
 
 
 @pytest.fixture(scope="module")
-def given_cases():
-    return {case.name: case for case in node_cases() if re.fullmatch(CHOSEN, case.name)}
+def given_cases(onnx_node_cases):
+    return {case.name: case for case in onnx_node_cases if re.fullmatch(CHOSEN, case.name)}
 
 
 @pytest.fixture(scope="module")
-def onnx_cases(given_cases):
-    return define_onnx_cases(given_cases.values())
+def onnx_cases(given_cases, tmp_path_factory):
+    return compute_once(tmp_path_factory, "onnx-cases", lambda: define_onnx_cases(given_cases.values()))
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +146,8 @@ def test_expected_doubles_of_products_are_exact_and_rounded_once(given_cases, on
 
 
 @pytest.mark.parametrize("name", ["test_flexattention_double", "test_reduce_log_sum_exp_keepdims_random"])
-def test_expected_doubles_do_not_depend_on_matrix_products_of_the_machine(name, monkeypatch):
-    (given,) = (case for case in node_cases() if case.name == name)
+def test_expected_doubles_do_not_depend_on_matrix_products_of_the_machine(name, monkeypatch, onnx_node_cases):
+    (given,) = (case for case in onnx_node_cases if case.name == name)
     ((_, case),) = define_onnx_cases([given]).cases  # no bound of doubles for hard values
     for function in (np.matmul, np.exp):
 
@@ -179,8 +179,8 @@ def test_hard_case_has_model_of_onnx_and_keeps_inputs_that_are_not_free(onnx_cas
     assert not any(id.startswith("test_adam") and HARD_TAG in case.tags for id, case in by_id(onnx_cases).items())
 
 
-def test_hard_case_of_level_should_determines_what_level_must_leaves_open():
-    (given,) = (case for case in node_cases() if case.name == "test_softplus")
+def test_hard_case_of_level_should_determines_what_level_must_leaves_open(onnx_node_cases):
+    (given,) = (case for case in onnx_node_cases if case.name == "test_softplus")
     found = by_id(define_onnx_cases([given]))
     strict = found["test_softplus_hard_should"]
     assert (found["test_softplus_hard"].level, strict.level) == (Level.MUST, Level.SHOULD)
@@ -191,8 +191,8 @@ def test_hard_case_of_level_should_determines_what_level_must_leaves_open():
     assert np.isfinite(answer.bound[is_large]).all()
 
 
-def test_expanded_case_admits_the_kernel_of_its_operator():
-    given = [case for case in node_cases() if case.name in ("test_mish", "test_mish_expanded")]
+def test_expanded_case_admits_the_kernel_of_its_operator(onnx_node_cases):
+    given = [case for case in onnx_node_cases if case.name in ("test_mish", "test_mish_expanded")]
     kernel, beside, alone = (
         by_id(define_onnx_cases(cases))[id].answers[0][0].bound
         for cases, id in ((given, "test_mish"), (given, "test_mish_expanded"), (given[1:], "test_mish_expanded"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,17 +53,9 @@ LITERAL_OUTPUTS = {
 """Cases of onnx whose expected outputs are written with four digits only."""
 
 
-def node_cases() -> list[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        return list(collect_testcases(None))
-
-
-def test_onnx_node_cases_are_within_the_enclosures() -> None:
+def test_onnx_node_cases_are_within_the_enclosures(onnx_node_cases: Sequence[Any]) -> None:
     judged, outside = set(), []
-    for case in node_cases():
+    for case in onnx_node_cases:
         nodes = case.model.graph.node
         opset = case.model.opset_import[0].version
         if len(nodes) != 1 or case.name in LITERAL_OUTPUTS:
