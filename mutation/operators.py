@@ -195,15 +195,21 @@ def in_turns(cases: Sequence[Case], implementations: Sequence[Any], one: Any, pe
 
 
 def cases_by_family(corpus: Corpus, only: Iterable[str] = ()) -> dict[str, list[CaseInMemory]]:
-    """Return the valid `must` and `should` cases of the corpus, of all families or of some. Each case is read once."""
-    cases: dict[str, list[CaseInMemory]] = {}
+    """Return the valid `must` and `should` cases of the corpus, of all families or of some, with their data sets."""
+    loaded = loaded_by_family(corpus, only)
+    return {family: [case.in_memory() for case in cases] for family, cases in loaded.items()}
+
+
+def loaded_by_family(corpus: Corpus, only: Iterable[str] = ()) -> dict[str, list[LoadedCase]]:
+    """Return the valid `must` and `should` cases of the corpus, of all families or of some."""
+    cases: dict[str, list[LoadedCase]] = {}
     for entry in corpus.cases.values():
         if entry.is_invalid or entry.level is Level.SILENT:
             continue
         case = load_case(corpus, entry)
         family = model_family(case.model)
         if family is not None and (not only or family in only):
-            cases.setdefault(family, []).append(case.in_memory())
+            cases.setdefault(family, []).append(case)
     return cases
 
 

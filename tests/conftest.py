@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
-    from conformance.corpus.loading import CaseInMemory
     from mutation.operators import MutationScore
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell ignores it for programs in the background
@@ -130,11 +129,11 @@ def whole_corpus() -> Corpus:
 
 
 @pytest.fixture(scope="session")
-def cases_in_memory(whole_corpus: Corpus) -> Mapping[str, Sequence[CaseInMemory]]:
+def judged_cases(whole_corpus: Corpus) -> Mapping[str, Sequence[LoadedCase]]:
     """Return the judged cases of the committed corpus by family; tests must not change them."""
-    from mutation.operators import cases_by_family
+    from mutation.operators import loaded_by_family
 
-    return cases_by_family(whole_corpus)
+    return loaded_by_family(whole_corpus)
 
 
 @pytest.fixture(scope="session")

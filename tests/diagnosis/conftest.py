@@ -10,6 +10,6 @@ SAMPLING_STEP = 5
 
 
 @pytest.fixture(scope="session")
-def bench(whole_corpus, cases_in_memory) -> Bench:
+def bench(whole_corpus, judged_cases) -> Bench:
     """Every fifth case of each family."""
-    return Bench.of(whole_corpus, cases_in_memory, SAMPLING_STEP)
+    return Bench.of(whole_corpus, judged_cases, SAMPLING_STEP)

@@ -153,9 +153,9 @@ def test_unknown_fault_has_no_explanation(bench, family):
     [("doubles what it gives where T is negative", "Momentum", 2, "have T ≤ -1")],
 )
 @pytest.mark.whole
-def test_unexplained_group_has_its_common_properties(whole_corpus, cases_in_memory, text, operator, each, shared):
+def test_unexplained_group_has_its_common_properties(whole_corpus, judged_cases, text, operator, each, shared):
     (mistake,) = (one for one in MISTAKES if (one.text, one.operator) == (text, operator))
-    found = Bench.of(whole_corpus, cases_in_memory, each).diagnosis(mistake.backend, operator)
+    found = Bench.of(whole_corpus, judged_cases, each).diagnosis(mistake.backend, operator)
     assert found.explanations == ()
     (group,) = found.unexplained
     assert [one.text for one in group.shared] == [shared]
@@ -179,9 +179,9 @@ def test_mistake_that_two_mutants_make_together_is_named_by_both(bench):
     ],
 )
 @pytest.mark.whole
-def test_mutant_under_a_condition_is_named_with_its_condition(whole_corpus, cases_in_memory, text, condition):
+def test_mutant_under_a_condition_is_named_with_its_condition(whole_corpus, judged_cases, text, condition):
     (mistake,) = (one for one in MISTAKES if one.text == text)
-    found = Bench.of(whole_corpus, cases_in_memory, 8).diagnosis(mistake.backend, mistake.operator)
+    found = Bench.of(whole_corpus, judged_cases, 8).diagnosis(mistake.backend, mistake.operator)
     (explanation,), (record,) = found.explanations, found.diagnosis_records
     assert explanation.mutant.id == "argmax.from_1"
     assert record.condition.removesuffix(" at least once") == condition  # "at least once" depends on the sample
@@ -234,21 +234,21 @@ def test_run_without_failures_does_not_load_mutants(process, tmp_path, small_cor
 
 
 @pytest.mark.whole
-def test_two_mutants_under_conditions_share_cases_by_runs(whole_corpus, cases_in_memory):
+def test_two_mutants_under_conditions_share_cases_by_runs(whole_corpus, judged_cases):
     rules = CONDITIONS["optimizer"]
     ids = {"adagrad.norm_doubled": "T above 0", "adagrad.one_buffer": "several tensors"}
     mutants = {one.id: one for one in catalogue()["Adagrad"]}
     pair = [Conditional(mutants[id], name, rules[name]) for id, name in ids.items()]
-    found = Bench.of(whole_corpus, cases_in_memory).diagnosis(ConditionalBackend(pair), "Adagrad")
+    found = Bench.of(whole_corpus, judged_cases).diagnosis(ConditionalBackend(pair), "Adagrad")
     assert {one.mutant.id for one in found.explanations} == set(ids)
     assert all(one.condition for one in found.explanations)
     assert any(one.jointly_explained for one in found.explanations)
 
 
 @pytest.fixture(scope="module")
-def small_bench(whole_corpus, cases_in_memory):
+def small_bench(whole_corpus, judged_cases):
     """Every sixteenth case of each family."""
-    return Bench.of(whole_corpus, cases_in_memory, 16)
+    return Bench.of(whole_corpus, judged_cases, 16)
 
 
 @pytest.mark.parametrize("is_named", [True, False])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from corpus_measurements import detecting_cases
-from diagnosis_accuracy import observed_finding
+from diagnosis_accuracy import in_memory, observed_finding
 from repository import ROOT
 from runs_in_memory import make_run, plain_result, with_fields
 
@@ -114,10 +114,12 @@ def known_faults(family: str) -> tuple[Mutant, ...]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("family", FAMILIES)
-def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, cases_in_memory, family):
+def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, judged_cases, family):
     detecting, known = detecting_cases(), known_faults(family)
     cases = [
-        case for place, case in enumerate(cases_in_memory[family]) if place % 4 == 0 or case.id in detecting.values()
+        in_memory(case)
+        for place, case in enumerate(judged_cases[family])
+        if place % 4 == 0 or case.id in detecting.values()
     ]
     findings = {case.id: observed_finding(compose(known), case) for case in cases}
     run = recorded_run(whole_corpus, family, cases, findings)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.adapters.reference import PreparedReferenceGraph
 from conformance.corpus.case_json import read_case_json
+from conformance.corpus.loading import CaseInMemory, LoadedCase
 from conformance.diagnosis.collected_results import CollectedResult
 from conformance.diagnosis.diagnosis import CaseTopics, Diagnosis, diagnose
 from conformance.diagnosis.mutant_runner import can_compose
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
-    from conformance.corpus.loading import CaseInMemory
     from conformance.mutants import Mutant
+
+
+in_memory = cache(LoadedCase.in_memory)
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,13 @@ class Bench:
     topics: Mapping[str, CaseTopics]
 
     @classmethod
-    def of(cls, corpus: Corpus, held: Mapping[str, Sequence[CaseInMemory]], each: int = 1) -> Bench:
-        """Return the cases of a corpus that are in memory, or every `each`-th of them in each family."""
+    def of(cls, corpus: Corpus, loaded: Mapping[str, Sequence[LoadedCase]], each: int = 1) -> Bench:
+        """Return the loaded cases of a corpus, or every `each`-th of them in each family."""
         about = {
-            family: [case for case in held.get(family, ()) if evidence_family(case.model) == family]
+            family: [case for case in loaded.get(family, ()) if evidence_family(case.model) == family]
             for family in FAMILIES
         }
-        cases = {family: {case.id: case for case in own[::each]} for family, own in about.items()}
+        cases = {family: {case.id: in_memory(case) for case in own[::each]} for family, own in about.items()}
         documents = {id: read_case_json(corpus, corpus.cases[id]) for own in cases.values() for id in own}
         return cls(cases, {id: CaseTopics(tuple(d.clauses), tuple(d.tags)) for id, d in documents.items()})
 
