@@ -123,11 +123,11 @@ def _continue_in_child(results: Path | None) -> None:
     Args:
         results: the results file of the run, or None.
     """
-    from conformance.run.resume import partial_path
-
     try:
         status = run_in_child()
     except ChildDied as death:
+        from conformance.run.resume import partial_path
+
         resumable = results is not None and partial_path(results).is_file()
         print_line("FAILED", err=True)
         print_line(f"  The process {death} before the run was complete; a subject in the process ended it.", err=True)

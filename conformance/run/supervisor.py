@@ -2,7 +2,6 @@
 
 Example: a runtime calls `exit(0)`, and the command would end with the exit status of a passed run.
 
-
 The run continues in a child process, which is forked before large modules are imported. At the end of the run, the
 child reports the exit status through a pipe. If the child ends without a report, a subject or a signal has ended it.
 """
