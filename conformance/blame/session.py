@@ -155,7 +155,8 @@ class Session:
             return self._end(BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, steps.controls.reason))
         case = self.request.case(steps.controls.data_set)
         if steps.difference is None:
-            steps.difference = with_steps(self.request.model.prepared, observed or self._observe_whole(case))
+            whole = self._observe_whole(case) if observed is None else observed
+            steps.difference = with_steps(self.request.model.prepared, whole)
         self.on_step("difference")
         if not steps.difference and any(steps.difference.failures):
             reason = f"neither computes the model: {steps.difference.messages[0]}"
@@ -168,16 +169,19 @@ class Session:
         return self._end(self._reduce_and_judge(steps.passes, case))
 
     def _begin(self) -> BlameDocument:
-        """Return the known document; an empty one if there is none, or if it is of another version of a subject."""
+        """Return the known document; an empty one if there is none, or if it is of another version of a subject.
+
+        The controls write the versions of the subjects into an empty document.
+        """
         head = self.request.head()
         if self.known is not None:
             wanted, known = (decode_json(encode_json(each)) for each in (head, self.known))
             require_identity("The file of --resume", {name: known[name] for name in wanted}, wanted)
-        with self.subjects.open(*self.request.names) as found:
-            versions = [each.version or "" for each in found]
-        if self.known is not None and self.known.versions == versions:
-            return replace(self.known, steps=replace(self.known.steps), reduced_difference=msgspec.UNSET)
-        return BlameDocument(**msgspec.structs.asdict(head), versions=versions, steps=BlameSteps())
+            with self.subjects.open(*self.request.names) as found:
+                versions = [each.version or "" for each in found]
+            if self.known.versions == versions:
+                return replace(self.known, steps=replace(self.known.steps), reduced_difference=msgspec.UNSET)
+        return BlameDocument(**msgspec.structs.asdict(head), versions=[], steps=BlameSteps())
 
     def _end(self, verdict: BlameVerdict) -> BlameVerdict:
         verdict = replace(
@@ -193,6 +197,8 @@ class Session:
         """Run everything twice, in two processes; find the first data set with a difference."""
         request, number = self.request, 0
         with self._compare() as comparison:
+            subjects = filter(None, (comparison.first, comparison.second, comparison.optimizer))
+            self.document.versions = [each.version or "" for each in subjects]
             observed, kept = observe(comparison, request.case(0))
             for place in range(1, len(request.data_sets)):
                 if observed:
@@ -202,18 +208,17 @@ class Session:
                     number, observed, kept = place, difference, answers
             # a failure, which may be a hang, is repeated in another process only
             same_process = kept if any(each.failure for each in kept) else comparison.answers(request.case(number))
-        with self._compare() as comparison:
-            other_process = comparison.answers(request.case(number))
-            labels = comparison.names
+        with self._compare() as repeated:
+            other_process = repeated.answers(request.case(number))
         names = [value.name for value in request.model.original.graph.output]
         differing = [
             _change_text(label, where, one, other)
             for where, again in (("in the second run", same_process), ("in another process", other_process))
-            for label, one, other in zip(labels, kept, again, strict=True)
+            for label, one, other in zip(comparison.names, kept, again, strict=True)
             if find_difference(names, one, other)
         ]
         trip = None if request.optimizer is None or differing else self._round_trip(request.case(number))
-        return Controls(number, labels, not differing, differing[0] if differing else "", trip), observed
+        return Controls(number, comparison.names, not differing, differing[0] if differing else "", trip), observed
 
     def _round_trip(self, case: FedModel) -> str | None:
         """Run the graph optimizer without any pass; None if its passes cannot be chosen."""
@@ -221,9 +226,7 @@ class Session:
             return None
         with self._compare(self._passes.choose([])) as comparison:
             difference, answers = observe(comparison, case)
-        if not difference:
-            return "same"
-        return answers[1].message or "differs"
+        return (answers[1].message or "differs") if difference else "same"
 
     def _observe_whole(self, case: FedModel) -> Difference:
         with self._compare() as comparison:
@@ -240,10 +243,11 @@ class Session:
         if controls.round_trip not in (None, "same"):
             reason = "the difference comes without any pass: the round trip"
             return FoundPasses([], reason, 1, passes.choose([]).text)
+        tried = {} if self.document.tried is msgspec.UNSET else dict(self.document.tried)
+        tried |= {passes.choose([]).text: False} if controls.round_trip == "same" else {}
+        self.document.tried = tried
         names = [value.name for value in case.model.graph.output]
         fixed = request.first if request.optimizer is not None or request.bisects_second else request.second
-        tried = {} if self.document.tried is msgspec.UNSET else dict(self.document.tried)
-        self.document.tried = tried
         with self.subjects.open(fixed) as (held,):
             known = run_model(held.target, case.model, case.inputs)
 
@@ -294,10 +298,9 @@ class Session:
     def _inlined(self, comparison: Comparison, case: FedModel) -> FedModel:
         """Return the model without model-local functions if the difference stays, and otherwise as it is."""
         prepared = FedModel(self.request.model.prepared, case.inputs)
-        if not case.model.functions:
+        if not case.model.functions or observe(comparison, case)[0].is_same(observe(comparison, prepared)[0]):
             return prepared
-        wanted, _ = observe(comparison, case)
-        return prepared if wanted.is_same(observe(comparison, prepared)[0]) else case
+        return case
 
     def _compare_with_unoptimized(self, verdict: BlameVerdict) -> Unoptimized | None:
         """Return how both ways differ from the result without optimizations, if the reference cannot judge them.
