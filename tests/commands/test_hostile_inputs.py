@@ -13,9 +13,11 @@ import pkgutil
 import resource
 import signal
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from select import select
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -107,6 +109,7 @@ class Cell:
 
     def prepare(self, folder: Path, usual: dict[str, str]) -> list[str]:
         """Make the hostile thing in a folder; return the command line."""
+        folder.mkdir()
         name = NOT_UTF8 if self.kind in {"text", "not UTF-8"} else "hostile"
         path = folder / (name + (".npz" if self.parameter.name == "inputs" and "npz" in self.kind else ""))
         if self.kind in MODELS:
@@ -157,8 +160,8 @@ def usual(_loaded: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     onnx.save(model_of((2, 3)), folder / "model.onnx")
     write_part(folder / "data", lambda _, name: name in {ADAM, EXACT})
     words = f"run -b fake_subject:always_wrong --no-isolation --no-diagnosis --data {folder / 'data'}"
-    ended = run_in_child([*words.split(), "--results", str(folder / "results.jsonl")], folder)
-    assert ended.status == 1, ended
+    ((status, *_),) = run_in_children([[*words.split(), "--results", str(folder / "results.jsonl")]], [folder])
+    assert status == 1
     (folder / "expect.toml").write_text('format = 2\nsubject = "fake_subject:always_wrong"\n')
     results = str(folder / "results.jsonl")
     return {
@@ -172,49 +175,62 @@ def usual(_loaded: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     }
 
 
-@dataclass(frozen=True)
-class EndedChild:
-    status: int
-    seconds: float
-    output: str
+def run_in_children(lines: list[list[str]], folders: list[Path]) -> Iterator[tuple[int, float, str]]:
+    """Yield the status, the time and the output of each command line in its folder.
 
-
-def run_in_child(words: list[str], folder: Path) -> EndedChild:
-    """Run the command line in a child of this process, which is loaded already, with limits of memory and time."""
-    started, log = time.monotonic(), folder / "log"
+    Children of this process run them, because it is loaded already. A child runs one command line after the other,
+    until one of them ends the child or takes too long.
+    """
+    if not lines:
+        return
+    reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
         try:
-            _run_here(words, folder, log)
+            _run_here(lines, folders, writer)
         finally:
             os._exit(99)
-    status = None
-    while status is None and time.monotonic() - started < MAX_SECONDS:
-        ended, waited = os.waitpid(pid, os.WNOHANG)
-        status = os.waitstatus_to_exitcode(waited) if ended else None
-        time.sleep(0.01)
-    if status is None:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    text = log.read_text(errors="replace") if log.exists() else ""
-    return EndedChild(-99 if status is None else status, time.monotonic() - started, text)
+    os.close(writer)
+    with os.fdopen(reader, "rb", 0) as statuses:
+        for folder in folders:
+            started = time.monotonic()
+            if not select([statuses], [], [], MAX_SECONDS)[0]:
+                os.kill(pid, signal.SIGKILL)
+            written = statuses.read(1)
+            status = written[0] if written else os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            log = folder / "log"
+            text = log.read_text(errors="replace") if log.exists() else ""
+            yield status, time.monotonic() - started, text
+            if not written:
+                rest = folders.index(folder) + 1
+                yield from run_in_children(lines[rest:], folders[rest:])
+                return
+    os.waitpid(pid, 0)
 
 
-def _run_here(words: list[str], folder: Path, log: Path) -> None:
-    os.chdir(folder)
-    os.environ |= {"XDG_CACHE_HOME": str(folder), "XDG_DATA_HOME": str(folder), "TMPDIR": str(folder)}
+def _run_here(lines: list[list[str]], folders: list[Path], statuses: int) -> None:
+    """Run the command lines with a limit of memory, and write the exit status of each as a byte."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
-    sys.argv = ["onnx-conformance", *words]
-    try:
-        cli.main()
-    except SystemExit as ending:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(int(ending.code or 0))
+    own = os.getpid()
+    for words, folder in zip(lines, folders, strict=True):
+        os.chdir(folder)
+        os.environ |= dict.fromkeys(("XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR"), str(folder))
+        tempfile.tempdir = str(folder)
+        log = os.open("log", os.O_WRONLY | os.O_CREAT, 0o600)
+        for number in (1, 2):
+            os.dup2(log, number)
+        os.close(log)
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
+        sys.argv = ["onnx-conformance", *words]
+        try:
+            cli.main()
+        except SystemExit as ending:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            if os.getpid() != own:  # a run continues in a child
+                os._exit(int(ending.code or 0))
+            os.write(statuses, bytes([int(ending.code or 0)]))
+    os._exit(0)
 
 
 def test_bases_name_every_verb():
@@ -224,14 +240,14 @@ def test_bases_name_every_verb():
 @pytest.mark.parametrize("verb", sorted({cell.verb for cell in cells()}))
 def test_verb_with_hostile_input_ends_with_status_of_a_verdict_or_of_an_error(tmp_path, usual, verb):
     failures, rows = [], []
-    for number, cell in enumerate(cell for cell in cells() if cell.verb == verb):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        ended = run_in_child(cell.prepare(folder, usual), folder)
-        rows.append(f"{verb}\t{cell.parameter.name}\t{cell.kind}\t{ended.status}\t{ended.seconds:.1f}")
-        is_bad = ended.status not in {0, 1, 2} or "Traceback" in ended.output or "\x1b" in ended.output
-        if is_bad or any(line.strip().startswith(FORGED_LINE) for line in ended.output.splitlines()):
-            failures.append((cell.parameter.name, cell.kind, ended))
+    own_cells = [cell for cell in cells() if cell.verb == verb]
+    folders = [tmp_path / str(number) for number, _ in enumerate(own_cells)]
+    lines = [cell.prepare(folder, usual) for cell, folder in zip(own_cells, folders, strict=True)]
+    for cell, (status, seconds, output) in zip(own_cells, run_in_children(lines, folders), strict=True):
+        rows.append(f"{verb}\t{cell.parameter.name}\t{cell.kind}\t{status}\t{seconds:.1f}")
+        is_bad = status not in {0, 1, 2} or "Traceback" in output or "\x1b" in output
+        if is_bad or any(line.strip().startswith(FORGED_LINE) for line in output.splitlines()):
+            failures.append((cell.parameter.name, cell.kind, status, seconds, output))
     assert not failures
     written = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else [HEADING]
     own = [row for row in written if row.startswith(f"{verb}\t")]

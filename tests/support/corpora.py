@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repository import DATA
 
@@ -55,7 +56,7 @@ def write_corpus(directory: Path, cases: Iterable[Case], version: str | None = N
 
 def write_part(directory: Path, chosen: Callable[[int, str], bool]) -> Path:
     """Write a part of the committed corpus: the cases chosen by index and id, with their companions, unchanged."""
-    whole = json.loads((DATA / MANIFEST).read_bytes())
+    whole = _committed_manifest()
     paths = [path for place, path in enumerate(whole["cases"]) if chosen(place, path.partition("/")[2])]
     companions = [DATA / path / "companion.json" for path in paths if (DATA / path / "companion.json").exists()]
     needed = {json.loads(path.read_bytes())["case"] for path in companions}
@@ -65,6 +66,11 @@ def write_part(directory: Path, chosen: Callable[[int, str], bool]) -> Path:
     cases, levels = ({path: whole[key][path] for path in kept} for key in ("cases", "levels"))
     (directory / MANIFEST).write_bytes(manifest_bytes(whole["version"], cases, levels))
     return directory
+
+
+@cache
+def _committed_manifest() -> Any:
+    return json.loads((DATA / MANIFEST).read_bytes())
 
 
 def case_title(corpus: Path, id: str) -> str:

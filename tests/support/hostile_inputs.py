@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,7 @@ def _parsed(nodes: str, functions: str = "") -> onnx.ModelProto:
     return onnx.parser.parse_model(f"{imports} m (float[2, 3] X, bool c) => (float[N, M] Y) {{ {nodes} }} {functions}")
 
 
+@cache
 def _calls_of_a_large_function() -> onnx.ModelProto:
     """Return a model of 32 MiB whose ten calls of one function come to 320 MiB."""
     calls = " ".join(f"v{number + 1} = own.F (v{number})" for number in range(8))
@@ -102,6 +104,7 @@ def _calls_of_a_large_function() -> onnx.ModelProto:
     return model
 
 
+@cache
 def _copies_of_an_attribute() -> onnx.ModelProto:
     """Return a model of 1 MiB with a function that copies an attribute 300 times."""
     copies = " ".join(f"k{number} = Constant <value_ints: ints = @v> ()" for number in range(300))
@@ -161,6 +164,15 @@ MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
 }
 """By kind, a function that returns a model whose other files are in a folder."""
 
+
+def _zeros(path: Path) -> None:
+    """Link a file of 300 MB, which is one for all folders in one folder, so that the kernel caches it once."""
+    shared = path.parent.with_name("zeros")
+    shared.touch()
+    os.truncate(shared, 3 * 10**8)
+    os.link(shared, path)
+
+
 PLACES: dict[str, Callable[[Path], object]] = {
     "pipe": os.mkfifo,
     "link to a device": lambda path: path.symlink_to("/dev/zero"),
@@ -168,7 +180,7 @@ PLACES: dict[str, Callable[[Path], object]] = {
     "directory": Path.mkdir,
     "absent": lambda _: None,
     "empty": Path.touch,
-    "300 MB of zeros": lambda path: (path.touch(), os.truncate(path, 3 * 10**8)),
+    "300 MB of zeros": _zeros,
     "text": lambda path: path.write_text(f'{{"{FORGED}": 1}}\n'),
     "nested": lambda path: path.write_text("[" * 100_000),
     "gzip": lambda path: path.write_bytes(b"\x1f\x8b\x08" + bytes(64)),
