@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import fake_harness
 import pytest
@@ -84,6 +85,7 @@ SKIPS = {
 }
 
 
+@cache
 def check(name: str) -> list:
     return list(check_harness([sys.executable, PROGRAM, name], SHORT_TIMEOUT if name in HANG else LONG_TIMEOUT))
 
