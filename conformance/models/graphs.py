@@ -234,7 +234,7 @@ def topological_order(uses: Sequence[Iterable[int]], keys: Sequence[Any]) -> lis
 
 def subgraphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """Return the subgraphs of a node: the bodies of If, Loop and Scan."""
-    return [graph for _, graph in attribute_graphs(node)]
+    return [graph for _, graph in attribute_graphs(node)] if node.attribute else []
 
 
 def all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:

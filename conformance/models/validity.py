@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,15 @@ def check_model(model: onnx.ModelProto, *, shapes: bool = False) -> None:
         for named in _named_domains(model):
             named.domain = ""
     onnx.checker.check_model(model, full_check=shapes)
+
+
+@lru_cache(maxsize=256)
+def is_fully_valid(content: bytes) -> bool:
+    """Return whether `check_model` with `shapes` accepts a serialised model."""
+    with suppress(onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
+        check_model(onnx.load_model_from_string(content), shapes=True)
+        return True
+    return False
 
 
 def find_text_fault(model: onnx.ModelProto) -> str | None:

@@ -248,7 +248,7 @@ class MutantBackend:
         Raises:
             Unsupported: the reference does not implement an operator of the model.
         """
-        graph = _read_graph(self._own_kernels(model).SerializeToString())
+        graph = read_graph(self._own_kernels(model).SerializeToString())
         sites = {
             op_type: patch.find_sites(graph, op_type) for op_type, patch in self.patches.items() if patch.find_sites
         }
@@ -289,7 +289,7 @@ class MutantBackend:
 
 
 @lru_cache(maxsize=1024)
-def _read_graph(model: bytes) -> Graph:
+def read_graph(model: bytes) -> Graph:
     """Return the graph of a serialised model, which most mutants of an operator leave unchanged."""
     return Graph.from_model(onnx.load_model_from_string(model))
 

@@ -27,8 +27,8 @@ from conformance.corpus.corpus import Corpus, CorpusCase
 from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor
 from conformance.factors.training import tensor_names
 from conformance.factors.wrapping import Context
-from conformance.models.validity import check_model
-from conformance.reference.graph import Graph
+from conformance.models.validity import is_fully_valid
+from conformance.mutants.mutant import read_graph
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.numbers.native_system import NativeSystem
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
+    from conformance.reference.graph import Graph
     from conformance.search.program_example import SampledExample
 
 
@@ -115,20 +116,16 @@ def _build_case(
 ) -> CaseInMemory:
     if level is Level.MUST and isinstance(example, Example) and example.distractor in SHOULD_NAMES:
         raise NoExpectedOutputsError("judged at level should")
-    built = example.built
-    model = onnx.load_model_from_string(built.model)
-    try:
-        check_model(model, shapes=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
-        raise NoExpectedOutputsError("refused by the checker") from None
-    names = [value.name for value in model.graph.output]
+    built, model = example.built, onnx.load_model_from_string(example.built.model)
+    if not is_fully_valid(built.model):
+        raise NoExpectedOutputsError("refused by the checker")
     data_sets = []
     try:
-        graph = Graph.from_model(model)
+        graph = read_graph(built.model)
         for inputs in built.data_sets:
-            answered = zip(names, expected(graph, inputs), strict=True)
-            tensors = tuple(ExpectedTensor(name, one.expected, one.bound, one.choices) for name, one in answered)
-            data_sets.append(DataSet(inputs, tensors))
+            answered = zip(model.graph.output, expected(graph, inputs), strict=True)
+            tensors = (ExpectedTensor(value.name, one.expected, one.bound, one.choices) for value, one in answered)
+            data_sets.append(DataSet(inputs, tuple(tensors)))
     except Unsupported:
         raise NoExpectedOutputsError("no answer of the reference") from None
     return _case_in_memory(built.model, level, model, tuple(data_sets))
@@ -224,8 +221,7 @@ def _answers_by_tuples(example: Example, run: Mapping[str, Array], level: Level)
     first[tuples[::-1]] = np.arange(tuples.size)[::-1]  # of several places of a tuple, the first one is assigned last
     distinct = {name: column[first] for name, column in zip(optimizer.operands, columns, strict=True)}
     small = replace(example, context=Context(), runs=({"R": run["R"], "T": run["T"], **distinct},))
-    graph = Graph.from_model(onnx.load_model_from_string(small.built.model))
-    results = _oracle_answers(graph, small.built.data_sets[0], level)
+    results = _oracle_answers(read_graph(small.built.model), small.built.data_sets[0], level)
     parts = np.split(tuples, np.cumsum([prod(shape) for shape in shapes])[:-1])
     return [
         _spread_answer(result, part.reshape(shape))

@@ -389,14 +389,14 @@ def _run(
 ) -> dict[str, Array]:
     own, rate = types
     operands: dict[str, Array] = {"R": np.array(numbers.rate * (run + 1), rate), "T": np.array(T, np.int64)}
-    pool = np.array(numbers.values)
+    pool = np.array(numbers.values).astype(own)
     is_sweep = len(shapes) == SWEPT_TENSORS
     for place, name in enumerate(names):
         shape = tuple(shapes[place % len(shapes)])
         size, kind = prod(shape), place // len(shapes)
         shift = run * 7 + kind * 11 + (0 if is_sweep else place % len(shapes))
         is_spread = size > distinct
-        values = pool[(shift + np.arange(distinct if is_spread else size)) % POOL_SIZE].astype(own)
+        values = pool.take(np.arange(shift, shift + min(size, distinct)), mode="wrap")
         if name[0] == "H":
             factor, summand = map(own, numbers.state)
             values = np.abs(values) * factor + summand
