@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from report_page import ReportPage
@@ -54,16 +54,24 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 @pytest.fixture
 def open_page(driver: Chrome) -> Iterator[Callable[..., ReportPage]]:
-    """Return a function that opens a page in a file; afterwards check the console and the network."""
+    """Return a function that opens a page in a file; afterwards check the console and the network.
+
+    With `width`, `mobile` or `scheme` the page is loaded on such a screen.
+    """
     pages: list[ReportPage] = []
 
-    def opened(path: Path, address: str = "") -> ReportPage:
+    def opened(path: Path, address: str = "", *, width: int = 0, mobile: bool = False, scheme: str = "") -> ReportPage:
         pages.append(ReportPage(driver, path))
+        if width:
+            pages[-1].resize(width, mobile=mobile)
+        if scheme:
+            pages[-1].prefer(scheme)
         pages[-1].go(address)
         return pages[-1]
 
     yield opened
     for page in pages:
+        page.restore()
         assert page.violations() == []
         assert page.requests() == []
 
@@ -72,9 +80,9 @@ def open_page(driver: Chrome) -> Iterator[Callable[..., ReportPage]]:
 def show(open_page: Callable[..., ReportPage], tmp_path: Path) -> Callable[..., ReportPage]:
     """Return a function that opens the report of runs."""
 
-    def opened(*runs: object, address: str = "") -> ReportPage:
+    def opened(*runs: object, address: str = "", **screen: Any) -> ReportPage:
         path = tmp_path / "report.html"
         path.write_text(text_renderer(html.render)(list(runs)), encoding="utf-8")
-        return open_page(path, address)
+        return open_page(path, address, **screen)
 
     return opened

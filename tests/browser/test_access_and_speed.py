@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from report_page import ReportPage, case_address
@@ -95,8 +95,7 @@ def test_question_mark_opens_help_and_escape_closes_it(show: Show) -> None:
 
 @pytest.mark.parametrize("address", ["", "#view=clauses", FAILING])
 def test_first_tab_stop_skips_to_content(show: Show, address: str) -> None:
-    page = show(small_run())
-    page.go(address)
+    page = show(small_run(), address=address)
     skip = page.one(".skip")
     page.driver.execute_script("arguments[0].focus()", skip)
     assert page.driver.execute_script("return arguments[0].getBoundingClientRect().x", skip) >= 0
@@ -152,13 +151,8 @@ def test_large_matrix_has_nodes_for_visible_rows_only(show: Show) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("address", ["#view=matrix&level=must", FAILING, case_address(APPLIES_CASE), *VIEWS])
 def test_text_has_sufficient_contrast(show: Show, scheme: str, address: str) -> None:
-    page = show(small_run(), optimizer_run(interrupted=True))
-    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    page.go(address)
-    weak: Any = page.driver.execute_script(CONTRAST)
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert weak == []
+    page = show(small_run(), optimizer_run(interrupted=True), address=address, scheme=scheme)
+    assert page.driver.execute_script(CONTRAST) == []
 
 
 CONTRAST = """
@@ -186,13 +180,8 @@ return weak;
 
 @pytest.mark.parametrize("address", [FAILING, case_address(APPLIES_CASE), *VIEWS])
 def test_narrow_screen_has_no_horizontal_scrolling(show: Show, address: str) -> None:
-    page = show(small_run(), optimizer_run())
-    screen = {"width": 375, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    page.go(address)
-    width = page.driver.execute_script("return document.documentElement.scrollWidth")
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width <= 375
+    page = show(small_run(), optimizer_run(), address=address, width=375, mobile=True)
+    assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 375
 
 
 @pytest.mark.parametrize("width", [320, 390])
@@ -200,13 +189,10 @@ def test_narrow_case_with_long_id_and_download_has_no_horizontal_scrolling(show:
     run, long = optimizer_run(), f"test_{'a_long_name_of_a_case_' * 5}float"
     cases = [with_fields(one, case=long) if one.case == APPLIES_CASE else one for one in run.cases.values()]
     results = [with_fields(one, case=long) if one.case == APPLIES_CASE else one for one in list_results(run)]
-    page = show(with_records(run, cases, results, archives={long: case_archive()}))
-    screen = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": False}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    page.go(case_address(long))
+    changed = with_records(run, cases, results, archives={long: case_archive()})
+    page = show(changed, address=case_address(long), width=width)
     scroll, button = page.driver.execute_script(
         "const button = document.querySelector('.download').getBoundingClientRect();"
         "return [document.documentElement.scrollWidth, button.right]"
     )
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert max(scroll, button) <= width

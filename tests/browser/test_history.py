@@ -19,7 +19,7 @@ from conformance.history.store import HistoryStore, StoredRelease
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from report_page import ReportPage
 
@@ -51,20 +51,14 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> HistorySt
 
 
 @pytest.fixture
-def show_history(
-    open_page: Callable[..., ReportPage], command: Callable[..., Any]
-) -> Iterator[Callable[..., ReportPage]]:
+def show_history(open_page: Callable[..., ReportPage], command: Callable[..., Any]) -> Callable[..., ReportPage]:
     """Return a function that opens the page that `history show --html` writes for a store."""
-    pages: list[ReportPage] = []
 
     def opened(store: HistoryStore, address: str = "") -> ReportPage:
         assert command("history", "show", "--store", store.folder, "--html", "history.html").status == 0
-        pages.append(open_page(Path("history.html").resolve(), address))
-        return pages[-1]
+        return open_page(Path("history.html").resolve(), address)
 
-    yield opened
-    for page in pages:
-        page.restore_size()
+    return opened
 
 
 def shown_rows(page: ReportPage) -> list[Any]:

@@ -248,22 +248,17 @@ def test_narrow_table_is_not_marked_as_scrolling(show: Show) -> None:
 
 
 def test_errors_page_is_a_list_on_narrow_screens(show: Show) -> None:
-    page = show(small_run())
-    screen = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    page.go("#view=errors")
+    page = show(small_run(), address="#view=errors", width=390, mobile=True)
     page.settle()
     cells = page.all("#page tbody tr:last-child td")
     places = [(cell.rect["x"], cell.rect["y"]) for cell in cells]
     labels = [
         page.driver.execute_script("return getComputedStyle(arguments[0], '::before').content", cell) for cell in cells
     ]
-    wide = page.all("#page .wide")
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert len({x for x, _ in places}) == 1
     assert [y for _, y in places] == sorted({y for _, y in places})
     assert labels[:2] == [f'"{subject}"' for subject in SUBJECTS[:2]]
-    assert not wide
+    assert not page.all("#page .wide")
 
 
 def test_plot_labels_are_inside_the_plot(show: Show) -> None:

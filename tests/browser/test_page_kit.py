@@ -69,4 +69,3 @@ def test_page_begins_with_outcome_and_is_accessible(
         page.resize(width)
         assert page.axe_violations() == []
         assert page.driver.execute_script(ELEMENTS_THAT_ARE_CUT) == []
-    page.restore_size()

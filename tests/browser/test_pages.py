@@ -224,20 +224,18 @@ def test_hazard_shows_input_and_outputs(show: Show) -> None:
     ],
 )
 def test_compare_two_runs_shows_the_change(show: Show, case: str, news: dict[str, Any], title: str) -> None:
-    page = show(small_run(), changed("onnxruntime", case, **news))
-    page.go(
-        f"#view=compare&a={quote('onnxruntime (run 1: results.jsonl)')}&b={quote('onnxruntime (run 2: new.jsonl)')}"
-    )
+    first, second = (quote(f"onnxruntime (run {run}.jsonl)") for run in ("1: results", "2: new"))
+    address = f"#view=compare&a={first}&b={second}"
+    page = show(small_run(), changed("onnxruntime", case, **news), address=address)
     assert [head.text for head in page.all("#page h2")] == [title]
     assert case in section(page, title).text
     assert f"{title}: 1" in page.text("#page .counts-of")
 
 
 def test_compare_failure_at_stronger_level_is_regression(show: Show) -> None:
-    page = show(changed("onnxruntime", "test_momentum_nesterov", level="should"), small_run())
-    page.go(
-        f"#view=compare&a={quote('onnxruntime (run 1: new.jsonl)')}&b={quote('onnxruntime (run 2: results.jsonl)')}"
-    )
+    first, second = (quote(f"onnxruntime (run {run}.jsonl)") for run in ("1: new", "2: results"))
+    address = f"#view=compare&a={first}&b={second}"
+    page = show(changed("onnxruntime", "test_momentum_nesterov", level="should"), small_run(), address=address)
     assert [head.text for head in page.all("#page h2")] == [REGRESSIONS]
 
 

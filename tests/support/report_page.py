@@ -32,6 +32,7 @@ class ReportPage:
     def __init__(self, driver: Chrome, path: Path) -> None:
         self.driver = driver
         self.url = path.as_uri()
+        self.is_emulating = False
         driver.get_log("browser")  # type: ignore[no-untyped-call]
 
     def go(self, address: str) -> None:
@@ -92,13 +93,24 @@ class ReportPage:
             focused.send_keys(Keys.TAB)
         raise AssertionError(f"{limit} times Tab did not reach {selector}")
 
-    def resize(self, width: int, height: int = 900) -> None:
-        """Set the size of the window; `restore_size` sets the first size again."""
-        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    def resize(self, width: int, *, mobile: bool = False) -> None:
+        """Set the width of the window until `restore`."""
+        self.is_emulating = True
+        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
 
-    def restore_size(self) -> None:
+    def prefer(self, scheme: str) -> None:
+        """Set the preferred color scheme until `restore`."""
+        self.is_emulating = True
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+
+    def restore(self) -> None:
+        """Set the first size and color scheme again."""
+        if not self.is_emulating:
+            return
         self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
     def settle(self) -> None:
         """Wait until the page has handled a click or a key."""
