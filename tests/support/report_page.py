@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import files
+from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -23,6 +24,8 @@ axe.run({ resultTypes: ["violations"], iframes: false }).then(
   (error) => done([String(error)]));
 """
 
+LOADS = count()
+
 ROW = "#matrix .rows .row:not(.group)"
 
 
@@ -36,9 +39,11 @@ class ReportPage:
         driver.get_log("browser")  # type: ignore[no-untyped-call]
 
     def go(self, address: str) -> None:
-        """Load the page again at an address such as `#view=matrix`."""
-        self.driver.get("about:blank")
-        self.driver.get(self.url + address)
+        """Load the page again at an address such as `#view=matrix`.
+
+        The query differs each time, because the browser does not load a page again if only the fragment differs.
+        """
+        self.driver.get(f"{self.url}?{next(LOADS)}{address}")
 
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
