@@ -105,11 +105,11 @@ def test_collect_only_does_not_fail(run_pytest):
 
 
 @pytest.mark.parametrize("variable", ["PYTEST_PLUGINS", "PYTEST_ADDOPTS"])
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["no worker", "a worker"])
 def test_command_ignores_plugins_of_the_environment(process, here, small_corpus, variable, workers):
     (here / "dropper.py").write_text(module("drops at the end"))
     value = "dropper" if variable == "PYTEST_PLUGINS" else "-p dropper"
-    told = ("run", "-b", RIGHT, "--data", small_corpus, "--results", "out.jsonl", *workers)
+    told = ("run", "-b", RIGHT, "--no-isolation", "--data", small_corpus, "--results", "out.jsonl", *workers)
     ended = process("fork", *told, **{variable: value, "PYTHONPATH": str(here)})
     assert (ended.status, read_results(here / "out.jsonl").footer.results) == (0, len(SMALL))
 
@@ -156,7 +156,7 @@ def test_run_whose_workers_die_fails_and_can_be_resumed(run_dying, here, when):
     assert any(f"{len(SMALL) - footer.results} of {len(SMALL)}" in reason for reason in footer.reasons)
     assert "--resume out.jsonl" in ended.err
     (here / "deadly").unlink()
-    assert run_dying(when, "-n", "2", "--resume", "out.jsonl").status == 0
+    assert run_dying(when, "--resume", "out.jsonl").status == 0
     assert run_dying(when, "--results", "whole.jsonl").status == 0
     assert comparable_records(here / "out.jsonl") == comparable_records(here / "whole.jsonl")
 

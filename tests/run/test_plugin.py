@@ -234,7 +234,7 @@ class TestSharedState:
         ended = run(RIGHT, f"onnx-conformance::test_adan[{RIGHT}]")
         assert (ended.status, "test_adan" in ended.err + ended.out) == (4, True)
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+    @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["no worker", "a worker"])
     def test_last_failed_of_plugin_and_command_is_shared(self, run, process, suite, small_corpus, workers):
         run(WRONG_ON_ARGMAX)
         told = ("run", "-b", WRONG_ON_ARGMAX, "--data", small_corpus, "--no-diagnosis", "--no-isolation")
