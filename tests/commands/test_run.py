@@ -230,14 +230,14 @@ class TestSeveralProcesses:
         assert comparable_records(here / "one.jsonl") == comparable_records(here / "two.jsonl")
 
     def test_strange_text_of_backend_reaches_results(self, run_apart, here):
-        assert run_apart("-b", "fake_subject:raises_strange_text", "-n", "1", "--results", "out.jsonl").status == 1
+        assert run_apart("-b", "fake_subject:raises_strange_text", "-n", "2", "--results", "out.jsonl").status == 1
         assert len(results_by_key(here / "out.jsonl")) == len(SMALL)
 
     def test_workers_import_backend_from_current_directory(self, run_apart, here):
         (here / "given_local.py").write_text("from fake_subject import always_right\nprepare = always_right.prepare\n")
-        assert run_apart("-b", "given_local", "-n", "1").status == 0
+        assert run_apart("-b", "given_local", "-n", "2").status == 0
 
     def test_backend_that_kills_its_process_fails_run(self, run_apart):
-        ended = run_apart("-b", "fake_subject:exits_0_midway", "-n", "1")
+        ended = run_apart("-b", "fake_subject:exits_0_midway", "-n", "2")
         assert ended.status in {1, 2}, ended.out
         assert "Traceback" not in ended.err

@@ -33,7 +33,7 @@ class TestCriterion:
         assert re.search(rf"^  {ADAM} .*\bunsupported .*{FAULTY}", ended.out, re.MULTILINE)
         assert "required: Adam" in ended.out
 
-    @pytest.mark.parametrize("selection", [("-k", "argmax"), ("--case", EXACT), ("-k", "argmax", "-n", "1")], ids=str)
+    @pytest.mark.parametrize("selection", [("-k", "argmax"), ("--case", EXACT), ("-k", "argmax", "-n", "2")], ids=str)
     def test_require_fails_operator_without_selected_case(self, run_apart, selection):
         ended = run_apart("-b", RIGHT, "--no-isolation", "--require", "Adam", *selection)
         assert ended.status == 1
@@ -92,7 +92,7 @@ class TestCriterion:
         assert ended.status == 2
         assert (ended.code, RIGHT in ended.err) == ("results.subject-missing", True)
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["one process", "a worker"])
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
     def test_relative_to_leaves_out_failures_of_the_base(self, run_apart, here, workers):
         told = ("--no-isolation", "--relative-to", BASE, "--results", "out.jsonl", *workers)
         assert run_apart("-b", "fake_subject:zero_on_argmax", *told).status == 0
@@ -122,7 +122,7 @@ class TestCriterion:
         ended = run("-b", BASE, "--relative-to", BASE)
         assert (ended.status, ended.code) == (2, "usage.subject-twice")
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["one process", "a worker"])
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
     def test_repeat_with_varying_verdict_fails_run(self, process, small_corpus, here, workers):
         told = ("--no-isolation", "--data", small_corpus, "--repeat", "4", "--results", "out.jsonl", *workers)
         ended = process("fork", "run", "-b", VARIES, *told)

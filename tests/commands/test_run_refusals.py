@@ -143,7 +143,7 @@ class TestErrors:
     def test_altered_file_ends_a_parallel_run(self, process, corpus_copy, file):
         path = corpus_copy / "node" / file
         path.write_bytes(path.read_bytes() + b"?")
-        arguments = ("-b", RIGHT, "--no-isolation", "--data", corpus_copy, "--results", "out.jsonl", "-n", "1", "-v")
+        arguments = ("-b", RIGHT, "--no-isolation", "--data", corpus_copy, "--results", "out.jsonl", "-n", "2", "-v")
         assert_bad_input(process("fork", "run", *arguments), "corpus.file-altered", f"node/{file}")
 
     def test_expectations_of_another_subject_are_rejected(self, run, here):

@@ -105,7 +105,7 @@ def test_collect_only_does_not_fail(run_pytest):
 
 
 @pytest.mark.parametrize("variable", ["PYTEST_PLUGINS", "PYTEST_ADDOPTS"])
-@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["no worker", "a worker"])
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
 def test_command_ignores_plugins_of_the_environment(process, here, small_corpus, variable, workers):
     (here / "dropper.py").write_text(module("drops at the end"))
     value = "dropper" if variable == "PYTEST_PLUGINS" else "-p dropper"
