@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 from command_outputs import read_tree
 from refusals import assert_bad_input
+
+from conformance.generation import expected_outputs
 
 QUICK = "functions"
 """A generator of few cases that are soon filled."""
@@ -16,18 +17,24 @@ CASE = "test_momentum_function_standard_float"
 """One of them."""
 
 
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory):
-    """Path of the corpus that `written` copies."""
-    return tmp_path_factory.mktemp("generated") / "corpus"
+FILES_BY_ID = {}
+
+
+@pytest.fixture(autouse=True)
+def compute_files_once(monkeypatch):
+    """Compute the files of each case once for all tests, which takes most of the time of a command."""
+    compute = expected_outputs.case_files
+
+    def computed(case, generator):
+        return FILES_BY_ID.get(case.id) or FILES_BY_ID.setdefault(case.id, compute(case, generator))
+
+    monkeypatch.setattr(expected_outputs, "case_files", computed)
 
 
 @pytest.fixture
-def written(command, here, generated):
-    """The corpus of the generator in `out`, which was generated once for all tests."""
-    if not generated.exists():
-        command("generate", "-g", QUICK, "--output", generated)
-    return shutil.copytree(generated, here / "out")
+def written(command):
+    """The corpus of the generator in `out`."""
+    command("generate", "-g", QUICK, "--output", "out")
 
 
 class TestGenerate:

@@ -116,11 +116,8 @@ def known_faults(family: str) -> tuple[Mutant, ...]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, judged_cases, family):
     detecting, known = detecting_cases(), known_faults(family)
-    cases = [
-        in_memory(case)
-        for place, case in enumerate(judged_cases[family])
-        if place % 4 == 0 or case.id in detecting.values()
-    ]
+    judged = enumerate(judged_cases[family])
+    cases = [in_memory(case) for place, case in judged if place % 4 == 0 or case.id in detecting.values()]
     findings = {case.id: observed_finding(compose(known), case) for case in cases}
     run = recorded_run(whole_corpus, family, cases, findings)
     text = update_expectations('subject = "acme"\n', "acme.toml", run, NewEntries(by_cause=True)).text
