@@ -156,9 +156,14 @@ def generate(
 
     Raises:
         CorpusError: the directory has files that do not belong to a corpus.
-        UsageError: the version is too low for the changes.
+        UsageError: the version is malformed, or too low for the changes.
         CaseError: the files of a case cannot be computed.
     """
+    if version is not None:
+        try:
+            parse_version(version)
+        except ValueError:
+            raise UsageError("bad-version", version=version) from None
     old, directory = _old_corpus(directory), real_path(directory)
     released = read_released(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -250,11 +255,6 @@ def _old_corpus(directory: Path) -> Corpus | None:
 def _version(
     old: Corpus | None, released: ReleasedDocument | None, new: Mapping[str, Fingerprint], version: str | None
 ) -> str:
-    if version is not None:
-        try:
-            parse_version(version)
-        except ValueError:
-            raise UsageError("bad-version", version=version) from None
     if old is None:
         return version or FIRST_VERSION
     least, why = _minimum_version_and_reason(released or release_of(old), new)
