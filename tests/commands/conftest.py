@@ -7,6 +7,21 @@ from hashlib import sha256
 import pytest
 from session_cache import compute_once
 
+from conformance.generation import expected_outputs
+
+FILES_BY_ID = {}
+
+
+@pytest.fixture
+def files_computed_once(monkeypatch):
+    """Computes the files of each case once for all tests, which takes most of the time of `generate`."""
+    compute = expected_outputs.case_files
+
+    def computed(case, generator):
+        return FILES_BY_ID.get(case.id) or FILES_BY_ID.setdefault(case.id, compute(case, generator))
+
+    monkeypatch.setattr(expected_outputs, "case_files", computed)
+
 
 @pytest.fixture
 def run(command, small_corpus):

@@ -8,8 +8,6 @@ import pytest
 from command_outputs import read_tree
 from refusals import assert_bad_input
 
-from conformance.generation import expected_outputs
-
 QUICK = "functions"
 """A generator of few cases that are soon filled."""
 
@@ -17,18 +15,7 @@ CASE = "test_momentum_function_standard_float"
 """One of them."""
 
 
-FILES_BY_ID = {}
-
-
-@pytest.fixture(autouse=True)
-def compute_files_once(monkeypatch):
-    """Compute the files of each case once for all tests, which takes most of the time of a command."""
-    compute = expected_outputs.case_files
-
-    def computed(case, generator):
-        return FILES_BY_ID.get(case.id) or FILES_BY_ID.setdefault(case.id, compute(case, generator))
-
-    monkeypatch.setattr(expected_outputs, "case_files", computed)
+pytestmark = pytest.mark.usefixtures("files_computed_once")
 
 
 @pytest.fixture
