@@ -18,11 +18,15 @@ def suite(here):
 
 @pytest.fixture
 def run_pytest(suite):
-    """Return a function that runs pytest in that directory, with only this plugin and xdist."""
+    """Return a function that runs pytest in that directory, with only this plugin and xdist.
+
+    Its temporary directories are not those of this process: pytest removes all that earlier sessions have left there.
+    """
 
     def run(*arguments, plugins=("-p", "onnx_conformance_pytest", "-p", "xdist"), **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        environment |= {"PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
+        environment |= {"PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        environment |= {"PYTEST_DEBUG_TEMPROOT": str(suite.parent), **variables}
         words = ["pytest", *plugins, *map(str, arguments)]
         return run_in_fork(pytest.main, words, suite, [str(SUPPORT), str(suite)], environment)
 
