@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import conformance.adapters.reference
 import conformance.run.plugin  # noqa: F401 - children have the modules that this process has imported
+from conformance.clauses import clauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ def run_in_fork(
     main: Callable[[], int], argv: Sequence[str], directory: Path, path: Sequence[str], environment: Mapping[str, str]
 ) -> ForkedRun:
     """Call `main` in a forked child with these arguments, directory, environment and module path."""
+    clauses()  # children have what this process has read
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of threads: the child uses none of the parent's
