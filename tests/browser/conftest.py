@@ -27,6 +27,7 @@ SWITCHES = (
     "--disable-component-update",
     "--disable-sync",
     "--window-size=1280,900",
+    "--disable-features=RenderDocument",  # which makes a new frame for each load
 )
 
 
