@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
@@ -87,15 +88,14 @@ class ReportPage:
         return next(found)
 
     def press(self, *keys: str) -> None:
-        self.driver.switch_to.active_element.send_keys(*keys)
+        ActionChains(self.driver).send_keys(*keys).perform()
 
     def tab_until(self, selector: str, limit: int = 200) -> WebElement:
         """Press Tab until the focus is on an element of the selector."""
         for _ in range(limit):
-            focused = self.driver.switch_to.active_element
-            if self.driver.execute_script("return arguments[0].matches(arguments[1])", focused, selector):
-                return focused
-            focused.send_keys(Keys.TAB)
+            if self.driver.execute_script("return document.activeElement.matches(arguments[0])", selector):
+                return self.driver.switch_to.active_element
+            self.press(Keys.TAB)
         raise AssertionError(f"{limit} times Tab did not reach {selector}")
 
     def resize(self, width: int, *, mobile: bool = False) -> None:
