@@ -112,9 +112,7 @@ class TestActionScript:
 
     def test_subjects_and_files_are_one_per_line(self, action, here):
         for name, subject in (("first file.toml", ARGMAX), ("second.toml", WRONG)):
-            (here / name).write_text(
-                f'subject = "{subject}"\n[[expect]]\ncases = "test_*"\nverdict = "fail"\nreason = "known"\n'
-            )
+            (here / name).write_text(f'subject = "{subject}"\n[[expect]]\nfail = "test_*"\nreason = "known"\n')
         step = action(BACKEND=f"  {ARGMAX}\n\n{RIGHT}  \n", EXPECT="first file.toml\n", FAIL_LEVEL="should")
         assert step.status == 1
         assert "first file.toml:3" in step.summary
@@ -210,7 +208,7 @@ class TestHowToPage:
             "from fake_subject import wrong_on_argmax\nprepare = wrong_on_argmax.prepare\n"
         )
         (here / "conformance.toml").write_text(
-            'subject = "mypkg.backend"\n\n[[expect]]\ncases = ["*argmax*"]\nverdict = "fail"\nreason = "known"\n'
+            'subject = "mypkg.backend"\n\n[[expect]]\nfail = ["*argmax*"]\nreason = "known"\n'
         )
         bin = here / "bin"
         bin.mkdir()

@@ -141,9 +141,7 @@ class TestRun:
 
     def test_expected_failure_passes_run(self, run, here):
         subject = "fake_subject:wrong_on_argmax"
-        (here / "e.toml").write_text(
-            f'subject = "{subject}"\n[[expect]]\ncases = ["*argmax*"]\nverdict = "fail"\nreason = "known <b>"\n'
-        )
+        (here / "e.toml").write_text(f'subject = "{subject}"\n[[expect]]\nfail = ["*argmax*"]\nreason = "known <b>"\n')
         assert run("-b", subject, "--expect", "e.toml", "--results", "out.jsonl").status == 0
         assert results_by_key(here / "out.jsonl")[subject, EXACT]["expected"] == {
             "verdict": "fail",
@@ -152,17 +150,13 @@ class TestRun:
         }
 
     def test_unexpected_pass_fails_run(self, run, here):
-        (here / "e.toml").write_text(
-            f'subject = "{RIGHT}"\n[[expect]]\ncases = ["{ADAM}"]\nverdict = "fail"\nreason = "known"\n'
-        )
+        (here / "e.toml").write_text(f'subject = "{RIGHT}"\n[[expect]]\nfail = ["{ADAM}"]\nreason = "known"\n')
         ended = run("-b", RIGHT, "--expect", "e.toml")
         assert ended.status == 1
         assert f"e.toml: {ADAM} passes on {RIGHT}" in ended.out
 
     def test_stale_expectation_fails_only_unselected_run(self, run, here):
-        (here / "e.toml").write_text(
-            f'subject = "{RIGHT}"\n[[expect]]\ncases = ["test_gone"]\nverdict = "fail"\nreason = "known"\n'
-        )
+        (here / "e.toml").write_text(f'subject = "{RIGHT}"\n[[expect]]\nfail = ["test_gone"]\nreason = "known"\n')
         assert run("-b", RIGHT, "--expect", "e.toml").status == 1
         assert run("-b", RIGHT, "--expect", "e.toml", "--case", ADAM).status == 0
 

@@ -40,9 +40,8 @@ WRONG = "fake_subject:wrong_on_argmax"
 TOML = f"""subject = "{WRONG}"
 
 [[expect]]
-cases = ["test_argmax*", "*_tie_last"]
+fail = ["test_argmax*", "*_tie_last"]
 except = ["*_expanded"]
-verdict = "fail"
 reason = "known"
 issue = "https://example.org/1"
 when = {{ version = ">=0.0.1,<2", platform = ["linux", "darwin arm64"], python = ">=3.11" }}

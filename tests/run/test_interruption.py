@@ -263,9 +263,7 @@ class TestResume:
         assert "corpus" in ended.err
 
     def test_resume_with_different_expectations_is_refused(self, resume, here, cut_off):
-        (here / "e.toml").write_text(
-            f'subject = "{RIGHT}"\n[[expect]]\ncases = ["*"]\nverdict = "fail"\nreason = "known"\n'
-        )
+        (here / "e.toml").write_text(f'subject = "{RIGHT}"\n[[expect]]\nfail = ["*"]\nreason = "known"\n')
         assert_bad_input(resume("--expect", "e.toml"), "usage.resume-other-run", "expect")
 
     def test_resume_of_complete_file_is_refused(self, run, here, cut_off):

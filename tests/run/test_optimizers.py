@@ -128,9 +128,7 @@ def test_exception_is_error_of_phase_optimize(run):
 
 def test_expectations_are_kept_for_graph_optimizers_too(run, here):
     name = "fake_subject:drops_metadata"
-    (here / "e.toml").write_text(
-        f'subject = "{name}"\n[[expect]]\ncases = "{DOCUMENTED}"\nverdict = "fail"\nreason = "known"\n'
-    )
+    (here / "e.toml").write_text(f'subject = "{name}"\n[[expect]]\nfail = "{DOCUMENTED}"\nreason = "known"\n')
     assert run("-o", name, "--expect", "e.toml").status == 0
 
 

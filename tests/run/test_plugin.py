@@ -145,7 +145,7 @@ class TestWithBackend:
 
     def test_expected_failures_do_not_fail(self, run, suite):
         (suite / "e.toml").write_text(
-            f'subject = "{WRONG_ON_ARGMAX}"\n[[expect]]\ncases = "*argmax*"\nverdict = "fail"\nreason = "known"\n'
+            f'subject = "{WRONG_ON_ARGMAX}"\n[[expect]]\nfail = "*argmax*"\nreason = "known"\n'
         )
         ended = run(WRONG_ON_ARGMAX, "--onnx-expect=e.toml")
         assert (ended.status, counts(ended)) == (0, {"passed": len(SMALL) - 1, "skipped": 2})
@@ -157,9 +157,7 @@ class TestWithBackend:
         assert "\x1b" not in ended.out + ended.err
 
     def test_unexpected_pass_fails(self, run, suite):
-        (suite / "e.toml").write_text(
-            f'subject = "{RIGHT}"\n[[expect]]\ncases = "{ADAM}"\nverdict = "fail"\nreason = "known"\n'
-        )
+        (suite / "e.toml").write_text(f'subject = "{RIGHT}"\n[[expect]]\nfail = "{ADAM}"\nreason = "known"\n')
         ended = run(RIGHT, "--onnx-expect=e.toml")
         assert (ended.status, counts(ended)["failed"]) == (1, 1)
 

@@ -41,7 +41,7 @@ def comparable_records(path: Path) -> list[str]:
 def expectations_text(subject: str, *cases: str, verdict="fail", more="") -> str:
     """Return an expectations file of one entry with a line for each case."""
     patterns = "".join(f'  "{case}",\n' for case in cases)
-    entry = f'[[expect]]\ncases = [\n{patterns}]\nverdict = "{verdict}"\nreason = "known"\n{more}'
+    entry = f'[[expect]]\n{verdict} = [\n{patterns}]\nreason = "known"\n{more}'
     return f'subject = "{subject}"\n\n{entry}'
 
 
