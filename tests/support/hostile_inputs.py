@@ -166,8 +166,8 @@ MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
 
 
 def _zeros(path: Path) -> None:
-    """Link a file of 300 MB, which is one for all folders in one folder, so that the kernel caches it once."""
-    shared = path.parent.with_name("zeros")
+    """Link a file of 300 MB, which is one for the folders of all tests, so that the kernel caches it once."""
+    shared = path.parents[2] / "zeros"
     shared.touch()
     os.truncate(shared, 3 * 10**8)
     os.link(shared, path)
