@@ -192,12 +192,12 @@ class TestNewFailures:
         ]
 
     def test_reason_is_written_on_all_cases_of_its_cause(self):
-        run = ran({**AS_TOLD, "test_n1": "fail", "test_n2": "fail"})
-        done = update_expectations(TEXT, NAME, run, NewEntries('said "so"'))
+        new = tuple(f"test_n{number:03}" for number in range(500))
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **dict.fromkeys(new, "fail")}), NewEntries('said "so"'))
         assert done.missing == ()
         assert done.text.startswith(TEXT)
         added = parse_expectations(done.text, NAME).entries[2:]
-        assert [(entry.cases, entry.reason) for entry in added] == [(("test_n1", "test_n2"), 'said "so"')]
+        assert [(entry.cases, entry.reason) for entry in added] == [(new, 'said "so"')]
 
     def test_one_reason_for_several_causes_is_refused(self):
         with assert_raises("usage.reason-for-several-causes", "2 causes"):
