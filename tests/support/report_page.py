@@ -27,6 +27,13 @@ axe.run({ resultTypes: ["violations"], iframes: false }).then(
 
 LOADS = count()
 
+VISIT = """
+const [address, done] = arguments;
+if (location.hash === address) done();
+addEventListener("hashchange", () => setTimeout(done), { once: true });
+location.hash = address;
+"""
+
 ROW = "#matrix .rows .row:not(.group)"
 
 
@@ -37,6 +44,7 @@ class ReportPage:
         self.driver = driver
         self.url = path.as_uri()
         self.is_emulating = False
+        self.earlier_requests: list[str] = []
         driver.get_log("browser")  # type: ignore[no-untyped-call]
 
     def go(self, address: str) -> None:
@@ -45,6 +53,14 @@ class ReportPage:
         The query differs each time, because the browser does not load a page again if only the fragment differs.
         """
         self.driver.get(f"{self.url}?{next(LOADS)}{address}")
+
+    def visit(self, address: str) -> None:
+        """Show what a load of this address shows. Only the matrix, which keeps its focus, is loaded for it."""
+        if "view=matrix" in address:
+            self.earlier_requests = self.requests()
+            self.go(address)
+        else:
+            self.driver.execute_async_script(VISIT, address)
 
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
@@ -126,15 +142,17 @@ class ReportPage:
 
     def axe_violations(self) -> list[str]:
         """Return what axe-core finds in the page; only the JavaScript file of axe-playwright-python is used."""
-        (file,) = (file for file in files("axe-playwright-python") or () if file.name == "axe.min.js")
-        self.driver.execute_script(file.read_text(encoding="utf-8"))
+        if not self.driver.execute_script("return 'axe' in window"):
+            (file,) = (file for file in files("axe-playwright-python") or () if file.name == "axe.min.js")
+            self.driver.execute_script(file.read_text(encoding="utf-8"))
         return list(self.driver.execute_async_script(AXE_VIOLATIONS))
 
     def violations(self) -> list[str]:
         return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
 
     def requests(self) -> list[str]:
-        return list(self.driver.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)"))
+        names = "return performance.getEntriesByType('resource').map((e) => e.name)"
+        return [*self.earlier_requests, *self.driver.execute_script(names)]
 
 
 def case_address(case: str) -> str:
