@@ -196,8 +196,8 @@ class TestBadInput:
         ],
         ids=["backend", "prepare", "case", "data", "expect", "level"],
     )
-    def test_bad_option_ends_session_before_first_test(self, run_pytest, arguments, problem):
-        ended = run_pytest(*arguments)
+    def test_bad_option_ends_session_before_first_test(self, run_pytest, small_corpus, arguments, problem):
+        ended = run_pytest("--onnx-no-isolation", f"--onnx-data={small_corpus}", *arguments)
         assert ended.status == 4
         assert problem in ended.err + ended.out
         assert "Traceback" not in ended.err + ended.out
@@ -205,7 +205,8 @@ class TestBadInput:
     def test_altered_corpus_ends_session_without_results(self, suite, run_pytest, corpus_copy):
         path = corpus_copy / "node" / SEVERAL / "model.onnx"
         path.write_bytes(path.read_bytes()[:-1])
-        ended = run_pytest(f"--onnx-backend={RIGHT}", f"--onnx-data={corpus_copy}", "--onnx-results=out.jsonl")
+        told = ("--onnx-no-isolation", f"--onnx-data={corpus_copy}", "--onnx-results=out.jsonl")
+        ended = run_pytest(f"--onnx-backend={RIGHT}", *told)
         assert ended.status == 2
         assert f"{SEVERAL}/model.onnx" in ended.out + ended.err
         assert not (suite / "out.jsonl").exists()
