@@ -68,7 +68,7 @@ def shown_rows(page: ReportPage) -> list[Any]:
 def test_page_has_row_for_each_group_of_cases(show_history: Callable[..., ReportPage], store: HistoryStore) -> None:
     page = show_history(store)
     assert page.heading == "History of 37 releases"
-    assert [link.text for link in page.all("#subjects a")] == ["onnxruntime", "tract"]
+    assert page.texts("#subjects a") == ["onnxruntime", "tract"]
     rows = page.all("#onnxruntime tr.row")
     verdicts = [[cell.text for cell in row.find_elements("css selector", ".releases i")] for row in rows]
     assert verdicts == [["\u00b7"] * 20 + ["F"] * 16] * len(rows)

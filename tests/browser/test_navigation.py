@@ -111,7 +111,7 @@ def test_columns_can_be_chosen_and_stay_in_the_address(show: Show) -> None:
     page.choose("column=onnxruntime")
     assert page.cells(FAILING) == ["fail known"]
     page.go(page.address)
-    assert [head.text for head in page.all(".head .subject a")] == ["onnxruntime"]
+    assert page.texts(".head .subject a") == ["onnxruntime"]
     assert page.text(".columns summary") == "Columns (1 of 3)"
 
 

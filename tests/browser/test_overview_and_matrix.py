@@ -72,7 +72,7 @@ def test_overview_links_to_unexpected_results(show: Show) -> None:
 def test_matrix_has_every_case_by_operator(show: Show) -> None:
     page = show(small_run(), address="#view=matrix")
     assert page.cases == NAMES
-    assert [group.text for group in page.all(".row.group b")] == ["adagrad", "adam", "argmax", "momentum"]
+    assert page.texts(".row.group b") == ["adagrad", "adam", "argmax", "momentum"]
     assert page.text("#count") == "showing 7 of 7 cases"
 
 

@@ -66,7 +66,7 @@ def test_navigation_opens_every_page(show: Show) -> None:
 
 def test_empty_pages_have_no_link(show: Show) -> None:
     page = show()
-    assert [link.text for link in page.all(".bar nav a")] == ["Overview", "Cases", "Scores", "Clauses", "Accuracy"]
+    assert page.texts(".bar nav a") == ["Overview", "Cases", "Scores", "Clauses", "Accuracy"]
 
 
 def test_scores_separate_wrong_from_unsupported(show: Show) -> None:
@@ -175,7 +175,7 @@ def test_chosen_clause_can_be_removed(show: Show) -> None:
 
 def test_accuracy_page_has_histograms_by_output_and_type(show: Show) -> None:
     page = show(small_run(), address="#view=errors")
-    heads = [head.text for head in page.all("#page tbody th")]
+    heads = page.texts("#page tbody th")
     assert heads == ["<i>X_new</i> float", "V_new float", "X_new float"]
     row = page.all("#page tbody tr")[2]
     label = row.find_elements(By.CSS_SELECTOR, ".histogram")[1].get_attribute("aria-label")
@@ -227,7 +227,7 @@ def test_compare_two_runs_shows_the_change(show: Show, case: str, news: dict[str
     first, second = (quote(f"onnxruntime (run {run}.jsonl)") for run in ("1: results", "2: new"))
     address = f"#view=compare&a={first}&b={second}"
     page = show(small_run(), changed("onnxruntime", case, **news), address=address)
-    assert [head.text for head in page.all("#page h2")] == [title]
+    assert page.texts("#page h2") == [title]
     assert case in section(page, title).text
     assert f"{title}: 1" in page.text("#page .counts-of")
 
@@ -236,7 +236,7 @@ def test_compare_failure_at_stronger_level_is_regression(show: Show) -> None:
     first, second = (quote(f"onnxruntime (run {run}.jsonl)") for run in ("1: new", "2: results"))
     address = f"#view=compare&a={first}&b={second}"
     page = show(changed("onnxruntime", "test_momentum_nesterov", level="should"), small_run(), address=address)
-    assert [head.text for head in page.all("#page h2")] == [REGRESSIONS]
+    assert page.texts("#page h2") == [REGRESSIONS]
 
 
 def test_compare_defaults_to_runs_of_one_subject(show: Show) -> None:

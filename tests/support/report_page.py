@@ -27,6 +27,12 @@ axe.run({ resultTypes: ["violations"], iframes: false }).then(
 
 LOADS = count()
 
+TEXTS = """
+const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+const elements = [...document.querySelectorAll(arguments[0])];
+return elements.map((element) => (isShown(element) ? element.innerText.trim() : ""));
+"""
+
 VISIT = """
 const [address, done] = arguments;
 if (location.hash === address) done();
@@ -71,6 +77,10 @@ class ReportPage:
     def text(self, selector: str) -> str:
         return self.one(selector).text
 
+    def texts(self, selector: str) -> list[str]:
+        """Return the shown texts of all elements of the selector, by one command."""
+        return list(self.driver.execute_script(TEXTS, selector))
+
     @property
     def address(self) -> str:
         return str(self.driver.execute_script("return location.hash"))
@@ -78,14 +88,14 @@ class ReportPage:
     @property
     def cases(self) -> list[str]:
         """Ids of the cases in the matrix, from top to bottom."""
-        return [element.text for element in self.all(f"{ROW} .title code")]
+        return self.texts(f"{ROW} .title code")
 
     @property
     def heading(self) -> str:
         return next(element.text for element in self.all("h1") if element.is_displayed())
 
     def row(self, case: str) -> WebElement:
-        return next(row for row in self.all(ROW) if row.find_element(By.CSS_SELECTOR, ".title code").text == case)
+        return self.all(ROW)[self.cases.index(case)]
 
     def cells(self, case: str) -> list[str]:
         return [cell.text.replace("\n", " ") for cell in self.row(case).find_elements(By.CSS_SELECTOR, "[role=cell]")]
