@@ -85,20 +85,10 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
         for place, model in (("returned a model", after), ("changed its input to a model", caller_model)):
             if (fault := find_text_fault(model)) is not None:
                 return evidence.judgement(Verdict.FAIL, "optimize", f"optimize {place} that is invalid: {fault}")
-        optimizer_run = OptimizerRun(
-            run,
-            task.model,
-            caller_model,
-            after,
-            task.expected,
-            task.data_sets,
-            PASS_NAME in passes,
-            has_option,
-            task.invalid,
-        )
+        optimizer_run = OptimizerRun(task, run, caller_model, after, PASS_NAME in passes, has_option)
         if returned is not None:
             returned = [*returned, after] if caller_model == task.model else None
-        evidence.checks += _evaluate_checks(optimizer_run, task)
+        evidence.checks += _evaluate_checks(optimizer_run)
         evidence.hazards += hazard_changes(optimizer_run)
     values = None if returned is None else encode_models(task.model, returned)
     if violations := _violation_sentences(evidence.checks):
@@ -143,10 +133,11 @@ def _violation_sentences(checks: Iterable[RewriteCheck]) -> list[str]:
     return [f"{check.name}: {check.violation}" for check in violated]
 
 
-def _evaluate_checks(optimizer_run: OptimizerRun, task: OptimizerTask) -> Iterable[RewriteCheck]:
+def _evaluate_checks(optimizer_run: OptimizerRun) -> Iterable[RewriteCheck]:
     """Yield the result of every check that applies to a run of a graph optimizer."""
+    task = optimizer_run.task
     for check in CHECKS:
-        if optimizer_run.invalid and not check.applies_to_invalid_models:
+        if task.invalid and not check.applies_to_invalid_models:
             continue
         level = task.profile.level_of_check(check.name, check.level) if task.profile else check.level
         effective = Level.weakest([task.level, level])

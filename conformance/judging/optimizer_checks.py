@@ -74,11 +74,11 @@ def check_answers(run: OptimizerRun) -> str | None:
     Raises:
         NotJudged: the reference cannot compute one of the models.
     """
-    names = [value.name for value in run.before.graph.output]
+    names = [value.name for value in run.task.model.graph.output]
     try:
-        for data_set in run.data_sets.safe():
-            before = run.data_sets.answers(run.before, data_set)
-            after = run.data_sets.answers(run.after, data_set)
+        for data_set in run.task.data_sets.safe():
+            before = run.task.data_sets.answers(run.task.model, data_set)
+            after = run.task.data_sets.answers(run.after, data_set)
             if len(after) != len(before):
                 return f"{len(after)} outputs instead of {len(before)}"
             for name, old, new in zip(names, before, after, strict=True):
@@ -108,10 +108,10 @@ def check_validity(run: OptimizerRun) -> str | None:
     """
     if (error := checker_error(run.after)) is not None:
         return error
-    lost = next(find_missing_functions(run.before, run.after), None)
+    lost = next(find_missing_functions(run.task.model, run.after), None)
     if lost is not None:
         return lost
-    loose = {*find_unchecked_faults(run.before)}
+    loose = {*find_unchecked_faults(run.task.model)}
     return next((end for end in find_unchecked_faults(run.after) if end not in loose), None)
 
 
@@ -125,14 +125,14 @@ def check_hazardous_answers(run: OptimizerRun) -> str | None:
     Raises:
         NotJudged: there is no hazardous data set, or the reference cannot compute one of the models.
     """
-    data_sets = list(run.data_sets.hazardous())
+    data_sets = list(run.task.data_sets.hazardous())
     if not data_sets:
         raise NotJudged
-    names = [value.name for value in run.before.graph.output]
+    names = [value.name for value in run.task.model.graph.output]
     try:
         for data_set in data_sets:
-            after = run.data_sets.answers(run.after, data_set, declared=True)
-            documented = [run.data_sets.answers(model, data_set, declared=True) for model in run.documented_models]
+            after = run.task.data_sets.answers(run.after, data_set, declared=True)
+            documented = [run.task.data_sets.answers(model, data_set, declared=True) for model in run.documented_models]
             if len(after) != len(names):
                 return f"{len(after)} outputs instead of {len(names)}"
             for place, name in enumerate(names):
@@ -148,10 +148,10 @@ def check_hazardous_answers(run: OptimizerRun) -> str | None:
 def hazard_changes(run: OptimizerRun) -> list[HazardChange]:
     """Return the hazardous data sets on which the rewrite changed the answer, with both answers."""
     found: list[HazardChange] = []
-    for data_set in () if run.invalid else run.data_sets.hazardous():
+    for data_set in () if run.task.invalid else run.task.data_sets.hazardous():
         try:
-            before = run.data_sets.answers(run.before, data_set, declared=True)
-            after = run.data_sets.answers(run.after, data_set, declared=True)
+            before = run.task.data_sets.answers(run.task.model, data_set, declared=True)
+            after = run.task.data_sets.answers(run.after, data_set, declared=True)
         except Unsupported:
             continue
         if not equal_outputs(before, after):
@@ -179,7 +179,7 @@ def check_interface(run: OptimizerRun) -> str | None:
 
 
 def _interface_changes(run: OptimizerRun) -> Iterator[str]:
-    before, after = run.before.graph, run.after.graph
+    before, after = run.task.model.graph, run.after.graph
     yield from _value_changes(
         "input", before.input, after.input, operator.eq if run.implements_pass else adds_only_dimension_names
     )
@@ -188,7 +188,7 @@ def _interface_changes(run: OptimizerRun) -> Iterator[str]:
     )
     if run.implements_pass:
         yield from _default_changes(before, after)
-    yield from _import_changes(run.before, run.after, strict=run.implements_pass)
+    yield from _import_changes(run.task.model, run.after, strict=run.implements_pass)
 
 
 def _value_changes(
@@ -251,7 +251,7 @@ def check_leftovers(run: OptimizerRun) -> str | None:
 
     Example of a violation: `value_info of Y is left, which is gone`, where Y is the removed value.
     """
-    return next(_stale_entries(run.before, run.after), None)
+    return next(_stale_entries(run.task.model, run.after), None)
 
 
 def _stale_entries(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
@@ -274,7 +274,7 @@ def check_caller_model(run: OptimizerRun) -> str | None:
 
     Example of a violation: `the caller's model is changed: graph.node has 1 entries instead of 2`.
     """
-    difference = first_difference(run.before, run.caller_model)
+    difference = first_difference(run.task.model, run.caller_model)
     return None if difference is None else f"the caller's model is changed: {difference}"
 
 
@@ -291,7 +291,7 @@ def check_preservation(run: OptimizerRun) -> str | None:
     the producer. It must keep descriptions and metadata of model and graph, quantization annotations of values that
     remain, and training information. Example of a violation: `metadata author of the model is gone`.
     """
-    before, after = run.before, run.after
+    before, after = run.task.model, run.after
     losses = _losses_of_any_optimizer(before, after)
     return next(chain(losses, _losses_of_the_pass(before, after)) if run.implements_pass else losses, None)
 
@@ -477,7 +477,7 @@ def check_structure(run: OptimizerRun) -> str | None:
     if not run.implements_pass:
         raise NotJudged
     after = canonical_form(run.after)
-    admissible = [remove_producers(run.before, gone) for gone in run.allowed_removals]
+    admissible = [remove_producers(run.task.model, gone) for gone in run.allowed_removals]
     if any(canonical_form(model) == after for model in admissible):
         return None
     return next(_rewrite_faults(run, admissible[0]))
@@ -488,8 +488,8 @@ def _rewrite_faults(run: OptimizerRun, expected: onnx.ModelProto) -> Iterator[st
 
     The last phrase does not name a value.
     """
-    before, right, after = (dict(iter_produced_values(model)) for model in (run.before, expected, run.after))
-    reason = "the pass does not apply" if run.expected.effect is PassEffect.DOES_NOT_APPLY else "the pass keeps it"
+    before, right, after = (dict(iter_produced_values(model)) for model in (run.task.model, expected, run.after))
+    reason = "the pass does not apply" if run.task.expected.effect is PassEffect.DOES_NOT_APPLY else "the pass keeps it"
     for path, node in before.items():
         if path in right and path not in after:
             yield f"{node.op_type}, which makes {path}, is gone, though {reason}"

@@ -158,31 +158,25 @@ class OptimizerRun:
     """One run of a graph optimizer.
 
     Attributes:
+        task: what the graph optimizer had to do.
         run: `ONCE` for a single run of the optimizer, `FIXED_POINT` for runs until nothing changes.
-        before: the model of the case.
         caller_model: the model object that was passed to the graph optimizer, in its state after the run.
         after: the model that the graph optimizer returned.
-        expected: what the pass must do with the model.
-        data_sets: the data sets of the case.
         implements_pass: whether the graph optimizer declares that it implements the pass.
         has_fixed_point_option: whether the optimizer offers a single run and runs to a fixed point separately.
-        invalid: why onnx's checker refuses the model of the case; None if the model is valid.
     """
 
+    task: OptimizerTask
     run: OptimizerRunName
-    before: onnx.ModelProto
     caller_model: onnx.ModelProto
     after: onnx.ModelProto
-    expected: Rewrite
-    data_sets: OptimizerDataSets
-    implements_pass: bool = False
-    has_fixed_point_option: bool = True
-    invalid: str | None = None
+    implements_pass: bool
+    has_fixed_point_option: bool
 
     @cached_property
     def allowed_removals(self) -> list[tuple[str, ...]]:
         """The sets of values whose producers the pass may remove in this run; each set is one allowed outcome."""
-        expected = self.expected
+        expected = self.task.expected
         allowed = [expected.once] if self.run == ONCE else [expected.fixed_point]
         if not self.has_fixed_point_option:
             allowed.append(expected.fixed_point)
@@ -197,9 +191,10 @@ class OptimizerRun:
         An optimizer that does not implement the pass by name may run other passes first, which remove other uses of a
         value. For such an optimizer, `bypass_exhaustively` returns one more documented model.
         """
-        removals = dict.fromkeys([(), self.expected.once, self.expected.fixed_point])
-        models = [remove_producers(self.before, values) for values in removals]
-        return models if self.implements_pass else [*models, bypass_exhaustively(self.before)]
+        model, expected = self.task.model, self.task.expected
+        removals = dict.fromkeys([(), expected.once, expected.fixed_point])
+        models = [remove_producers(model, values) for values in removals]
+        return models if self.implements_pass else [*models, bypass_exhaustively(model)]
 
 
 def checker_error(model: onnx.ModelProto) -> str | None:
