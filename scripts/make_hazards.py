@@ -9,10 +9,26 @@ import re
 import sys
 from pathlib import Path
 
-from conformance.report.formats.hazard_table import class_table, render
+from conformance.passes.hazards import hazards
+from conformance.report.formats.hazard_table import markdown_table, render
 from conformance.results.file import read_results_of_one_corpus
 
 PAGE = Path(__file__).parent.parent / "reports" / "hazards.md"
+
+
+def class_table() -> str:
+    """Return a Markdown table of all hazard classes: effect, example input and occurrence in practice."""
+    rows = [
+        [
+            one.id,
+            ", ".join(one.operators) + (f" below opset {one.opset_below}" if one.opset_below else ""),
+            one.text,
+            "; ".join(map(str, one.examples)),
+            one.practice,
+        ]
+        for one in hazards().values()
+    ]
+    return markdown_table(["class", "operators", "effect", "smallest input, in float", "in practice"], rows)
 
 
 def replace_table(page: str, mark: str, table: str) -> str:

@@ -170,12 +170,8 @@ def _expected_tensor(name: str, expected: Array, bound: Array | None, choices: A
     return ExpectedTensor(name, expected, bound, choices)
 
 
-_PACKED_TYPES = frozenset(
-    getattr(onnx.TensorProto, name)
-    for name in ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2")
-    if hasattr(onnx.TensorProto, name)
-)
-"""Element types of less than a byte. Older versions of onnx do not have all of them."""
+_PACKED_TYPES = frozenset(map(onnx.TensorProto.DataType.Value, ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2")))
+"""Element types of less than a byte."""
 
 
 def _decode_tensor(content: bytes) -> Array:

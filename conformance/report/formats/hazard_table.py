@@ -12,8 +12,6 @@ from math import prod
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from conformance.passes.hazards import hazards
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -67,7 +65,7 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
         kinds.setdefault(subject.kind, []).append(subject.id)
     for number, (kind, subjects) in enumerate(sorted(kinds.items())):
         yield "\n" if number else ""
-        yield _table(
+        yield markdown_table(
             ["class", "operator", "input", _HEADS[kind]],
             [[one.hazard, one.operator, one.input, _answers_by_frequency(one, subjects, runs)] for one in found],
         )
@@ -87,21 +85,6 @@ def _answers_by_frequency(sample: HazardSample, subjects: Sequence[str], runs: S
 def _short_name(subject: str) -> str:
     """Return a short name of a subject: for a harness command, the file name in its last word."""
     return PurePath(subject.rsplit(maxsplit=1)[-1]).name if subject.startswith("exec:") else subject
-
-
-def class_table() -> str:
-    """Return a Markdown table of all hazard classes: effect, example input and occurrence in practice."""
-    rows = [
-        [
-            one.id,
-            ", ".join(one.operators) + (f" below opset {one.opset_below}" if one.opset_below else ""),
-            one.text,
-            "; ".join(map(str, one.examples)),
-            one.practice,
-        ]
-        for one in hazards().values()
-    ]
-    return _table(["class", "operators", "effect", "smallest input, in float", "in practice"], rows)
 
 
 def smallest_samples(runs: Sequence[Results]) -> list[HazardSample]:
@@ -149,6 +132,7 @@ def _size(sample: HazardSample) -> tuple[int, bool, str, int]:
     return prod(given.shape), given.type != "float", sample.case.case, sample.number
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(cell.translate(_ESCAPED) for cell in line)} |\n" for line in lines)
