@@ -11,7 +11,7 @@ from conformance.reference.enclosures.quantization import enclose_values
 from conformance.reference.formulas.elementwise import raise_to, sqrt, tensor
 from conformance.reference.formulas.linear import dilations, explicit_pads, extents, integers, mean, strides, windows
 from conformance.reference.nodes import Node
-from conformance.reference.numbers.enclosure import Enclosure, admit, between, dot
+from conformance.reference.numbers.enclosure import Enclosure, admit, between
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.tolerances import ROUNDINGS
 from conformance.verdicts import Unsupported
@@ -129,8 +129,8 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     axes = [(2 * np.arange(size) - (size - 1)) / max(1, size - 1 if is_aligned else size) for size in map(float, sizes)]
     positions = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(sizes)], -1)
     error = np.full(positions.shape, ROUNDINGS["position in AffineGrid"] * float(format_of(theta.dtype).unit_roundoff))
-    grid = dot(
-        theta, Enclosure(positions, error, theta.dtype), lambda a, b: np.einsum("nij,...j->n...i", a, b), len(sizes) + 1
+    grid = theta.dot(
+        Enclosure(positions, error, theta.dtype), lambda a, b: np.einsum("nij,...j->n...i", a, b), len(sizes) + 1
     )
     return [grid.leave_open(np.full(grid.shape, is_aligned and 1 in sizes))]
 

@@ -13,7 +13,7 @@ from conformance.reference.enclosures.sequences import stack
 from conformance.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh, tensor
 from conformance.reference.formulas.linear import FLOAT, integers, matmul, squared_distances
 from conformance.reference.formulas.normalization import softmax
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, known_elements, move
+from conformance.reference.numbers.enclosure import Enclosure, admit, known_elements, move
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -201,7 +201,7 @@ def _linear(node: Node, X: Enclosure, targets: int) -> Enclosure:
     weights = np.array(node.attributes["coefficients"], np.float64).reshape(targets, -1)
     Y = matmul(X, _exact(weights.T))
     intercepts = node.attributes.get("intercepts")
-    return Y if not intercepts else add(Y, _exact(intercepts), is_fused=True)
+    return Y if not intercepts else Y.plus(_exact(intercepts), is_fused=True)
 
 
 def _rows(given: Tensor) -> Enclosure:
@@ -286,7 +286,7 @@ def _svm_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         raise Unsupported("SVMRegressor with a kernel and without support vectors")
     kernels = _kernel(node, X) if given.get("n_supports", 0) else X
     sums = matmul(kernels, _exact(given["coefficients"]).moved(lambda c: c.reshape(-1, 1)))
-    Y = add(sums, _exact(given["rho"][:1]), is_fused=True)
+    Y = sums.plus(_exact(given["rho"][:1]), is_fused=True)
     if given.get("one_class", 0):
         is_certain = np.abs(Y.value) > Y.error
         sign = Enclosure(np.where(is_certain, np.sign(Y.value), 0.0), np.where(is_certain, 0.0, 1.0), FLOAT)
@@ -318,7 +318,7 @@ def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         for own, other in ((i, j - 1), (j, i)):
             place = slice(ends[own] - counts[own], ends[own])
             weights[place] = coefficients[other, place]
-        decision = add(matmul(kernels, _exact(weights)), _exact(rho), is_fused=True)
+        decision = matmul(kernels, _exact(weights)).plus(_exact(rho), is_fused=True)
         votes[np.arange(len(votes)), np.where(decision.value > 0, i, j)] += 1
         is_certain &= np.abs(decision.value) > decision.error
         decisions.append(decision)
@@ -518,9 +518,9 @@ def _tree_scores(node: Node, trees: _Trees, given: Tensor, aggregate: str, dtype
         value = summands.sum(axis=1)
         exact = Enclosure.exact(value, dtype)
         scores = exact.from_terms(value, np.abs(summands).sum(axis=1), exact.error, count)
-        scores = divide(scores, scores.constant(count)) if aggregate == "AVERAGE" else scores
+        scores = scores.over(scores.constant(count)) if aggregate == "AVERAGE" else scores
     base = _attribute(node, "base_values", [])
-    return add(scores, _exact(base).with_dtype(dtype), is_fused=True) if base.size else scores
+    return scores.plus(_exact(base).with_dtype(dtype), is_fused=True) if base.size else scores
 
 
 def _tree_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

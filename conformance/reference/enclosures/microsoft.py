@@ -50,7 +50,7 @@ from conformance.reference.formulas.linear import (
 from conformance.reference.formulas.normalization import Statistics, rms_normalized, softmax
 from conformance.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.reference.formulas.recurrent import in_eight_bits
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, move, multiply
+from conformance.reference.numbers.enclosure import Enclosure, admit, move
 from conformance.reference.numbers.precision import format_of
 from conformance.verdicts import Unsupported
 
@@ -104,7 +104,7 @@ def _fused_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose FusedConv: the activation of Conv(X, W, B) + Z."""
     Y, Z = tensor(LINEAR_ENCLOSURES["Conv"](node, inputs[:3])[0]), optional_tensor(inputs, 3)
     if Z is not None:  # a kernel that begins its sum with Z may overflow before it adds an infinity
-        Y = add(Y, Z, is_fused=True).undetermined(np.isinf(Y.value) & (Z.value != 0))
+        Y = Y.plus(Z, is_fused=True).undetermined(np.isinf(Y.value) & (Z.value != 0))
     return [_activate(Y, node.attributes.get("activation", ""), node.attributes.get("activation_params", []))]
 
 
@@ -158,7 +158,7 @@ def _fused_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         is_transposed = given.get(f"trans{name}", 0) and len(X.shape) > 1
         operands.append(X.moved(lambda x: np.swapaxes(x, -1, -2)) if is_transposed else X)
     Y, alpha = matmul(*operands), float(given.get("alpha", 1.0))
-    Y = Y if alpha == 1 else multiply(Y, Y.constant(alpha), is_fused=True)
+    Y = Y if alpha == 1 else Y.times(Y.constant(alpha), is_fused=True)
     numbers = [given[name] for name in ("activation_alpha", "activation_beta") if name in given]
     return [_activate(Y, given.get("activation", ""), numbers)]
 
@@ -247,10 +247,10 @@ class _Heads:
     def attend(self, bias: Enclosure | None) -> tuple[Enclosure, Enclosure]:
         """Return Softmax(scale Q K' + bias) V, and the softmax. A query without a key, or whose mask fails, is open."""
         scores = _as_operand(matmul(self.Q, self.K.moved(lambda k: np.swapaxes(k, -1, -2))))
-        scores = multiply(scores, scores.constant(self.scale), is_fused=True)
+        scores = scores.times(scores.constant(self.scale), is_fused=True)
         if self.softcap:
             scores = self.softcap * tanh(scores / self.softcap)
-        scores = scores if bias is None else add(scores, bias, is_fused=True)
+        scores = scores if bias is None else scores.plus(bias, is_fused=True)
         is_admitted = np.broadcast_to(self.is_admitted, scores.shape)
         masked = Enclosure(
             np.where(is_admitted, scores.value, -np.inf), np.where(is_admitted, scores.error, 0.0), scores.dtype
@@ -327,7 +327,7 @@ def _attention(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose Attention: the projections of the input by merged weights, then an attention."""
     weights, bias = tensor(inputs[1]), optional_tensor(inputs, 2)
     projected = matmul(tensor(inputs[0]), weights)
-    projected = projected if bias is None else add(projected, bias, is_fused=True)
+    projected = projected if bias is None else projected.plus(bias, is_fused=True)
     return _attend_projected(node, projected, optional(inputs, 3), optional(inputs, 4), optional_tensor(inputs, 5))
 
 
@@ -643,7 +643,7 @@ def _matmul_nbits(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if given.get("accuracy_level", 0) == 4:
         X = _in_eight_bits(X, block)
     Y = matmul(X, W)
-    return [Y if bias is None else add(Y, tensor(bias), is_fused=True)]
+    return [Y if bias is None else Y.plus(tensor(bias), is_fused=True)]
 
 
 def _unpacked(packed: Array, bits: int) -> Array:

@@ -26,7 +26,7 @@ from conformance.reference.formulas.linear import (
     strides,
     window_places,
 )
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, between, dot
+from conformance.reference.numbers.enclosure import Enclosure, admit, between
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import ROUNDINGS
 from conformance.verdicts import Unsupported
@@ -292,12 +292,12 @@ def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     columns = columns.moved(lambda c: c.reshape(batch, groups, channels // groups, count, -1))
     weights = W.moved(lambda w: w.reshape(groups, outputs // groups, channels // groups, count))
     convolve = partial(np.einsum, "ngckp,gock->ngop")
-    Y = dot(columns, weights, convolve, channels // groups * count)
+    Y = columns.dot(weights, convolve, channels // groups * count)
     if mask is not None:  # a product of two of the three factors may overflow
         reached = convolve(pairs.reshape(columns.shape), np.maximum(weights.magnitude, 1.0))
         Y = Y.undetermined(np.isfinite(Y.value) & (reached > float(format_of(X.dtype).largest)))
     Y = Y.moved(lambda y: y.reshape(batch, outputs, *result))
-    return [Y if B is None else add(Y, B.moved(lambda b: b.reshape(-1, *[1] * rank)), is_fused=True)]
+    return [Y if B is None else Y.plus(B.moved(lambda b: b.reshape(-1, *[1] * rank)), is_fused=True)]
 
 
 def _col2im(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.models.arrays import type_name
 from conformance.reference.numbers import elementary
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, divide, is_strict, multiply, subtract
+from conformance.reference.numbers.enclosure import Enclosure, admit, is_strict
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW, ROUNDINGS
 from conformance.verdicts import Unsupported
@@ -199,7 +199,7 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if not X.is_exact and not (np.all(X.value - X.error > 0) or is_whole):
         raise Unsupported("the base of Pow is not exact and may be negative")
     if np.all(exponent == 2):
-        square = multiply(X, X)
+        square = X.times(X)
         power = admit("Power of 2", product=lambda: square, function=lambda: _power(X, exponent, square))
         square = replace(power, terms=square.terms)
         return [_broadcast(square, np.broadcast_shapes(X.shape, exponent.shape))]
@@ -263,7 +263,7 @@ def _broadcast(X: T, shape: tuple[int, ...]) -> T:
 def add_operands(operands: Sequence[T]) -> T:
     """Return the sum of some tensors, added in any order."""
     if len(operands) == 1 or any(not isinstance(each, Enclosure) or each.terms for each in operands):
-        return reduce(add, operands)
+        return reduce(lambda A, B: A.plus(B), operands)
     shape = np.broadcast_shapes(*(each.shape for each in operands))
     first, *others = (_broadcast(each, shape) for each in operands)
     return first.stack(others, 0).sum([0])
@@ -281,8 +281,8 @@ def _mean(_: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     return [
         admit(
             "Mean",
-            written=lambda: divide(add_operands(operands), count),
-            scaled=lambda: add_operands([divide(each, count) for each in operands]),
+            written=lambda: add_operands(operands).over(count),
+            scaled=lambda: add_operands([each.over(count) for each in operands]),
         )
     ]
 
@@ -300,7 +300,7 @@ def _hard_swish(X: Enclosure) -> Enclosure:
 
 def hard_sigmoid(X: T, alpha: float, beta: float) -> T:
     """Return Max(0, Min(1, alpha X + beta))."""
-    return add(multiply(X.constant(alpha), X), X.constant(beta)).apply(lambda y: np.clip(y, 0, 1))
+    return X.constant(alpha).times(X).plus(X.constant(beta)).apply(lambda y: np.clip(y, 0, 1))
 
 
 def leaky_relu(X: T, alpha: float) -> T:
@@ -379,10 +379,10 @@ FORMULAS: Mapping[str, NodeFormula] = {"Sum": _sum, "Mean": _mean}
 
 ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     **FORMULAS,
-    "Add": _binary(add),
-    "Sub": _binary(subtract),
-    "Mul": _binary(multiply),
-    "Div": _binary(divide),
+    "Add": _binary(lambda A, B: A.plus(B)),
+    "Sub": _binary(lambda A, B: A.minus(B)),
+    "Mul": _binary(lambda A, B: A.times(B)),
+    "Div": _binary(lambda A, B: A.over(B)),
     "Pow": _pow,
     "Exp": _unary(exp),
     "Log": _unary(log),

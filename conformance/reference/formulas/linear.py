@@ -19,14 +19,10 @@ from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt,
 from conformance.reference.numbers.enclosure import (
     Enclosure,
     SumOfProducts,
-    add,
-    add_up,
     admit,
     current_level,
-    dot,
     is_strict,
     judged_at,
-    multiply,
 )
 from conformance.reference.numbers.precision import format_of
 from conformance.reference.tolerances import NARROW, ROUNDINGS
@@ -87,7 +83,7 @@ def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
 
 def matmul(A: T, B: T) -> T:
     """Return the matrix product, with broadcasting of the leading dimensions."""
-    return dot(A, B, np.matmul, A.shape[-1])
+    return A.dot(B, np.matmul, A.shape[-1])
 
 
 def squared_distances(A: T, B: T) -> T:
@@ -117,11 +113,11 @@ def _gemm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     alpha, beta = float(given.get("alpha", 1.0)), float(given.get("beta", 1.0))
     if product.dtype.kind in "iu" and not (alpha.is_integer() and beta.is_integer()):
         raise Unsupported("Gemm of integers with a factor that has a fraction")
-    Y = product if alpha == 1 else multiply(product, product.constant(alpha), is_fused=True)
+    Y = product if alpha == 1 else product.times(product.constant(alpha), is_fused=True)
     if C is not None and beta == 0 and np.isfinite(C.value).all():
         Y = _broadcast_to(Y, C)
     elif C is not None:
-        Y = add(Y, C if beta == 1 else multiply(C, C.constant(beta)), is_fused=True)
+        Y = Y.plus(C if beta == 1 else C.times(C.constant(beta)), is_fused=True)
     for operand, factor in ((product, alpha), (C, beta)):
         # the page multiplies an infinity or NaN by 0; libraries do not read the operand
         if operand is not None and factor == 0 and not is_strict():
@@ -147,7 +143,7 @@ def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     if len(operands) == 2:
         is_open = _depends_on_order(equation, operands, contract)
-        return [dot(operands[0], operands[1], contract, count).undetermined(is_open)]
+        return [operands[0].dot(operands[1], contract, count).undetermined(is_open)]
     (first, *_), terms = operands, [SumOfProducts.of(X) for X in operands]
     if len(operands) == 1 and count == 1:
         return [first.moved(contract)]
@@ -296,7 +292,7 @@ def window_places(
 
 def _with_bias(Y: T, B: T | None) -> T:
     """Add the bias of each channel; it is a term of the sum, and may be the first one."""
-    return Y if B is None else add(Y, B.moved(lambda b: b.reshape(1, -1, *[1] * (len(Y.shape) - 2))), is_fused=True)
+    return Y if B is None else Y.plus(B.moved(lambda b: b.reshape(1, -1, *[1] * (len(Y.shape) - 2))), is_fused=True)
 
 
 def convolve(node: Node, x: Array, w: Array, pads: Sequence[tuple[int, int]]) -> Array:
@@ -320,7 +316,7 @@ def convolve(node: Node, x: Array, w: Array, pads: Sequence[tuple[int, int]]) ->
 def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
     pads = explicit_pads(node, X.shape[2:], W.shape[2:])
-    Y = _with_bias(dot(X, W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)
+    Y = _with_bias(X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)
     is_special = ~np.isfinite(W.value)
     if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
         inside = convolve(node, np.ones(X.shape), is_special.astype(np.float64), pads)
@@ -374,7 +370,7 @@ def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
 
     count = W.shape[0] // groups * prod(kernel)
     results = [
-        _with_bias(dot(X, W, lambda x, w, pads=pads: convolve(x, w, pads), count), B)  # type: ignore[misc]
+        _with_bias(X.dot(W, lambda x, w, pads=pads: convolve(x, w, pads), count), B)  # type: ignore[misc]
         for pads in readings
     ]
     if len(results) == 1:
@@ -410,7 +406,7 @@ def _reduction(function: Callable[[Enclosure, list[int], bool], Enclosure]) -> N
 
 
 def _sum(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
-    return _reduce(node, inputs, lambda X, axes, keep: add_up(X, axes, keepdims=keep))
+    return _reduce(node, inputs, lambda X, axes, keep: X.add_up(axes, keepdims=keep))
 
 
 def _mean(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
@@ -418,7 +414,7 @@ def _mean(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
 
 
 def _sum_square(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
-    return _reduce(node, inputs, lambda X, axes, keep: add_up(multiply(X, X), axes, keepdims=keep))
+    return _reduce(node, inputs, lambda X, axes, keep: X.times(X).add_up(axes, keepdims=keep))
 
 
 def _sum_of_magnitudes(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:

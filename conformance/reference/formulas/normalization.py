@@ -15,7 +15,7 @@ from conformance.models.arrays import dtype_of
 from conformance.models.types import softmax_default_axis
 from conformance.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
 from conformance.reference.formulas.linear import mean, optional_tensor
-from conformance.reference.numbers.enclosure import add, admit, is_strict, multiply, subtract
+from conformance.reference.numbers.enclosure import admit, is_strict
 from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported
 
@@ -221,8 +221,8 @@ def _batch_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
         return _train_batch_normalization(node, X, scale, bias, (average, variance))
     root = sqrt(variance + float(node.attributes.get("epsilon", np.float32(1e-5))))
     factor = _factor(scale, root)
-    deviation = subtract(X, average)
-    written = add(multiply(deviation, factor), bias)
+    deviation = X.minus(average)
+    written = deviation.times(factor).plus(bias)
     result = admit(
         "scaled",
         written=lambda: (X - average) / root * scale + bias,
@@ -239,9 +239,7 @@ def _train_batch_normalization(node: Node, X: T, scale: T, bias: T, running: Seq
     momentum = float(node.attributes.get("momentum", np.float32(0.9)))
     results: list[T] = [statistics.scaled(scale, bias)]
     for old, new in zip(running, (statistics.mean, statistics.variance), strict=True):
-        mixed = add(
-            multiply(old, old.constant(momentum)), multiply(new.with_dtype(old.dtype), 1.0 - old.constant(momentum))
-        )
+        mixed = old.times(old.constant(momentum)).plus(new.with_dtype(old.dtype).times(1.0 - old.constant(momentum)))
         results.append(mixed.moved(lambda x: x.reshape(-1)))
     return results[: max(1, len(node.outputs))]
 

@@ -21,7 +21,7 @@ from conformance.reference.formulas.elementwise import (
 )
 from conformance.reference.formulas.linear import integers, matmul, optional_tensor, sections, stack
 from conformance.reference.numbers import elementary
-from conformance.reference.numbers.enclosure import Enclosure, add, admit, hull, is_strict, multiply
+from conformance.reference.numbers.enclosure import Enclosure, admit, hull, is_strict
 from conformance.reference.numbers.formula_tensor import T
 from conformance.verdicts import Unsupported
 
@@ -60,7 +60,7 @@ ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ..
     "ThresholdedRelu": (_thresholded, (1.0,)),
     "HardSigmoid": (hard_sigmoid, (float(np.float32(0.2)), 0.5)),
     "ScaledTanh": (lambda X, alpha, beta: alpha * tanh_of_page(beta * X), (None, None)),
-    "Affine": (lambda X, alpha, beta: add(multiply(X.constant(alpha), X), X.constant(beta)), (None, None)),
+    "Affine": (lambda X, alpha, beta: X.constant(alpha).times(X).plus(X.constant(beta)), (None, None)),
 }
 """The activations, and the defaults of the numbers alpha and beta that they take, which are those of the operators."""
 
@@ -150,7 +150,7 @@ def _lstm_step(node: Node, direction: int, weights: _Weights[T], peepholes: T | 
     P = [None] * 3 if peepholes is None else _split(peepholes, 3)
 
     def gate(sums: T, peephole: T | None, C: T) -> T:
-        return sums if peephole is None else add(sums, multiply(peephole, C))
+        return sums if peephole is None else sums.plus(peephole.times(C))
 
     def step(X: T, state: tuple[T, ...]) -> tuple[T, ...]:
         H, C = state
@@ -180,14 +180,14 @@ def _gru_step(node: Node, direction: int, weights: _Weights[T], _: T | None) -> 
 
         def total(part: T, *biases: T | None) -> T:
             for bias in biases:
-                part = part if bias is None else add(part, bias)
+                part = part if bias is None else part.plus(bias)
             return part
 
-        z, r = (f(total(add(x[k], matmul(H, r_weights[k])), wb[k], rb[k])) for k in (0, 1))
+        z, r = (f(total(x[k].plus(matmul(H, r_weights[k])), wb[k], rb[k])) for k in (0, 1))
         if node.attributes.get("linear_before_reset", 0):
-            candidate = g(add(total(x[2], wb[2]), multiply(r, total(matmul(H, r_weights[2]), rb[2]))))
+            candidate = g(total(x[2], wb[2]).plus(r.times(total(matmul(H, r_weights[2]), rb[2]))))
         else:
-            candidate = g(total(add(x[2], matmul(r * H, r_weights[2])), rb[2], wb[2]))
+            candidate = g(total(x[2].plus(matmul(r * H, r_weights[2])), rb[2], wb[2]))
         return ((1.0 - z) * candidate + z * H,)
 
     return step
@@ -220,9 +220,9 @@ class _Weights(Generic[T]):
 
     def sums(self, X: T, H: T) -> T:
         """Return X W + H R + the biases: the operands of all gates."""
-        total = add(matmul(X, self.W), matmul(in_eight_bits(H) if self.quantizes_state else H, self.R))
+        total = matmul(X, self.W).plus(matmul(in_eight_bits(H) if self.quantizes_state else H, self.R))
         for bias in (self.bias_of_input, self.bias_of_state):
-            total = total if bias is None else add(total, bias)
+            total = total if bias is None else total.plus(bias)
         return total
 
 

@@ -201,7 +201,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         error: a bound on the distance of every admissible evaluation from the value (double, the shape of `value`).
         dtype: the tensor's type in the model.
         terms: the terms, if a node computes the tensor as sums of products. The operators of this class drop them; the
-            functions `add`, `subtract`, `multiply`, `divide`, `add_up` and `dot` keep them.
+            methods `plus`, `minus`, `times`, `over`, `add_up` and `dot` keep them.
         overflows: where the last operation overflows in the tensor's type, although the value is finite in double.
             A node that returns such an element returns an infinity. An operation on it may have a wider operand.
         unspecified: where the specification leaves the element open; None for nowhere. The bound is infinite there, or
@@ -814,49 +814,3 @@ def admit(name: str, **forms: Callable[[], T]) -> T:
         raise ValueError(f"the forms of {name} differ from those of the table")
     first, *others = (forms[form] for form in forms_of(name, current_level()))
     return first().hull(others)
-
-
-# Operations of nodes that a runtime may compute in one kernel. An operand with terms is the result of an earlier node.
-
-
-def add(A: T, B: T, *, is_fused: bool = False) -> T:
-    """Return the sum of two operands.
-
-    Args:
-        A: the first operand.
-        B: the second operand.
-        is_fused: whether the sum and the operands are always computed in one kernel, such as a Conv and its bias.
-    """
-    return A.plus(B, is_fused=is_fused)
-
-
-def subtract(A: T, B: T) -> T:
-    """Return the difference of two operands."""
-    return A.minus(B)
-
-
-def multiply(A: T, B: T, *, is_fused: bool = False) -> T:
-    """Return the product of two operands, one of which may be a factor of all terms of the other; see `add`."""
-    return A.times(B, is_fused=is_fused)
-
-
-def divide(A: T, B: T) -> T:
-    """Return the quotient of two operands, also as the product with the reciprocal."""
-    return A.over(B)
-
-
-def add_up(X: T, axes: Sequence[int], *, keepdims: bool = False) -> T:
-    """Return the sums along some axes, added in any order."""
-    return X.add_up(axes, keepdims=keepdims)
-
-
-def dot(A: T, B: T, product: Callable[[Array, Array], Array], count: int) -> T:
-    """Return dot products of two tensors.
-
-    Args:
-        A: the first tensor.
-        B: the second tensor.
-        product: the bilinear function that computes the sums of products, such as `np.matmul`.
-        count: the number of products in each sum.
-    """
-    return A.dot(B, product, count)

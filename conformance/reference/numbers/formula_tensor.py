@@ -68,7 +68,12 @@ class FormulaTensor(Protocol):
         """Return a tensor of zeros of the same type."""
 
     def plus(self, other: Self, *, is_fused: bool = False) -> Self:  # noqa: ARG002
-        """Return the sum, whose terms may be added in any order with those of the operands."""
+        """Return the sum, whose terms may be added in any order with those of the operands.
+
+        Args:
+            other: the second operand.
+            is_fused: whether the sum and the operands are always computed in one kernel, such as a Conv and its bias.
+        """
         return self + other
 
     def minus(self, other: Self) -> Self:
@@ -76,7 +81,7 @@ class FormulaTensor(Protocol):
         return self - other
 
     def times(self, other: Self, *, is_fused: bool = False) -> Self:  # noqa: ARG002
-        """Return the product; a factor may be multiplied into the terms of a sum."""
+        """Return the product; a factor may be multiplied into the terms of a sum; for `is_fused` see `plus`."""
         return self * other
 
     def over(self, other: Self) -> Self:
