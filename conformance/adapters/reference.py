@@ -8,7 +8,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from conformance import __version__
 from conformance.reference.graph import Graph
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 from conformance.reference.validity import check_model
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class PreparedReferenceGraph(BackendRep):
 
     def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
         """Run the graph on inputs in its order, and return the outputs."""
-        return tuple(value.elements for value in self._graph.run(inputs, NativeSystem()))
+        return tuple(value.elements for value in self._graph.run(inputs, NumberSystem()))
 
 
 class ReferenceBackend(Backend):

@@ -29,7 +29,6 @@ from conformance.mutants import arithmetic
 from conformance.mutants.arithmetic import Rounding
 from conformance.reference.graph import Graph
 from conformance.reference.nodes import Evaluation, Node
-from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.numbers.number_system import NumberSystem, OptimizerFormula, Value
 from conformance.reference.operators.training_optimizers import (
     TRAINING_DOMAINS,
@@ -120,7 +119,7 @@ KernelWrapper: TypeAlias = Callable[[Kernel], Kernel]
 
 
 @dataclass(frozen=True)
-class FormulaArithmetic(NativeSystem):
+class FormulaArithmetic(NumberSystem):
     """Evaluates an optimizer's formula with NumPy, one tensor at a time.
 
     Attributes:
@@ -184,7 +183,7 @@ class KernelPatch:
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     wrappers: tuple[KernelWrapper, ...] = ()
-    arithmetic: NumberSystem = field(default_factory=NativeSystem)
+    arithmetic: NumberSystem = field(default_factory=NumberSystem)
     within: str | None = None
     is_direct: bool = False
     by_position: bool = False

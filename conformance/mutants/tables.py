@@ -51,14 +51,12 @@ import conformance.mutants.argmax_wrappers  # noqa: F401 - registers its wrapper
 from conformance.mutants import arithmetic, optimizer_wrappers
 from conformance.mutants.mutant import FormulaArithmetic, KernelWrapper, Mutant, PromotingArithmetic, find_last_readers
 from conformance.mutants.wrappers import MODEL_REWRITES, WRAPPERS
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 from conformance.serialization.decoding import read_own_toml
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from conformance.reference.numbers.number_system import NumberSystem
 
 FILES = (
     "adam",
@@ -202,7 +200,7 @@ def _fill(value: Any, names: Mapping[str, int | str]) -> Any:
 
 def _arithmetic(table: ArithmeticTable | None, edits: Mapping[str, str]) -> NumberSystem:
     if table is None:
-        return FormulaArithmetic(edits) if edits else NativeSystem()
+        return FormulaArithmetic(edits) if edits else NumberSystem()
     if table.promotes:
         return PromotingArithmetic(edits)
     return FormulaArithmetic(edits, table.computing, named_function(table.rounding) if table.rounding else None)

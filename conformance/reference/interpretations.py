@@ -26,7 +26,7 @@ from conformance.models.arrays import DOUBLE, FLOAT
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.decimals import exact_context
 from conformance.reference.numbers.interval_system import IntervalSystem
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 from conformance.reference.operators.training_optimizers import (
     TRAINING_DOMAINS,
     TRAINING_OPTIMIZERS,
@@ -155,7 +155,7 @@ def _double_outputs(node: Node, graph: Graph, operands: Mapping[str, Array]) -> 
 
 def _native_results(node: Node, operands: Mapping[str, Array]) -> list[Array]:
     """Return the results of the formula of the page, computed with NumPy in the type of each tensor."""
-    system = NativeSystem()
+    system = NumberSystem()
     inputs = [system.from_array(operands[name]) for name in node.inputs]
     return [result.elements for result in evaluate_optimizer(node, inputs, system)]
 

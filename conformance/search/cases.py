@@ -31,7 +31,7 @@ from conformance.models.validity import is_fully_valid
 from conformance.mutants.mutant import read_graph
 from conformance.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.reference.numbers.enclosure import Enclosure
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import Answer, answers_for_graph
 from conformance.search.distractors import SHOULD_NAMES
@@ -169,7 +169,7 @@ def _build_drawn_case(example: DrawnExample, level: Level) -> CaseInMemory:
 
 
 def _native_answers(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
-    return [Answer(value.elements) for value in graph.run(inputs, NativeSystem())]
+    return [Answer(value.elements) for value in graph.run(inputs, NumberSystem())]
 
 
 def _oracle_answers(graph: Graph, inputs: Sequence[Array], level: Level) -> list[Answer]:

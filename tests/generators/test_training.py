@@ -16,7 +16,7 @@ from conformance.corpus.loading import load_case
 from conformance.expansion import has_training_optimizers
 from conformance.models.types import TRAINING_DOMAIN
 from conformance.reference.graph import Graph
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 from generators import expanded, training, training_step
@@ -75,7 +75,7 @@ def test_last_step_exceeds_the_bound(id, whole_corpus):
     data_set, model = next(case.data_sets()), case.model
     last = next(node for node in reversed(model.graph.node) if node.domain == TRAINING_DOMAIN)
     model.graph.output.append(onnx.ValueInfoProto(name=last.input[2]))
-    X = Graph.from_model(model).run(data_set.inputs, NativeSystem())[-1].elements
+    X = Graph.from_model(model).run(data_set.inputs, NumberSystem())[-1].elements
     X_new = data_set.outputs[1]
     assert X_new.name == "X_new"
     assert (np.abs(X_new.expected - X) > X_new.bound).any()
@@ -104,13 +104,13 @@ def test_network_gradients_match_finite_differences(id, parameter, case_named):
     model.graph.output.append(helper.make_tensor_value_info(f"d_{parameter}", onnx.TensorProto.DOUBLE, None))
     graph = Graph.from_model(model)
     inputs = [array.copy() for array in case.data_sets[0]]
-    gradient = graph.run(inputs, NativeSystem())[1].elements
+    gradient = graph.run(inputs, NumberSystem())[1].elements
     W = inputs[[value.name for value in model.graph.input].index(parameter)]
     for index in np.ndindex(W.shape):
         kept, losses = W[index], []
         for step in (-1e-6, 1e-6):
             W[index] = kept + step
-            losses.append(float(graph.run(inputs, NativeSystem())[0].elements))
+            losses.append(float(graph.run(inputs, NumberSystem())[0].elements))
         W[index] = kept
         assert gradient[index] == pytest.approx((losses[1] - losses[0]) / 2e-6, rel=1e-6, abs=1e-8)
 
@@ -120,7 +120,7 @@ def test_network_has_active_and_inactive_units(id, case_named):
     case = case_named(id)
     model = proto(case)
     model.graph.output.append(helper.make_tensor_value_info("active", onnx.TensorProto.BOOL, None))
-    active = Graph.from_model(model).run(case.data_sets[0], NativeSystem())[-1].elements
+    active = Graph.from_model(model).run(case.data_sets[0], NumberSystem())[-1].elements
     assert 0 < active.mean() < 1
 
 

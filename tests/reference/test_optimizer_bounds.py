@@ -41,7 +41,7 @@ from conformance.reference.graph import Graph
 from conformance.reference.numbers.bounded import is_power_of_two
 from conformance.reference.numbers.decimals import exact_context
 from conformance.reference.numbers.interval_system import IntervalSystem
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.reference.validity import InvalidModelError
@@ -336,14 +336,14 @@ def test_sequence_length_and_optional_state_are_reported(nodes, Y):
 def test_sequence_can_be_a_graph_input():
     nodes = [node("SequenceAt", ["S", "zero"], ["Y"])]
     model = onnx.load_model_from_string(build_model(nodes, {"S": f32(0), "zero": i64(0)}, {"Y": FLOAT}))
-    values = Graph.from_model(model).run([[f32([1]), f32([2])], i64(0)], NativeSystem())
+    values = Graph.from_model(model).run([[f32([1]), f32([2])], i64(0)], NumberSystem())
     assert values[0].elements.tolist() == [1]
 
 
 def test_optional_graph_input_can_be_empty():
     nodes = [node("OptionalHasElement", ["O"], ["Y"])]
     model = onnx.load_model_from_string(build_model(nodes, {"O": f32(0)}, {"Y": INT64}, opset=15))
-    assert not Graph.from_model(model).run([None], NativeSystem())[0].elements.item()
+    assert not Graph.from_model(model).run([None], NumberSystem())[0].elements.item()
 
 
 # Acceptable indices after functions: shared errors change no order, and values beyond all digits are not ties.

@@ -9,7 +9,7 @@ from onnx import helper
 
 from conformance.models.graphs import all_nodes
 from conformance.reference.graph import Graph
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 
 TRAINING = "ai.onnx.preview.training"
 
@@ -72,7 +72,7 @@ def model_inputs(op_type, shapes=((2,),), dtype=np.float32, R_dtype=None, R=0.12
 
 
 def reference_outputs(model, inputs):
-    return [value.elements for value in Graph.from_model(model).run(inputs, NativeSystem())]
+    return [value.elements for value in Graph.from_model(model).run(inputs, NumberSystem())]
 
 
 def onnxruntime_outputs(model, inputs):

@@ -15,7 +15,7 @@ from onnx import helper
 
 from conformance.models.arrays import type_name, type_number
 from conformance.reference.graph import Graph
-from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem
 from conformance.reference.oracle import Answer, answers
 from conformance.verdicts import Level
 
@@ -103,7 +103,7 @@ def oracle_answer(op_type: str, X: Any, *, level: Level = Level.SHOULD, opset: i
 
 def reference_outputs(model: bytes, inputs: Sequence[Any]) -> list[Any]:
     """Return the outputs of the reference backend."""
-    values = Graph.from_model(onnx.load_model_from_string(model)).run(inputs, NativeSystem())
+    values = Graph.from_model(onnx.load_model_from_string(model)).run(inputs, NumberSystem())
     return [value.elements for value in values]
 
 

@@ -19,8 +19,7 @@ from conformance.reference.enclosures.regions import non_max_suppression
 from conformance.reference.enclosures.text import TEXT
 from conformance.reference.formulas.linear import accumulate, distinct_axes, integers, reduced_axes
 from conformance.reference.numbers.enclosure import Enclosure, as_enclosure, is_strict
-from conformance.reference.numbers.native_system import NativeSystem
-from conformance.reference.numbers.number_system import ABSENT
+from conformance.reference.numbers.number_system import ABSENT, NumberSystem
 from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.operators import OPERATORS
 from conformance.reference.operators.data_movement import DATA_MOVEMENT
@@ -91,7 +90,7 @@ def evaluate(node: Node, arrays: Sequence[Array | None]) -> list[Array]:
         evaluation = OPERATORS.get(node.op_type)
         if evaluation is None:
             raise Unsupported(f"no reference for {node.op_type} of integers")
-        system = NativeSystem()
+        system = NumberSystem()
         values = evaluation(node, [ABSENT if array is None else system.from_array(array) for array in arrays], system)
         return [value.elements for value in values]
 

@@ -30,8 +30,7 @@ from conformance.reference.numbers.formula_evaluation import (
     to_precision,
 )
 from conformance.reference.numbers.formula_tensor import NumberTensor
-from conformance.reference.numbers.native_system import NativeSystem
-from conformance.reference.numbers.number_system import SortKeys, Value
+from conformance.reference.numbers.number_system import NumberSystem, SortKeys, Value
 from conformance.reference.numbers.precision import Precision, Role, format_of, is_computed
 from conformance.reference.numbers.ranking import (
     as_single_terms,
@@ -59,7 +58,7 @@ ARITHMETIC_OPERATORS = frozenset({operator.add, operator.sub, operator.mul, oper
 
 
 @dataclass(frozen=True)
-class IntervalSystem:
+class IntervalSystem(NumberSystem):
     """Number system of exact values, each with an interval of the results of all admissible evaluations.
 
     Attributes:
@@ -89,7 +88,7 @@ class IntervalSystem:
 
     def constant(self, number: float, dtype: np.dtype[Any]) -> Value:
         if _is_integral(dtype):
-            return NativeSystem().constant(number, dtype)
+            return NumberSystem().constant(number, dtype)
         return Value(object_array([Decimal(number)], ()), dtype)
 
     def apply_optimizer(
@@ -146,7 +145,7 @@ class IntervalSystem:
     def apply_elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
         if _is_integral(X.dtype):
             _require_single_choice(X, *others)
-            return NativeSystem().apply_elementwise(formula, X, *others, roundings=roundings)
+            return NumberSystem().apply_elementwise(formula, X, *others, roundings=roundings)
         precision = self.tensor_precision(X.dtype)
         operands = [operand.elements for operand in (X, *others)]
         if formula in ARITHMETIC_OPERATORS and self.adversary is None and (unique := UniqueElements.find(operands)):
@@ -159,7 +158,7 @@ class IntervalSystem:
     def apply_monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
         if _is_integral(X.dtype):
             _require_single_choice(X)
-            return NativeSystem().apply_monotone(formula, X, roundings=roundings, **numbers)
+            return NumberSystem().apply_monotone(formula, X, roundings=roundings, **numbers)
         precision = self.tensor_precision(X.dtype)
         unique = UniqueElements.of(X.elements, ignore_symbols=self.adversary is None)
         operands = to_precision(unique.take(X.elements), precision)
@@ -173,7 +172,7 @@ class IntervalSystem:
     def apply_formula(self, formula: Formula, inputs: Sequence[Value | None]) -> list[Value]:
         first = next(value for value in inputs if value is not None)
         if _is_integral(first.dtype):
-            return NativeSystem().apply_formula(formula, inputs)
+            return NumberSystem().apply_formula(formula, inputs)
         tensors = [
             None
             if value is None
@@ -195,14 +194,14 @@ class IntervalSystem:
 
     def inexact_mask(self, X: Value) -> Array:
         if X.elements.dtype != object:
-            return NativeSystem().inexact_mask(X)
+            return NumberSystem().inexact_mask(X)
         is_exact = {key: is_exact_number(number) for key, number in distinct_numbers(X.elements).items()}
         flags = (is_exact[id(number)] for number in X.elements.flat)
         return ~np.fromiter(flags, bool, X.elements.size).reshape(X.elements.shape)
 
     def reduce_extreme(self, X: Value, axes: Sequence[int], *, largest: bool) -> Value:
         if X.elements.dtype != object:
-            return NativeSystem().reduce_extreme(X, axes, largest=largest)
+            return NumberSystem().reduce_extreme(X, axes, largest=largest)
         rows, shape = _rows(X.elements, axes)
         if not rows.shape[1]:
             raise Unsupported("an empty tensor has no largest or smallest element")
@@ -212,7 +211,7 @@ class IntervalSystem:
 
     def top_k(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         if X.elements.dtype != object:
-            return NativeSystem().top_k(X, axis, count, largest=largest)
+            return NumberSystem().top_k(X, axis, count, largest=largest)
         rows, outer_shape = _rows(X.elements, [axis])
         shape, width = (*outer_shape, count), rows.shape[1]
         precision = self.tensor_precision(X.dtype)
@@ -247,7 +246,7 @@ class IntervalSystem:
 
     def less(self, A: Value, B: Value) -> Value:
         if _is_integral(A.dtype):
-            return NativeSystem().less(A, B)
+            return NumberSystem().less(A, B)
         precision = self.tensor_precision(A.dtype)
         A_low, A_high = interval_ends(to_precision(A.elements, precision))
         B_low, B_high = interval_ends(to_precision(B.elements, precision))
@@ -291,9 +290,6 @@ class IntervalSystem:
         if keys is None or not keys.is_valid_along(axis % X.elements.ndim) or (maxima.sum(axis=axis) == 1).all():
             return maxima
         return np.asarray(maxima & possible_maxima(keys.elements, axis))
-
-    def selected_maximum_mask(self, X: Value, axis: int, maximum_mask: Array) -> Array:  # noqa: ARG002
-        return maximum_mask
 
     def _formula(self, optimizer: OptimizerFormula, precision: Precision) -> Callable[..., Any]:
         """Return an optimizer's formula in the forms that this system encloses."""

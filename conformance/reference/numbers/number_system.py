@@ -1,4 +1,4 @@
-"""The interface of a number system, and the tensors that an operator computes with.
+"""The operations of a number system, and the tensors that an operator computes with.
 
 An operator is written once. It computes with `Value` tensors, and calls a `NumberSystem` for everything that depends on
 the kind of numbers: rounding, comparison, sums.
@@ -7,7 +7,7 @@ the kind of numbers: rounding, comparison, sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -108,14 +108,21 @@ ABSENT = Value(np.empty(0, dtype=bool), np.dtype(bool))
 """An optional input that a node leaves out, or an empty optional."""
 
 
-class NumberSystem(Protocol):
-    """The operations on numbers that operators are built from."""
+@dataclass(frozen=True)
+class NumberSystem:
+    """The operations on numbers that operators are built from.
+
+    This class computes with NumPy arrays of the tensors' own types: the arithmetic of the `reference` backend. The
+    subclasses compute with other numbers.
+    """
 
     def from_array(self, array: Array) -> Value:
         """Return an input or initializer of the graph as a tensor of this system."""
+        return Value(array, array.dtype)
 
     def constant(self, number: float, dtype: np.dtype[Any]) -> Value:
         """Return a number of an attribute or a schema as a scalar that can be combined with tensors of type `dtype`."""
+        return Value(np.asarray(number).astype(dtype), dtype)
 
     def apply_optimizer(
         self,
@@ -135,8 +142,20 @@ class NumberSystem(Protocol):
             tensors: the operands of each tensor: X, G and its state.
             attributes: all attributes by name.
         """
+        return [self.update_tensor(optimizer, R, T, operands, attributes) for operands in tensors]
 
-    def apply_elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
+    def update_tensor(
+        self, optimizer: OptimizerFormula, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+    ) -> list[Value]:
+        """Return the results of a training optimizer's formula for the operands of one tensor."""
+        dtype = tensors[0].dtype
+        numbers = {name: dtype.type(value) if isinstance(value, float) else value for name, value in attributes.items()}
+        with np.errstate(all="ignore"):
+            scalars = (operand.elements.astype(dtype)[()] for operand in (R, T))
+            results = optimizer.formula(*scalars, *(tensor.elements for tensor in tensors), **numbers)
+        return [Value(np.asarray(result, dtype=dtype), dtype) for result in results]
+
+    def apply_elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:  # noqa: ARG002
         """Return the results of an elementwise formula for tensors of one type, computed in that type.
 
         Args:
@@ -146,6 +165,9 @@ class NumberSystem(Protocol):
             roundings: the roundings of a faithful evaluation. 1 for an operation that IEEE 754 rounds once; more for a
                 function or for several operations.
         """
+        with np.errstate(all="ignore"):
+            result = formula(X.elements, *(other.elements for other in others))
+            return Value(np.asarray(result, dtype=X.dtype), X.dtype)
 
     def apply_monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
         """Return the results of an elementwise formula that is monotone in the elements of X.
@@ -157,6 +179,8 @@ class NumberSystem(Protocol):
                 that only selects an operand.
             numbers: constants of the formula.
         """
+        typed = {name: X.dtype.type(number) for name, number in numbers.items()}
+        return self.apply_elementwise(partial(formula, **typed), X, roundings=roundings)
 
     def apply_formula(self, formula: Formula, inputs: Sequence[Value | None]) -> list[Value]:
         """Return the results of the formula of an operator, which takes and returns tensors of numbers.
@@ -165,6 +189,13 @@ class NumberSystem(Protocol):
             formula: the formula. The roundings of its operations, in any order, are admissible.
             inputs: tensors of numbers; None for an optional input that a node leaves out.
         """
+        from conformance.reference.numbers.formula_tensor import NumberTensor  # late: most runs use no formula
+
+        with np.errstate(all="ignore"):
+            results = formula(
+                [None if value is None else NumberTensor(value.elements, value.dtype) for value in inputs]
+            )
+            return [Value(np.asarray(result.numbers, dtype=result.dtype), result.dtype) for result in results]
 
     def exact_elements(self, X: Value) -> Array:
         """Return the elements, provided that all admissible evaluations agree on each of them.
@@ -172,20 +203,31 @@ class NumberSystem(Protocol):
         Raises:
             Unsupported: admissible evaluations differ in an element.
         """
+        return X.elements
 
     def inexact_mask(self, X: Value) -> Array:
         """Return on which elements admissible evaluations may disagree (bool, X's shape)."""
+        return np.zeros(X.elements.shape, dtype=bool)
 
     def reduce_extreme(self, X: Value, axes: Sequence[int], *, largest: bool) -> Value:
         """Return the largest or smallest element along some axes, which are removed."""
+        reduce = np.max if largest else np.min
+        return Value(np.asarray(reduce(X.elements, axis=tuple(axes))), X.dtype)
 
     def top_k(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         """Return the `count` largest or smallest elements along an axis, in order, and their indices.
 
         Among equal elements, the element with the lower index comes first.
         """
+        if largest:
+            ascending = np.argsort(np.flip(X.elements, axis), axis=axis, kind="stable")
+            order = np.flip(X.elements.shape[axis] - 1 - ascending, axis)
+        else:
+            order = np.argsort(X.elements, axis=axis, kind="stable")
+        indices = np.asarray(np.take(order, range(count), axis=axis), dtype=np.int64)
+        return Value(np.take_along_axis(X.elements, indices, axis), X.dtype), Value(indices, indices.dtype)
 
-    def sort_keys(self, forms: Forms, X: Value, axes: Collection[int] | None = None) -> SortKeys | None:
+    def sort_keys(self, forms: Forms, X: Value, axes: Collection[int] | None = None) -> SortKeys | None:  # noqa: ARG002
         """Return numbers in the same order as the rounded results of a function.
 
         Args:
@@ -198,20 +240,27 @@ class NumberSystem(Protocol):
         Returns:
             The keys; None if the order of results does not depend on rounding in this system.
         """
+        return None
 
     def less(self, A: Value, B: Value) -> Value:
         """Return whether each element of A is less than the corresponding element of B (bool)."""
+        return Value(np.asarray(A.elements < B.elements), np.dtype(bool))
 
     def cast(self, X: Value, dtype: np.dtype[Any]) -> Value:
         """Return a tensor converted to a floating-point type."""
+        with np.errstate(all="ignore"):
+            return Value(X.elements.astype(dtype), dtype)
 
-    def enclose_alternatives(self, first: Value, second: Value) -> Value:
+    def enclose_alternatives(self, first: Value, second: Value) -> Value:  # noqa: ARG002 - either result is correct
         """Return a tensor that encloses both tensors, for an evaluation that may compute either of them."""
+        return first
 
     def maximum_mask(self, X: Value, axis: int) -> Array:
         """Return which elements are, or may be, the largest along an axis (bool, X's shape)."""
+        with np.errstate(all="ignore"):
+            return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))
 
-    def selected_maximum_mask(self, X: Value, axis: int, maximum_mask: Array) -> Array:
+    def selected_maximum_mask(self, X: Value, axis: int, maximum_mask: Array) -> Array:  # noqa: ARG002
         """Return which elements count as the largest in the choice of the one index that is returned.
 
         Args:
@@ -219,3 +268,4 @@ class NumberSystem(Protocol):
             axis: the axis.
             maximum_mask: which elements are, or may be, the largest along the axis.
         """
+        return maximum_mask
