@@ -150,8 +150,15 @@ def momentum(
 # A rewrite that is correct in algebra can change every rounding: a sum that nearly cancels, or a term with the weight
 # 0, rounds differently in each form. Kernels use many forms, so a bound has to enclose all of them. The functions below
 # are the formulas above, statement by statement. Each statement is the hull of its forms: first the form of the page,
-# then its rewrites by rule (`FORM_RULES`). A statement reads the hulls of the statements before it, so all compositions
-# of rewrites are enclosed. Docs: docs/explanation/bounds.md, section "Admissible forms".
+# then its rewrites by rule. A statement reads the hulls of the statements before it, so all compositions of rewrites
+# are enclosed. Docs: docs/explanation/bounds.md, section "Admissible forms". The rules:
+#
+# - distribute: a factor or a divisor of a sum is applied to each term of the sum.
+# - collect: the terms with X are one product: the coefficient of X times X.
+# - interpolate: a weighted average is one end plus a share of the difference of both ends.
+# - lerp: a weighted average with a weight up to 1/2 is the nearer end plus a share of the difference.
+# - expand: (1 - a) * x is x - a * x; in a weighted average only if a is at most 1/2.
+# - factor: (1 - beta) * G * G is the square of Sqrt(1 - beta) * G.
 
 
 class Forms(Protocol):
@@ -174,17 +181,6 @@ class Forms(Protocol):
 
     def with_common_error(self, scalar: Any) -> Any:
         """Return a scalar whose error is the same in all terms that it multiplies."""
-
-
-FORM_RULES: Mapping[str, str] = {
-    "distribute": "a factor or a divisor of a sum is applied to each term of the sum",
-    "collect": "the terms with X are one product: the coefficient of X times X",
-    "interpolate": "a weighted average is one end plus a share of the difference of both ends",
-    "lerp": "a weighted average with a weight up to 1/2 is the nearer end plus a share of the difference",
-    "expand": "(1 - a) * x is x - a * x; in a weighted average only if a is at most 1/2",
-    "factor": "(1 - beta) * G * G is the square of Sqrt(1 - beta) * G",
-}
-"""The rules of the rewrites, and their texts."""
 
 
 def _descent(
