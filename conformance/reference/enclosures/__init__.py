@@ -18,11 +18,10 @@ from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.enclosures.casts import CAST_ENCLOSURES, through_float
 from conformance.reference.enclosures.exact import EXACT_OPERATORS, MOVEMENT, evaluate_exactly
 from conformance.reference.enclosures.images import IMAGE_ENCLOSURES
-from conformance.reference.enclosures.integers import INTEGER_ENCLOSURES
 from conformance.reference.enclosures.machine_learning import MACHINE_LEARNING_ENCLOSURES
 from conformance.reference.enclosures.microsoft import MICROSOFT_ENCLOSURES
 from conformance.reference.enclosures.old_versions import modernize
-from conformance.reference.enclosures.open_elements import leave_open
+from conformance.reference.enclosures.open_elements import INTEGER_ENCLOSURES, leave_open
 from conformance.reference.enclosures.products import PRODUCT_ENCLOSURES
 from conformance.reference.enclosures.quantization import QUANTIZATION_ENCLOSURES
 from conformance.reference.enclosures.random_values import RANDOM_ENCLOSURES
