@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from conformance.files.atomic_write import deferred_signals, open_standard_streams, storage_errors
+from conformance.files.atomic_write import deferred_signals, open_standard_streams, storage_errors, write_all
 from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, max_line_bytes, quote_line
 from conformance.processes.start import end_supervisor, start_supervised
@@ -90,9 +90,7 @@ class SubjectProcess:
         with storage_errors(path):
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
             with os.fdopen(descriptor, "wb", buffering=0) as stream:
-                rest = memoryview(content)
-                while rest:
-                    rest = rest[stream.write(rest) :]
+                write_all(stream.fileno(), content)
         return path
 
     def send(self, line: bytes, command: str) -> memoryview:
