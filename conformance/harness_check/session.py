@@ -277,7 +277,7 @@ AnswerMessage: TypeAlias = dict[str, Any]
 
 @dataclass
 class IrregularAnswers:
-    """Violations in the output of the whole session, for the rules in `general_rules.WHOLE_SESSION_RULES`.
+    """Violations in the output of the whole session, for the rules in `check.WHOLE_SESSION_RULES`.
 
     Attributes:
         stray: lines that are not answers to a pending command.
