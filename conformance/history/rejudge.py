@@ -16,7 +16,7 @@ from conformance.corpus.loading import load_case
 from conformance.history.index import results_of
 from conformance.history.store import case_hashes
 from conformance.judging.execute import judge_case
-from conformance.judging.returned import ReplayedBackend, ReplayedOptimizer, UnusableValues
+from conformance.judging.returned import ReplayedBackend, UnusableValues, replayed_optimizer
 from conformance.results.records import EQUAL, effective_level
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind
@@ -105,7 +105,7 @@ def _judge(
             target = ReplayedBackend(loaded, values)
         else:
             runs = 2 if any(check.run == "fixed_point" for check in result.checks) else 1
-            target = ReplayedOptimizer(loaded.model, values, runs).target()
+            target = replayed_optimizer(loaded.model, values, runs)
     except UnusableValues:
         return None
     again = judge_case(Subject(subject.id, subject.version, target, kind, tuple(subject.passes)), loaded)

@@ -153,35 +153,29 @@ def _decode_output(record: RecordedTensor) -> Array:
         raise UnusableValues(f"An output {error}.") from None
 
 
-class ReplayedOptimizer:
-    """A graph optimizer that returns recorded models.
+def replayed_optimizer(before: onnx.ModelProto, values: ReturnedValues | str, runs: int) -> Any:
+    """Return a graph optimizer that returns recorded models; it has the parameter `fixed_point` for two runs.
 
     Args:
         before: the model of the case.
         values: what the subject returned for the case.
+        runs: the number of runs.
 
     Raises:
         UnusableValues: the values are not models.
     """
+    texts = [EQUAL] * runs if isinstance(values, str) else values.models or []
+    if len(texts) != runs:
+        raise UnusableValues("The number of models is another one.")
+    models = iter([_decode_model(before, texts[0] if text == SAME_AS_BEFORE else text) for text in texts])
 
-    def __init__(self, before: onnx.ModelProto, values: ReturnedValues | str, runs: int) -> None:
-        texts = [EQUAL] * runs if isinstance(values, str) else values.models or []
-        if len(texts) != runs:
-            raise UnusableValues("The number of models is another one.")
-        self._models = [_decode_model(before, texts[0] if text == SAME_AS_BEFORE else text) for text in texts]
-        self._is_single = runs == 1
+    def optimize(model: onnx.ModelProto) -> onnx.ModelProto:  # noqa: ARG001
+        return next(models)
 
-    def target(self) -> Any:
-        """Return the function from a model to a model; it has the parameter `fixed_point` if there are two models."""
-        models = iter(self._models)
+    def optimize_to(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:  # noqa: ARG001
+        return next(models)
 
-        def optimize(model: onnx.ModelProto) -> onnx.ModelProto:  # noqa: ARG001
-            return next(models)
-
-        def optimize_to(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:  # noqa: ARG001
-            return next(models)
-
-        return optimize if self._is_single else optimize_to
+    return optimize if runs == 1 else optimize_to
 
 
 def _decode_model(before: onnx.ModelProto, text: str) -> onnx.ModelProto:
