@@ -31,13 +31,13 @@ IMPORTERS = (PACKAGE, "generators", "mutation", "oracle")
 STANDALONE = {f"{PACKAGE}.adapters.server", f"{PACKAGE}.subjects.harness"}
 """Modules that run where the package is not installed, so that they define their own exceptions and requests."""
 
-MAX_MODULES = 324
+MAX_MODULES = 321
 MIN_MEDIAN_LINES = 140
 SMALL_MODULE_LINES = 120
 MAX_SMALL_MODULES = 28
 """Limit for modules that are shorter than `SMALL_MODULE_LINES` and have exactly one importer."""
 
-MAX_CODE_LINES = 46_441
+MAX_CODE_LINES = 46_320
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
 MAX_TEST_CODE_LINES = 40_000

@@ -40,7 +40,7 @@ SUITE_CORPUS = "onnx-conformance"
 VERDICT_KEYS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.PASS)
 """The keys of an `[[expect]]` table that list cases, each named after the expected verdict."""
 
-_KEYS = ("reason", "issue", "mutants", "when", "checks", "intermittent", "except", *VERDICT_KEYS)
+_KEYS = ("reason", "issue", "mutants", "when", "checks", "intermittent", "except", *VERDICT_KEYS, "cases", "verdict")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Expectation:
     intermittent: bool = False
     mutants: tuple[str, ...] = ()
     table: int = 0
-    key: str = ""
+    key: str = "cases"
 
     @cached_property
     def _compiled(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -268,7 +268,7 @@ def _locations(text: str, name: str) -> list[_EntryLocation]:
             header = next(numbers)
             entry.trivia.comment_ws, entry.trivia.comment = " ", f"# {marker}-{header}-"
             keys: dict[str, list[int]] = {}
-            for key in set(VERDICT_KEYS) & entry.keys():
+            for key in {"cases", *VERDICT_KEYS} & entry.keys():
                 patterns, cases = keys.setdefault(key, []), entry[key]
                 if isinstance(cases, Array):
                     for place, item in enumerate(cases):
@@ -304,6 +304,8 @@ def _marker_string(marker: str, item: Any) -> Any:
 
 def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]) -> list[Expectation]:
     """Return an expectation for each verdict in an `[[expect]]` table.
+
+    In older files a table has the keys `cases` and `verdict` instead of a key named after each verdict.
 
     Raises:
         ExpectationsError: a key is unknown or missing, or a value is malformed.
@@ -343,18 +345,25 @@ def _parse_verdicts(location: _EntryLocation, table: Mapping[str, Any]) -> dict[
     """Return the verdict of each key that lists cases.
 
     Raises:
-        ExpectationsError: a key is unknown, or the reason or the cases are missing.
+        ExpectationsError: a key is unknown or missing, or the verdict is unknown.
     """
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ExpectationsError(
             "malformed-entry.unknown-key", location=location, key=unknown[0], known=_KEYS, keys=VERDICT_KEYS
         )
     found = {key: Verdict(key) for key in table if key in VERDICT_KEYS}
-    if "reason" not in table:
-        raise ExpectationsError("malformed-entry.missing-key", location=location, key="reason", keys=VERDICT_KEYS)
-    if not found:
+    is_older = bool({"cases", "verdict"} & set(table))
+    needed = ("cases", "verdict", "reason") if is_older else ("reason",)
+    if missing := sorted(set(needed) - set(table)):
+        raise ExpectationsError("malformed-entry.missing-key", location=location, key=missing[0], keys=VERDICT_KEYS)
+    if is_older and table["verdict"] not in VERDICT_KEYS:
+        given = table["verdict"]
+        raise ExpectationsError("malformed-entry.verdict", location=location, verdict=given, known=VERDICT_KEYS)
+    if is_older and found:
+        raise ExpectationsError("malformed-entry.two-forms", location=location, key=min(found))
+    if not is_older and not found:
         raise ExpectationsError("malformed-entry.cases", location=location, keys=VERDICT_KEYS)
-    return found
+    return {"cases": Verdict(table["verdict"])} if is_older else found
 
 
 def _parse_patterns(location: _EntryLocation, table: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -5,6 +5,9 @@ Patterns that match no case are removed. A changed verdict keeps the reason of t
 grouped by cause, apart from failures that the baseline of the run accepts. Their reason comes from the user, or from a
 known fault or a diagnosis if the user asks for it. Entries with one reason are joined. The key `supports` is written
 anew. tomlkit edits the file, so comments and formatting are kept.
+
+An older file has no key `supports`, and its entries have the keys `cases` and `verdict`. It is converted: the entries
+get a key for each verdict, and entries for unsupported cases are removed.
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
     from conformance.results.file import Results
     from conformance.results.known_faults import KnownFault
     from conformance.results.records import DiagnosisRecord, ResultRow, SubjectRecord
+
+_CAUSE_KEYS = ("reason", "issue", "mutants", "checks", "intermittent")
 
 MAX_ROUNDS = 1000
 """Largest number of rounds of edits; each round removes something, so fewer are needed."""
@@ -182,8 +187,7 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
     before, has_windows_line_ends = parse_expectations(text, name), "\r\n" in text
     check_same_corpus(before, run.header.corpus.name)
     results = _subject_results(run, before.subject, name)
-    if before.entries:
-        _tables(tomlkit.parse(text), name)
+    text = _convert(text, name, keeps_unsupported=before.supports is not None or new.pins_unsupported)
     for _ in range(MAX_ROUNDS):
         updated = _update_entries(text, name, results, new)
         if updated == text:
@@ -263,6 +267,36 @@ def _set_supports(text: str, supports: Sequence[str]) -> str:
     else:
         _insert_after(document.body, "subject", tomlkit.key("supports"), array)
     return tomlkit.dumps(document)
+
+
+def _convert(text: str, name: str, *, keeps_unsupported: bool) -> str:
+    """Return the text with a key for each verdict in place of the keys `cases` and `verdict` of an older file.
+
+    Args:
+        keeps_unsupported: whether entries for unsupported cases are kept.
+    """
+    entries = parse_expectations(text, name).entries
+    document = tomlkit.parse(text)
+    tables = _tables(document, name) if entries else []
+    for entry in reversed(entries):
+        if entry.verdict is not Verdict.UNSUPPORTED or keeps_unsupported:
+            if entry.key == "cases":
+                _name_key_after_verdict(tables[entry.table], entry.verdict)
+        elif any(one.table == entry.table and one is not entry for one in entries):
+            tables[entry.table].remove(entry.key)
+        else:
+            _replace_entry(document, entry.table, [])
+    return tomlkit.dumps(document)
+
+
+def _name_key_after_verdict(table: Table, verdict: str) -> None:
+    """Rename the key `cases` of a table to the verdict, remove the key `verdict`, and move the reason to the front."""
+    _rename_key(table, "cases", verdict)
+    body = [pair for pair in table.value.body if _name_of(pair) != "verdict"]
+    first = [pair for pair in body if _name_of(pair) in _CAUSE_KEYS]
+    others = [pair for pair in body if _name_of(pair) not in _CAUSE_KEYS]
+    start = next(place for place, pair in enumerate(others) if _name_of(pair))
+    table.value.body[:] = [*others[:start], *first, *others[start:]]
 
 
 def _rename_key(table: Table, before: str, after: str) -> None:

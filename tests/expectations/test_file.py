@@ -12,7 +12,7 @@ from conformance.serialization.decoding import decode_toml
 from conformance.verdicts import Verdict
 
 HEAD = 'subject = "acme"\n'
-WHOLE = HEAD + '[[expect]]\nfail = ["test_adam_*", "test_x"]\nreason = " known "\n'
+WHOLE = HEAD + '[[expect]]\ncases = ["test_adam_*", "test_x"]\nverdict = "fail"\nreason = " known "\n'
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_pattern_matches_complete_ids(file, case, matches):
 
 
 def test_first_matching_entry_applies(file):
-    second = '[[expect]]\nerror = ["*"]\nreason = "all others"\n'
+    second = '[[expect]]\ncases = ["*"]\nverdict = "error"\nreason = "all others"\n'
     expectations = read_expectations(file(WHOLE + second))
     assert [expectations.entry_for(case).verdict for case in ("test_x", "test_y")] == [Verdict.FAIL, Verdict.ERROR]
 
@@ -76,18 +76,21 @@ MALFORMED = {
     "with an empty entry": (ENTRY, "malformed-entry", (":2", "cases")),
     "with an entry that is intermittent to a degree": (WHOLE + "intermittent = 1\n", "malformed-entry", (":2", "1")),
     "with an entry that has another key": (WHOLE + "level = 1\n", "malformed-entry", (":2", "level")),
-    "without cases": (ENTRY + 'fail = []\nreason = "x"\n', "malformed-entry", (":2", "fail")),
+    "without cases": (ENTRY + 'cases = []\nverdict = "fail"\nreason = "x"\n', "malformed-entry", (":2", "cases")),
     "with a number as case": (
-        ENTRY + 'fail = [1]\nreason = "x"\n',
+        ENTRY + 'cases = [1]\nverdict = "fail"\nreason = "x"\n',
         "malformed-entry",
         (":2", "[1]"),
     ),
     "with an empty pattern": (
-        ENTRY + 'fail = [""]\nreason = "x"\n',
+        ENTRY + 'cases = [""]\nverdict = "fail"\nreason = "x"\n',
         "malformed-entry",
         (":2", "['']"),
     ),
-    "with an expected pass": (WHOLE.replace("fail =", "pass ="), "malformed-entry", (":2", "pass")),
+    "with an unknown verdict": (WHOLE.replace('"fail"', '"flop"'), "malformed-entry", (":2", "'flop'")),
+    "with an expected pass": (WHOLE.replace('"fail"', '"pass"'), "malformed-entry", (":2", "'pass'")),
+    "with a list of verdicts": (WHOLE.replace('"fail"', '["fail"]'), "malformed-entry", (":2", "['fail']")),
+    "with a number as verdict": (WHOLE.replace('"fail"', "1"), "malformed-entry", (":2", "1")),
     "with a blank reason": (WHOLE.replace('" known "', '"  "'), "malformed-entry", (":2", "reason")),
     "with a number as reason": (WHOLE.replace('" known "', "1"), "malformed-entry", (":2", "reason")),
     "with a number as issue": (WHOLE + "issue = 1\n", "malformed-entry", (":2", "issue = 1")),
@@ -95,7 +98,7 @@ MALFORMED = {
     "with an empty list of checks": (WHOLE + "checks = []\n", "malformed-entry", (":2", "checks")),
     "with a number as checks": (WHOLE + "checks = 3\n", "malformed-entry", (":2", "checks", "3")),
     "with checks of an error": (
-        WHOLE.replace("fail", "error") + 'checks = "mutation"\n',
+        WHOLE.replace('"fail"', '"error"') + 'checks = "mutation"\n',
         "malformed-entry",
         (":2", "checks", "error"),
     ),
@@ -111,7 +114,7 @@ def test_malformed_file_is_rejected(file, content, code, data):
 
 MISSPELT = {
     "a key": (WHOLE.replace("reason", "raeson"), "raeson", "Did you mean reason?"),
-    "a verdict": (WHOLE.replace("fail", "fial"), "fial", "Did you mean fail?"),
+    "a verdict": (WHOLE.replace('"fail"', '"fial"'), "'fial'", "Did you mean fail?"),
     "a condition": (WHOLE + "when = {versoin = '>1'}\n", "versoin", "Did you mean version?"),
 }
 
@@ -122,6 +125,12 @@ def test_misspelt_word_is_rejected_with_the_nearest(file, content, word, hint):
         read_expectations(file(content))
     assert word in caught.value.problem
     assert caught.value.hint == hint
+
+
+def test_unknown_verdict_is_rejected_with_the_verdicts(file):
+    verdicts = [verdict for verdict in Verdict if verdict is not Verdict.PASS]
+    with assert_raises("expectations.malformed-entry", "'pass'", *verdicts):
+        read_expectations(file(WHOLE.replace('"fail"', '"pass"')))
 
 
 def test_misspelt_subject_is_rejected_with_the_nearest(file):
@@ -154,7 +163,10 @@ def test_files_are_returned_by_subject(file):
 
 
 def test_pattern_has_its_line(file):
-    text = HEAD + '\n# about "this"\n[[expect]]\nfail = [\n  "test_a", # "x"\n  "test_b", \'test_c\',\n]\n'
+    text = (
+        HEAD
+        + '\n# about "this"\n[[expect]]\ncases = [\n  "test_a", # "x"\n  "test_b", \'test_c\',\n]\nverdict = "fail"\n'
+    )
     path = file(text + 'reason = """\n[[expect]]\ncases = "none"\n"""\n')
     (entry,) = read_expectations(path).entries
     assert entry.location == f"{path}:4"
@@ -162,7 +174,7 @@ def test_pattern_has_its_line(file):
 
 
 def test_inline_entries_are_located_by_number(file):
-    path = file('subject = "acme"\nexpect = [{fail = "test_x", reason = "known"}]\n')
+    path = file('subject = "acme"\nexpect = [{cases = "test_x", verdict = "fail", reason = "known"}]\n')
     (entry,) = read_expectations(path).entries
     assert (entry.location, entry.location_of("test_x")) == (f"{path}, entry 1", f"{path}, entry 1")
 
@@ -195,7 +207,7 @@ def test_entry_may_name_violated_checks(file):
         "KEY = 1",
         "[KEY]\nx = 1",
         "x = {KEY = 1}",
-        'subject = "x"\n[[expect]]\nfail = "*"\nreason = "r"\nKEY = 1',
+        'subject = "x"\n[[expect]]\ncases = "*"\nverdict = "fail"\nreason = "r"\nKEY = 1',
     ],
 )
 def test_key_of_many_parts_is_refused_without_parsing_it(text):

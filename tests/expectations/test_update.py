@@ -300,23 +300,55 @@ class TestNewFailures:
         )
 
 
-PINNED = HEAD + '[[expect]]\nreason = "no kernel"\nunsupported = ["test_c*"]\n'
-PINNED_VERDICTS = {"test_c1": "unsupported", "test_c2": "unsupported"}
+OLDER = """subject = "acme"
+
+# The learning rate.
+[[expect]]
+cases = ["test_a1"] # the first
+verdict = "fail"
+reason = "known"
+
+# Later.
+[[expect]]
+cases = ["test_c*"]
+verdict = "unsupported"
+reason = "no kernel"
+
+# The same fault.
+[[expect]]
+cases = "test_b1"
+verdict = "error"
+reason = "known"
+"""
+OLDER_VERDICTS = {"test_a1": "fail", "test_b1": "error", "test_c1": "unsupported", "test_c2": "unsupported"}
 
 
-class TestPinnedCases:
+class TestOlderFiles:
+    def test_older_file_is_converted_without_unsupported_cases(self):
+        done = update_expectations(OLDER, NAME, ran(OLDER_VERDICTS))
+        assert done.missing == ()
+        assert done.text == (
+            'subject = "acme"\nsupports = []\n\n# The learning rate.\n[[expect]]\nreason = "known"\n'
+            'fail = ["test_a1"] # the first\nerror = "test_b1"\n\n# Later.\n# The same fault.\n'
+        )
+
+    def test_converted_file_is_not_changed_again(self):
+        text = update_expectations(OLDER, NAME, ran(OLDER_VERDICTS)).text
+        assert update_expectations(text, NAME, ran(OLDER_VERDICTS)).text == text
+
     def test_unsupported_cases_are_pinned_on_request(self):
-        verdicts = {**PINNED_VERDICTS, "test_d1": "unsupported"}
-        done = update_expectations(PINNED, NAME, ran(verdicts), NewEntries(pins_unsupported=True))
-        assert [
-            (entry.cases, entry.reason, entry.verdict) for entry in parse_expectations(done.text, NAME).entries
-        ] == [
-            (("test_c*",), "no kernel", Verdict.UNSUPPORTED),
-            (("test_d1",), "unsupported d", Verdict.UNSUPPORTED),
+        verdicts = {**OLDER_VERDICTS, "test_d1": "unsupported"}
+        done = update_expectations(OLDER, NAME, ran(verdicts), NewEntries(pins_unsupported=True))
+        entries = parse_expectations(done.text, NAME).entries
+        pinned = [entry for entry in entries if entry.verdict is Verdict.UNSUPPORTED]
+        assert [(entry.cases, entry.reason) for entry in pinned] == [
+            (("test_c*",), "no kernel"),
+            (("test_d1",), "unsupported d"),
         ]
 
     def test_pinned_case_stays_without_the_request(self):
-        assert update_expectations(PINNED, NAME, ran(PINNED_VERDICTS)).text == PINNED
+        text = update_expectations(OLDER, NAME, ran(OLDER_VERDICTS), NewEntries(pins_unsupported=True)).text
+        assert update_expectations(text, NAME, ran(OLDER_VERDICTS)).text == text
 
 
 class TestRefusals:
@@ -325,7 +357,7 @@ class TestRefusals:
             update_expectations('subject = "other"\n', NAME, ran(AS_TOLD))
 
     def test_inline_entries_are_rejected(self):
-        text = 'subject = "acme"\nexpect = [{error = "test_a1", reason = "known"}]\n'
+        text = 'subject = "acme"\nexpect = [{cases = "test_a1", verdict = "error", reason = "known"}]\n'
         with assert_raises("expectations.cannot-edit", NAME):
             update_expectations(text, NAME, ran(AS_TOLD))
 
@@ -339,7 +371,7 @@ def entries():
     """Strategy for valid entries of all kinds, as text."""
     lists = st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=4, unique=True)
     exceptions = st.lists(st.sampled_from(CASES), max_size=2)
-    return st.builds(_entry, lists, exceptions, st.sampled_from(DEFECTS), st.booleans())
+    return st.builds(_entry, lists, exceptions, st.sampled_from(DEFECTS), st.booleans(), st.booleans())
 
 
 def numbered(texts: list[str]) -> str:
@@ -347,9 +379,11 @@ def numbered(texts: list[str]) -> str:
     return "".join(text.replace("known", f"known {number}") for number, text in enumerate(texts))
 
 
-def _entry(cases, exceptions, verdict, wide):
+def _entry(cases, exceptions, verdict, wide, older):
     listed = json.dumps(cases) if wide else "[\n" + "".join(f'  "{case}", # {case}\n' for case in cases) + "]"
     excepted = f"except = {json.dumps(exceptions)}\n" if exceptions else ""
+    if older:
+        return f'\n# about\n[[expect]]\ncases = {listed}\n{excepted}verdict = "{verdict}"\nreason = "known"\n'
     return f'\n# about\n[[expect]]\nreason = "known"\n{excepted}{verdict} = {listed}\n'
 
 
