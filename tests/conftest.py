@@ -13,14 +13,13 @@ import sys
 import sysconfig
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from corpora import SMALL, write_corpus
-from forked_program import run_in_fork, start_server
+from forked_program import Ended, run_in_fork, start_server
 from hypothesis import settings
 from repository import DATA, SUPPORT
 from session_cache import DefinedCases, compute_once, shared_directory
@@ -90,16 +89,6 @@ def silence_onnxsim() -> None:
     """Close stderr at exit if onnxsim is loaded, which reports leaked objects there."""
     if "onnxsim" in sys.modules:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """Exit status and output of a command."""
-
-    status: int
-    out: str
-    err: str
-    code: str = ""
 
 
 @pytest.fixture(scope="session")
@@ -237,7 +226,7 @@ def process(here: Path) -> Callable[..., Ended]:
         environment |= {"PYTHONPATH": path, **variables}
         if program == "fork":
             words = ["onnx-conformance", *map(str, arguments)]
-            return Ended(*run_in_fork(cli.main, words, here, path.split(os.pathsep), environment))
+            return run_in_fork(cli.main, words, here, path.split(os.pathsep), environment)
         done = subprocess.run(
             [str(Path(sysconfig.get_path("scripts")) / program), *map(str, arguments)],
             cwd=here,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from report_page import ReportPage, case_address
-from report_sample import CLAUSES, EVIL_CASE, EVIL_SUBJECT, SMALL_CASES, SUBJECTS, large_run, small_run
+from report_sample import CLAUSES, DIAGNOSIS, EVIL_CASE, EVIL_SUBJECT, LEFT, SMALL_CASES, SUBJECTS, large_run, small_run
 from runs_in_memory import with_fields
 from selenium.webdriver.common.by import By
 
@@ -18,27 +18,6 @@ if TYPE_CHECKING:
 
 FAILING = "test_adam_epsilon_float"
 NAMES = [name for name, *_ in SMALL_CASES]
-DIAGNOSIS = {
-    "subject": EVIL_SUBJECT,
-    "operator": "Adam",
-    "mutant": "adam.epsilon_in_root",
-    "text": "adds epsilon <b>inside</b> the root",
-    "explained": 1,
-    "failing": 2,
-    "indistinguishable": [],
-    "jointly_explained": [],
-    "cases": [FAILING],
-}
-LEFT = {
-    "subject": EVIL_SUBJECT,
-    "operator": "Momentum",
-    "failure_mode": "crash",
-    "cases": ["test_momentum_nesterov"],
-    "failing": 1,
-    "passing": 0,
-    "shared": [],
-}
-
 
 OUTSIDE = """
 const within = (a, b) => b.left >= a.left && b.right <= a.right && b.top >= a.top && b.bottom <= a.bottom;

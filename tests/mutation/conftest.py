@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pytest
+from forked_program import Ended
 
 from mutation.__main__ import main
-
-
-class Ended(NamedTuple):
-    """The exit status and the outputs of the command."""
-
-    status: int
-    out: str
-    err: str
 
 
 @pytest.fixture

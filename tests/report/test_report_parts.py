@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from msgspec import to_builtins
-from report_sample import SUBJECTS, small_run
+from report_sample import DIAGNOSIS, LEFT, SUBJECTS, small_run
 from report_sample_optimizers import APPLIES_CASE, EVIL_CHECK, EVIL_OPTIMIZER, optimizer_run
 from repository import ROOT
 from runs_in_memory import list_results, make_result, make_run, text_renderer, with_fields, with_records
@@ -202,26 +202,6 @@ def test_subjects_with_equal_output_share_an_entry():
 render = text_renderer(html.render)
 
 FAILING = "test_adam_epsilon_float"
-MUTANT = {
-    "subject": SUBJECTS[2],
-    "operator": "Adam",
-    "mutant": "adam.epsilon_in_root",
-    "text": "adds epsilon <b>inside</b> the root",
-    "explained": 1,
-    "failing": 2,
-    "indistinguishable": [],
-    "cases": [FAILING],
-    "jointly_explained": [],
-}
-LEFT = {
-    "subject": "onnxruntime",
-    "operator": "Momentum",
-    "failure_mode": "error",
-    "cases": ["test_momentum_nesterov"],
-    "failing": 1,
-    "passing": 0,
-    "shared": [],
-}
 
 
 def diagnosed_run(*diagnoses: Any, unexplained: tuple[Any, ...] = ()) -> Any:
@@ -256,12 +236,12 @@ def test_group_numbers_do_not_depend_on_result_order() -> None:
 
 
 def test_diagnosis_of_unexpected_results_is_listed_once() -> None:
-    texts = [text for _, _, text, _ in group_rows(diagnosed_run(MUTANT)) if "inside" in text]
+    texts = [text for _, _, text, _ in group_rows(diagnosed_run(DIAGNOSIS)) if "inside" in text]
     assert len(texts) == 1
 
 
 def test_diagnosis_of_known_failures_is_a_group() -> None:
-    known = {**MUTANT, "subject": "onnxruntime"}
+    known = {**DIAGNOSIS, "subject": "onnxruntime"}
     found = [
         (kind, subject, cases) for kind, subject, text, cases in group_rows(diagnosed_run(known)) if "inside" in text
     ]
@@ -269,11 +249,12 @@ def test_diagnosis_of_known_failures_is_a_group() -> None:
 
 
 def test_unexplained_cases_are_a_group() -> None:
+    left = {**LEFT, "subject": "onnxruntime", "failure_mode": "error"}
     _, subject, text, cases = next(
-        row for row in group_rows(diagnosed_run(unexplained=(LEFT,))) if row[0] == GroupKind.UNEXPLAINED
+        row for row in group_rows(diagnosed_run(unexplained=(left,))) if row[0] == GroupKind.UNEXPLAINED
     )
     assert (subject, cases) == ("onnxruntime", ("test_momentum_nesterov",))
-    assert (LEFT["failure_mode"] in text, LEFT["operator"] in text) == (True, True)
+    assert (left["failure_mode"] in text, left["operator"] in text) == (True, True)
 
 
 def test_groups_of_two_runs_have_their_own_columns() -> None:
@@ -283,11 +264,11 @@ def test_groups_of_two_runs_have_their_own_columns() -> None:
 
 
 def test_index_has_the_text_of_diagnosed_mutants() -> None:
-    page = render([diagnosed_run(MUTANT)])
+    page = render([diagnosed_run(DIAGNOSIS)])
     found = re.search(r'<script type="application/json" id="index">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    assert json.loads(found[1])["mutants"] == {MUTANT["mutant"]: MUTANT["text"]}
-    assert MUTANT["text"] not in page, "it is escaped"
+    assert json.loads(found[1])["mutants"] == {DIAGNOSIS["mutant"]: DIAGNOSIS["text"]}
+    assert DIAGNOSIS["text"] not in page, "it is escaped"
 
 
 def test_link_cases_links_case_ids_only() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from runs_in_memory import make_case, make_result
+from runs_in_memory import DIAGNOSIS, make_case, make_result
 
 from conformance.results.failure_groups import (
     EVIDENCE_CASES,
@@ -20,19 +20,7 @@ from conformance.results.failure_groups import (
     not_examined,
     violated_clauses,
 )
-from conformance.results.records import Diagnosed, DiagnosisRecord, OutputEvidence, UnexplainedRecord
-
-DIAGNOSIS = DiagnosisRecord(
-    subject="acme",
-    operator="Adam",
-    mutant="adam.x",
-    text="forgets x",
-    explained=2,
-    failing=3,
-    indistinguishable=["adam.y"],
-    cases=["test_x", "test_y"],
-    jointly_explained=[],
-)
+from conformance.results.records import Diagnosed, OutputEvidence, UnexplainedRecord
 
 BAD = {"index": [0], "expected": "1", "actual": "2"}
 PREVIEW = {"name": "X_new", "type": "float", "shape": [1], "values": ["1"], "elided": 0}

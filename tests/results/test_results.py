@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from runs_in_memory import make_case, make_footer, make_result, make_run, plain_case, plain_result
+from runs_in_memory import DIAGNOSIS, make_case, make_footer, make_result, make_run, plain_case, plain_result
 
 from conformance.corpus.loading import ExpectedTensor
 from conformance.judging.compare import compare_output
@@ -24,7 +24,7 @@ from conformance.results.failure_groups import (
 from conformance.results.file import Results
 from conformance.results.identity import identity_changes, join_identities, subject_identity
 from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts, is_known_failure, known_failures_by_level
-from conformance.results.records import DiagnosisRecord, Result, SharedRecord, UnexplainedRecord, effective_level
+from conformance.results.records import Result, SharedRecord, UnexplainedRecord, effective_level
 from conformance.subjects.harness import installed_packages
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.subjects.request import adapter_digest
@@ -33,17 +33,7 @@ from conformance.verdicts import Level
 # Sentences on diagnoses and on unexplained failures.
 
 
-FOUND = DiagnosisRecord(
-    subject="acme",
-    operator="Adam",
-    mutant="adam.x",
-    text="forgets x",
-    explained=2,
-    failing=5,
-    indistinguishable=[],
-    cases=["d", "e"],
-    jointly_explained=[],
-)
+FOUND = replace(DIAGNOSIS, failing=5, indistinguishable=[], cases=["d", "e"])
 LEFT = UnexplainedRecord(
     subject="acme",
     operator="Adam",

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class ForkedRun(NamedTuple):
-    """Exit status and output of the child."""
+class Ended(NamedTuple):
+    """Exit status and output of a program, and the code of its error."""
 
     status: int
     out: str
     err: str
+    code: str = ""
 
 
 _servers: list[Connection] = []
@@ -74,7 +75,7 @@ def _serve(connection: Connection) -> None:
 
 def run_in_fork(
     main: Callable[[], Any], argv: Sequence[str], directory: Path, path: Sequence[str], environment: Mapping[str, str]
-) -> ForkedRun:
+) -> Ended:
     """Call `main` in a forked child with these arguments, directory, environment and module path."""
     if not _servers:
         start_server()
@@ -83,7 +84,7 @@ def run_in_fork(
         server.send((main, argv, directory, path, environment, (out.name, err.name)))
         ending = server.recv()
         told = [file.read().decode(errors="replace") for file in (out, err)]
-    return ForkedRun(os.waitstatus_to_exitcode(ending), *told)
+    return Ended(os.waitstatus_to_exitcode(ending), *told)
 
 
 def _be(main, argv, directory, path, environment, outputs) -> None:

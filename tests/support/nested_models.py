@@ -123,11 +123,8 @@ class Scope:
     def add_scan(self) -> None:
         inputs = [value(self.free(0)), value(self.free(1))]
         body = self.body(inputs, 2)
-        state, rows, stacked = (
-            self.new(),
-            f"rows{len(self.nodes)}_{self.depth}",
-            f"stacked{len(self.nodes)}_{self.depth}",
-        )
+        place = f"{len(self.nodes)}_{self.depth}"
+        state, rows, stacked = self.new(), f"rows{place}", f"stacked{place}"
         taken = self.take()
         self.nodes.append(helper.make_node("Concat", [taken, self.take()], [f"{stacked}_flat"], axis=0))
         self.nodes.append(helper.make_node("Reshape", [f"{stacked}_flat", "square"], [stacked]))

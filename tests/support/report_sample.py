@@ -25,6 +25,28 @@ EVIL_MESSAGE = "</pre><script>alert(4)</script> \u2028 <!-- message"
 EVIL_OUTPUT = "<i>X_new</i>"
 SUBJECTS = ("reference", "onnxruntime", EVIL_SUBJECT)
 
+DIAGNOSIS = {
+    "subject": EVIL_SUBJECT,
+    "operator": "Adam",
+    "mutant": "adam.epsilon_in_root",
+    "text": "adds epsilon <b>inside</b> the root",
+    "explained": 1,
+    "failing": 2,
+    "indistinguishable": [],
+    "jointly_explained": [],
+    "cases": ["test_adam_epsilon_float"],
+}
+LEFT = {
+    "subject": EVIL_SUBJECT,
+    "operator": "Momentum",
+    "failure_mode": "crash",
+    "cases": ["test_momentum_nesterov"],
+    "failing": 1,
+    "passing": 0,
+    "shared": [],
+}
+"""Records of a diagnosis and of failures that it does not explain."""
+
 CLAUSES = {
     "adam.v_new": {"text": "V_new = alpha * V + (1 - alpha) * G_regularized.", "source": "Adam-1, pseudo code"},
     "adam.epsilon": {

@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, convert, to_builtins
 
 from conformance.results.file import LazyRecords, Results, result_row
-from conformance.results.records import CaseRecord, Footer, Header, Result
+from conformance.results.records import CaseRecord, DiagnosisRecord, Footer, Header, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+DIAGNOSIS = DiagnosisRecord(
+    subject="acme",
+    operator="Adam",
+    mutant="adam.x",
+    text="forgets x",
+    explained=2,
+    failing=3,
+    indistinguishable=["adam.y"],
+    cases=["test_x", "test_y"],
+    jointly_explained=[],
+)
 
 
 def make_run(path: str, header: Any, cases: Iterable[Any], results: Iterable[Any], footer: Any) -> Results:
