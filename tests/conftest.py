@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from corpora import SMALL, write_corpus
-from forked_program import Ended, run_in_fork, start_server
+from forked_program import Ended, run_in_fork
 from hypothesis import settings
 from repository import DATA, SUPPORT
 from session_cache import DefinedCases, compute_once, shared_directory
@@ -74,11 +74,6 @@ def pytest_collection() -> Generator[None, Any, Any]:
     gc.set_threshold(10_000)  # collections of garbage take 2% of the time with the default, 700
     gc.enable()
     return result
-
-
-def pytest_collection_finish() -> None:
-    """Start the server of forked programs."""
-    start_server()
 
 
 ISOLATING = {"--no-isolation", "--python", "-n", "--timeout", "--dask", "--profile"}

@@ -1,29 +1,21 @@
-"""Run the main function of a program in a forked child, which saves the time of its imports.
-
-A server forks the children. It is forked from this process before the first test, while this process is small: a fork
-copies the page tables of its process, and later each page to which the process or the child writes.
-"""
+"""Run the main function of a program in a forked child, which saves the time of its imports."""
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import os
-import signal
 import sys
 import tempfile
 import traceback
 import warnings
-from multiprocessing import Pipe
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import conformance.adapters.reference
-import conformance.run.plugin  # noqa: F401 - children have the modules that the server has imported
+import conformance.run.plugin  # noqa: F401 - children have the modules that this process has imported
 from conformance.clauses import clauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from multiprocessing.connection import Connection
     from pathlib import Path
 
 
@@ -36,65 +28,29 @@ class Ended(NamedTuple):
     code: str = ""
 
 
-_servers: list[Connection] = []
-"""The connection to the server of this process."""
-
-
-def start_server() -> None:
-    """Fork the server; it ends with this process."""
-    clauses()  # children have what the server has read
-    ours, theirs = Pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads: the server uses none of the parent's
-        server = os.fork()
-    if not server:
-        _serve(theirs)
-    theirs.close()
-    _servers[:] = [ours]
-
-
-def _serve(connection: Connection) -> None:
-    """Fork a child for each request until the other end of the connection is closed; never return."""
-    gc.freeze()  # pytest collects garbage several times when it ends, and would visit all objects of the server
-    faulthandler.disable()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.closerange(3, connection.fileno())
-    os.closerange(connection.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
-    while True:
-        try:
-            request = connection.recv()
-        except (EOFError, OSError):
-            os._exit(0)
-        child = os.fork()
-        if not child:
-            connection.close()
-            signal.signal(signal.SIGINT, before)
-            _be(*request)
-        connection.send(os.waitpid(child, 0)[1])
-
-
 def run_in_fork(
-    main: Callable[[], Any], argv: Sequence[str], directory: Path, path: Sequence[str], environment: Mapping[str, str]
+    main: Callable[[], int], argv: Sequence[str], directory: Path, path: Sequence[str], environment: Mapping[str, str]
 ) -> Ended:
     """Call `main` in a forked child with these arguments, directory, environment and module path."""
-    if not _servers:
-        start_server()
-    (server,) = _servers
-    with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
-        server.send((main, argv, directory, path, environment, (out.name, err.name)))
-        ending = server.recv()
-        told = [file.read().decode(errors="replace") for file in (out, err)]
+    clauses()  # children have what this process has read
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads: the child uses none of the parent's
+            child = os.fork()
+        if not child:
+            _be(main, argv, directory, path, environment, (out.fileno(), err.fileno()))
+        _, ending = os.waitpid(child, 0)
+        told = [file.seek(0) or file.read().decode(errors="replace") for file in (out, err)]
     return Ended(os.waitstatus_to_exitcode(ending), *told)
 
 
 def _be(main, argv, directory, path, environment, outputs) -> None:
     """Run the program in the child; never return."""
+    gc.freeze()  # pytest collects garbage several times when it ends, and would visit all objects of the parent
     status = 70
     try:
-        for place, name in enumerate(outputs, 1):
-            file = os.open(name, os.O_RDWR)
+        for place, file in enumerate(outputs, 1):
             os.dup2(file, place)
-            os.close(file)
         sys.stdout, sys.stderr = (open(place, "w", encoding="utf-8", closefd=False) for place in (1, 2))  # noqa: SIM115
         os.chdir(directory)
         os.environ.clear()
