@@ -38,7 +38,8 @@ from conformance.isolation.start_subjects import started_subjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
-MANY_COPIES = 16
+MANY_COPIES = 12
+"""Copies for measurements of memory; with 16, the manifest is larger than a corpus may have it."""
 ROUNDS = 3
 ROUNDS_OF_LONG_COMMANDS = 2
 """Rounds of commands that run the multiplied corpus several times."""
@@ -140,12 +141,14 @@ def main() -> None:
     if unknown := chosen - ROWS.keys():
         parser.error(f"unknown row {min(unknown)}; use {', '.join(ROWS)} or run")
     table = Table("measurement", "seconds", "compared with", "ratio", "limit", box=None, pad_edge=False)
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, add_rows_of in ROWS.items():
-            if name in chosen:
-                print(f"measuring {name}", file=sys.stderr, flush=True)
-                add_rows_of(table, Path(scratch))
-    Console(width=140).print(table)
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, add_rows_of in ROWS.items():
+                if name in chosen:
+                    print(f"measuring {name}", file=sys.stderr, flush=True)
+                    add_rows_of(table, Path(scratch))
+    finally:  # a failure or Ctrl-C loses no finished measurement
+        Console(width=140).print(table)
 
 
 def _generation(table: Table, scratch: Path) -> None:
