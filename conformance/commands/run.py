@@ -78,17 +78,17 @@ def run(
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
     with _with_results(settings, outputs) as settings, _with_base_results(settings, workers, dask) as settings:
-        outcome = run_corpus(
+        end = run_corpus(
             RunRequest(settings, workers, dask, exit_first, last_failed, interrupted, output_options, starting)
         )
         if settings.results is not None:
             write_reports([settings.results], outputs)
             print_written_reports(outputs)
-    if outcome.fault is not None:
-        raise outcome.fault
-    if outcome.is_resumable and settings.results is not None and (results or interrupted):
+    if end.fault is not None:
+        raise end.fault
+    if end.footer.interrupted and settings.results is not None and (results or interrupted):
         print_line(f"Continue the run with the same options and --resume {settings.results}", err=True)
-    raise typer.Exit(outcome.status)
+    raise typer.Exit(end.status)
 
 
 def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:

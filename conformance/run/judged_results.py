@@ -58,6 +58,7 @@ class JudgedResults:
         self.criterion = criterion
         self._corpus, self._is_diagnosed = corpus, is_diagnosed
         self._facts: dict[str, CaseFacts] = {}
+        self._last_case: CaseRecord | None = None
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._for_diagnosis: list[tuple[Result, Level]] = []
         self._unexpected: dict[tuple[str, str], Result] = {}
@@ -151,4 +152,6 @@ class JudgedResults:
         return self._facts[case]
 
     def _case_record(self, case: str) -> CaseRecord:
-        return case_record(self._corpus, self._corpus.cases[case])
+        if self._last_case is None or self._last_case.case != case:
+            self._last_case = case_record(self._corpus, self._corpus.cases[case])
+        return self._last_case

@@ -306,7 +306,7 @@ class SessionPlugin(_CasePlugin):
         update_last_failed(self._has_failed)
         try:
             why = self._why_missing(is_stopped=is_stopped)
-            footer, fault = run.finish(why, is_interrupted=self._is_interrupted, is_stopped=is_stopped)
+            footer, fault, _ = run.finish(why, is_interrupted=self._is_interrupted, is_stopped=is_stopped)
         except ConformanceError as error:
             run.abandon(error)
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None

@@ -16,7 +16,7 @@ from msgspec import structs
 from conformance import __version__
 from conformance.clauses import clauses
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
-from conformance.errors import UsageError
+from conformance.errors import ExitStatus, UsageError
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import processor
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
@@ -119,10 +119,23 @@ def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
 
 
 class RunEnd(NamedTuple):
-    """The footer of a run, and the internal error because of which its failures are not explained, or None."""
+    """The end of a run whose results are written.
+
+    Attributes:
+        footer: the footer of its results file.
+        fault: an internal error after the verdicts, or None.
+        is_interrupted: whether the user interrupted the run.
+    """
 
     footer: Footer
     fault: OutputFault | None
+    is_interrupted: bool = False
+
+    @property
+    def status(self) -> ExitStatus:
+        """The exit status of the command, if there is no fault."""
+        ended = ExitStatus.FAILS if self.footer.reasons else ExitStatus.PASSES
+        return ExitStatus.INTERRUPTED if self.is_interrupted else ended
 
 
 class Recorder:

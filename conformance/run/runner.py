@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from conformance.errors import ExitStatus, OutputFault, SuiteFault, UsageError
+from conformance.errors import OutputFault, UsageError
 from conformance.files.atomic_write import install_signal_deferral
 from conformance.jobs.job import run_job
 from conformance.jobs.process_pool import CHUNK_ATTEMPTS, LossPolicy, create_workers
@@ -58,22 +58,7 @@ class RunRequest:
     starting: StartingSubjects | None = None
 
 
-@dataclass(frozen=True)
-class RunOutcome:
-    """The end of a run whose results are written.
-
-    Attributes:
-        status: the exit status of the command, if there is no fault.
-        is_resumable: whether results are missing, so that `--resume` can continue the run.
-        fault: an internal error after the verdicts, or None.
-    """
-
-    status: ExitStatus
-    is_resumable: bool = False
-    fault: SuiteFault | None = None
-
-
-def run_corpus(request: RunRequest) -> RunOutcome:
+def run_corpus(request: RunRequest) -> RunEnd:
     """Run the corpus, write the results, and print the outcome.
 
     Raises:
@@ -84,26 +69,21 @@ def run_corpus(request: RunRequest) -> RunOutcome:
         more_options = {"--lf": "yes"} if request.last_failed else {}
         session = RunSession(request.settings, request.interrupted_run, more_options, request.starting)
         try:
-            end, is_interrupted = _execute(session, request)
+            end = _execute(session, request)
         except BaseException as error:
             session.abandon(error)
             raise
-    fault: SuiteFault | None = end.fault
     try:
         print_outcome(session, end.footer, request.output)
     except BrokenPipeError:
         _discard_output()
     except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
-        fault = fault or OutputFault.caused_by(error, "the outcome was not printed")
-    ended = ExitStatus.FAILS if end.footer.reasons else ExitStatus.PASSES
-    return RunOutcome(ExitStatus.INTERRUPTED if is_interrupted else ended, end.footer.interrupted, fault)
+        end = end._replace(fault=end.fault or OutputFault.caused_by(error, "the outcome was not printed"))
+    return end
 
 
-def _execute(session: RunSession, request: RunRequest) -> tuple[RunEnd, bool]:
-    """Execute the cases of a session, and write the end of its results file.
-
-    Return this end, and whether the user interrupted the run.
-    """
+def _execute(session: RunSession, request: RunRequest) -> RunEnd:
+    """Execute the cases of a session, and write the end of its results file."""
     is_interrupted = False
     session.continue_interrupted_run()
     if request.last_failed:
@@ -130,7 +110,7 @@ def _execute(session: RunSession, request: RunRequest) -> tuple[RunEnd, bool]:
         update_last_failed({item_id(*item): has_failed for item, has_failed in execution.has_failed.items()})
     try:
         session.stop_subjects()
-        end = session.finish(
+        return session.finish(
             execution.why_missing,
             is_interrupted=is_interrupted,
             is_stopped=execution.is_stopped,
@@ -140,7 +120,6 @@ def _execute(session: RunSession, request: RunRequest) -> tuple[RunEnd, bool]:
     except KeyboardInterrupt:
         print_notice(_last_words(session))
         raise
-    return end, is_interrupted
 
 
 def _last_words(session: RunSession) -> str:

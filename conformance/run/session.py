@@ -202,7 +202,8 @@ class RunSession:
             text = f"{recorder.repeated} cases were run again by another pytest plugin: their first results count"
             reasons.append(text)
         is_resumable = is_interrupted or (missing > 0 and not is_stopped)
-        return recorder.end(reasons, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
+        end = recorder.end(reasons, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
+        return end._replace(is_interrupted=is_interrupted)
 
     def abandon(self, error: BaseException | None) -> None:
         """End the run without a footer; valid results are kept for `--resume`.
