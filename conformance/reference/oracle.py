@@ -11,12 +11,13 @@ import math
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from msgspec.structs import replace
 
 from conformance.models import arrays
 from conformance.models.arrays import Array, type_name

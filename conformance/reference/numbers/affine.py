@@ -11,11 +11,12 @@ interval, holds the errors without a symbol: roundings of the operations since t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from functools import cached_property
 from itertools import count, repeat
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +44,7 @@ class Coefficients(dict[int, Decimal]):
         return sum(map(abs, self.values()), ZERO) * ROUNDING_MARGIN
 
 
-@dataclass(frozen=True)
-class AffineForm:
+class AffineForm(Struct, frozen=True):
     """The error of a number: a sum of noise symbols with coefficients, and a remainder.
 
     Attributes:

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -69,8 +70,7 @@ class SortKeys:
         return self.axes is None or axis in self.axes
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(Struct, frozen=True):
     """A tensor of a graph in some number system.
 
     Attributes:

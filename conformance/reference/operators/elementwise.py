@@ -11,7 +11,7 @@ The module has two parts, each for any number system:
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +154,7 @@ def _function(
     (X,) = inputs
     result = system.apply_elementwise(formula, X, roundings=roundings)
     keys = None if X.rounded_keys is None else system.sort_keys([lambda numbers, shared: formula(numbers)], X)  # noqa: ARG005
-    return [replace(result, exact_keys=X.keys_of_image(), rounded_keys=keys)]
+    return [Value(result.elements, result.dtype, exact_keys=X.keys_of_image(), rounded_keys=keys)]
 
 
 ELEMENTWISE: Mapping[str, Evaluation] = {

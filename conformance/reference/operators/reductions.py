@@ -7,7 +7,6 @@ the two softmax operators are plain array functions.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -192,7 +191,8 @@ def _softmax(
     if node.opset < 11 and axis == X.elements.ndim:
         ones = system.apply_elementwise(partial(_on_column, forms[0]), X)
         return [system.enclose_alternatives(ones, result)]
-    return [replace(result, exact_keys=X.keys_of_image(axes), rounded_keys=system.sort_keys(formulas, X, axes))]
+    keys = system.sort_keys(formulas, X, axes)
+    return [Value(result.elements, result.dtype, exact_keys=X.keys_of_image(axes), rounded_keys=keys)]
 
 
 def _on_column(formula: Callable[..., Any], X: Array) -> Array:

@@ -151,8 +151,7 @@ SEQUENCE_OPERATORS: Mapping[str, Callable[[Tensors[Any], Node, Sequence[Any]], A
 """The operators of sequences and optionals, by op_type; Identity is one for every value."""
 
 
-@dataclass(frozen=True)
-class SequenceValue(Value):
+class SequenceValue(Value, frozen=True):
     """A sequence of values.
 
     Attributes:
