@@ -269,15 +269,16 @@ class UniqueElements:
         for scalar in scalars:
             _equality_key(scalar, scalar_symbols)
         first_index: dict[Hashable, int] = {}
-        equal_index, symbols = [], []
-        for index, numbers in enumerate(zip(*(operand.flat for operand in operands), strict=True)):
-            own_symbols = dict(scalar_symbols)
-            key = tuple([_equality_key(number, own_symbols) if ignore_symbols else id(number) for number in numbers])
-            equal_index.append(first_index.setdefault(key, index))
-            symbols.append(own_symbols)
+        found: dict[Hashable, tuple[int, SymbolPositions]] = {}  # by the ids of the operands
+        ids = list(zip(*(map(id, operand.flat) for operand in operands), strict=True))
+        for index, key in enumerate(ids):
+            if key not in found:
+                symbols = dict(scalar_symbols)
+                equal = tuple([_equality_key(operand.flat[index], symbols) for operand in operands])
+                found[key] = first_index.setdefault(equal if ignore_symbols else key, index), symbols
         indices = np.array(list(first_index.values()), dtype=np.intp)
-        inverse = np.searchsorted(indices, equal_index).reshape(operands[0].shape)
-        return cls(indices, inverse, symbols if ignore_symbols else None)
+        inverse = np.searchsorted(indices, [found[key][0] for key in ids]).reshape(operands[0].shape)
+        return cls(indices, inverse, [found[key][1] for key in ids] if ignore_symbols else None)
 
     def take(self, operand: Array) -> Array:
         """Return the elements of an operand at the positions in `indices`, as a vector."""

@@ -196,7 +196,7 @@ class IntervalSystem(NumberSystem):
         if X.elements.dtype != object:
             return NumberSystem().inexact_mask(X)
         is_exact = {key: is_exact_number(number) for key, number in distinct_numbers(X.elements).items()}
-        flags = (is_exact[id(number)] for number in X.elements.flat)
+        flags = map(is_exact.__getitem__, map(id, X.elements.flat))
         return ~np.fromiter(flags, bool, X.elements.size).reshape(X.elements.shape)
 
     def reduce_extreme(self, X: Value, axes: Sequence[int], *, largest: bool) -> Value:

@@ -43,7 +43,7 @@ def may_be_nan(number: Number) -> bool:
 
 def distinct_numbers(numbers: Array) -> dict[int, Number]:
     """Return the distinct objects in an array of numbers, by id. Equal elements of a tensor are often one object."""
-    return {id(number): number for number in numbers.flat}
+    return dict(zip(map(id, numbers.flat), numbers.flat, strict=True))
 
 
 def possible_maxima(elements: Array, axis: int) -> Array:
@@ -65,7 +65,7 @@ def _integer_ranks(numbers: Array) -> Array | None:
     values = {key: _value_and_ends(number)[0] for key, number in distinct.items()}
     rank_of_value = {value: rank for rank, value in enumerate(sorted(set(values.values())))}
     ranks = {key: rank_of_value[value] for key, value in values.items()}
-    return np.fromiter((ranks[id(number)] for number in numbers.flat), np.int64, numbers.size).reshape(numbers.shape)
+    return np.fromiter(map(ranks.__getitem__, map(id, numbers.flat)), np.int64, numbers.size).reshape(numbers.shape)
 
 
 def extreme(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], precision: Precision) -> Number:
