@@ -12,7 +12,7 @@ from runs_in_memory import make_case, make_result, with_fields
 
 from conformance.corpus.loading import load_case_in_memory
 from conformance.diagnosis import recorded_outputs
-from conformance.diagnosis.properties import Properties, case_properties, common_properties
+from conformance.diagnosis.properties import Properties, case_properties, common_properties, separating_condition
 from conformance.diagnosis.recorded_outputs import Observation, are_equivalent, is_failure, observe
 from conformance.diagnosis.reproduction.folder import issue_text
 from conformance.mutants import MutantBackend
@@ -30,43 +30,103 @@ def texts(some, others):
     return [(one.text, len(one.cases), len(one.others)) for one in common_properties(some, others)]
 
 
-def test_property_of_all_cases_and_no_other_is_returned_alone():
-    some = cases(4, "set alpha", "have X")
-    assert texts(some, cases(20, "have X", start=9)) == [("set alpha", 4, 0)]
+ALPHA, BETA = "set alpha", "set beta"
 
 
-def test_equivalent_properties_return_the_first():
-    assert texts(cases(4, "set alpha", "set beta"), cases(20, start=9)) == [("set alpha", 4, 0)]
+@pytest.mark.parametrize(
+    ("some", "others", "expected"),
+    [
+        (cases(4, ALPHA, "have X"), cases(20, "have X", start=9), [(ALPHA, 4, 0)]),
+        (cases(4, ALPHA, BETA), cases(20, start=9), [(ALPHA, 4, 0)]),
+        (cases(4, ALPHA, BETA), cases(9, ALPHA, start=9) | cases(9, BETA, start=20), [(f"{ALPHA} and {BETA}", 4, 0)]),
+        (cases(6, ALPHA) | cases(5, BETA, start=6), cases(20, start=20), [(ALPHA, 6, 0), (BETA, 5, 0)]),
+        (cases(1, ALPHA), cases(20, start=9), []),
+        (cases(4, "have X"), cases(20, "have X", start=9), []),
+        (cases(4, T=[7]), cases(20, T=[7, 2], start=9), [("have T = 7", 4, 0)]),
+        (cases(4, T=[0, 7]), cases(20, T=[0], start=9), [("have T ≠ 0", 4, 0)]),
+        (cases(4, alpha=[0.8999999761581421]), cases(20, alpha=[0.5], start=9), [("have alpha = 0.9", 4, 0)]),
+    ],
+    ids=["only", "equivalent", "pair", "parts", "of one case", "of every case", "equal", "not 0", "shortest decimal"],
+)
+def test_common_properties_distinguish_failing_cases_from_passing_ones(some, others, expected):
+    assert texts(some, others) == expected
 
 
-def test_pair_of_properties_only_the_cases_have_is_returned():
-    others = cases(10, "set alpha", start=10) | cases(10, "set beta", start=20)
-    assert texts(cases(4, "set alpha", "set beta"), others) == [("set alpha and set beta", 4, 0)]
+@pytest.mark.parametrize(
+    ("count", "with_beta", "with_alpha", "expected"),
+    [
+        (8, 2, 10, [ALPHA]),
+        (8, 2, 11, [ALPHA, BETA]),
+        (8, 2, 20, [ALPHA, BETA]),
+        (8, 2, 21, [BETA]),
+        (9, 2, 21, []),
+        (2, 0, 20, [ALPHA]),
+    ],
+)
+def test_common_property_belongs_to_few_passing_cases_and_enough_failing_ones(count, with_beta, with_alpha, expected):
+    """A tenth of 100 passing cases or less; else a fifth or less, and also the properties of a quarter of the cases."""
+    some = cases(with_beta, ALPHA, BETA) | cases(count - with_beta, ALPHA, start=with_beta)
+    others = cases(with_alpha, ALPHA, start=100) | cases(100 - with_alpha, start=200)
+    assert [one.text for one in common_properties(some, others)] == expected
 
 
-def test_numeric_property_is_returned_as_a_limit():
-    some, others = cases(2, T=[7]) | cases(2, T=[1, 9], start=2), cases(20, T=[2], start=9)
-    assert texts(some, others) == [("have T ≥ 7", 4, 0)]
+@pytest.mark.parametrize(("sign", "relation"), [(1, "≥"), (-1, "≤")])
+def test_limit_of_a_number_excludes_most_passing_cases(sign, relation):
+    def having(count, start, *values):
+        return cases(count, T=[sign * value for value in values], start=start)
+
+    passing = having(19, 20, 0, 2)
+    whole, parts = having(2, 0, 7) | having(2, 2, 1, 9), having(3, 0, 7) | having(3, 3, 9) | having(5, 6, 2)
+    assert texts(whole, passing | having(1, 40, 2, 8)) == [(f"have T {relation} {7 * sign}", 4, 1)]
+    assert texts(parts, passing | having(1, 40, 0)) == [(f"have T {relation} {7 * sign}", 6, 0)]
 
 
-def test_property_of_few_others_is_returned_with_their_number():
-    others = cases(1, "set alpha", start=10) | cases(39, start=20)
-    assert texts(cases(4, "set alpha"), others) == [("set alpha", 4, 1)]
+def condition(some, unaffected, doubtful=()):
+    found = separating_condition(some, unaffected, dict(doubtful))
+    return found and found.text
 
 
-def test_properties_of_parts_are_returned_without_a_common_one():
-    some = cases(6, "set alpha") | cases(5, "set beta", start=6)
-    assert texts(some, cases(20, start=20)) == [("set alpha", 6, 0), ("set beta", 5, 0)]
+@pytest.mark.parametrize(
+    ("count", "only_alpha", "only_beta", "both", "neither", "expected"),
+    [
+        (20, 0, 50, 2, 48, ALPHA),
+        (20, 0, 50, 3, 47, None),
+        (2, 0, 12, 0, 11, ALPHA),
+        (2, 0, 12, 0, 10, None),
+        (8, 49, 49, 2, 0, f"{ALPHA} and {BETA}"),
+        (8, 48, 49, 3, 0, None),
+        (7, 49, 49, 2, 0, None),
+        (7, 50, 50, 0, 0, f"{ALPHA} and {BETA}"),
+        (3, 54, 55, 0, 0, f"{ALPHA} and {BETA}"),
+        (3, 54, 54, 0, 0, None),
+    ],
+)
+def test_condition_has_few_exceptions_and_is_no_chance(count, only_alpha, only_beta, both, neither, expected):
+    """Two of 100 unaffected cases may satisfy a condition; a pair, if it separates the cases by chance in 1e-12."""
+    unaffected = cases(only_alpha, ALPHA, start=100) | cases(only_beta, BETA, start=200)
+    unaffected |= cases(both, ALPHA, BETA, start=300) | cases(neither, start=400)
+    assert condition(cases(count, ALPHA, BETA), unaffected) == expected
 
 
-def test_property_of_one_or_of_every_case_is_not_returned():
-    assert texts(cases(1, "set alpha"), cases(20, start=9)) == []
-    assert texts(cases(4, "have X"), cases(20, "have X", start=9)) == []
+def test_condition_of_a_pair_is_found_behind_many_closer_properties():
+    close = [f"set {number}" for number in range(39)]
+    unaffected = cases(40, *close, start=100) | cases(50, ALPHA, start=200)
+    assert condition(cases(8, *close, ALPHA), unaffected) == f"set 0 and {ALPHA}"
 
 
-def test_attribute_is_formatted_as_the_shortest_decimal():
-    some, others = cases(4, alpha=[0.8999999761581421]), cases(20, alpha=[0.5], start=9)
-    assert texts(some, others) == [("have alpha = 0.9", 4, 0)]
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("T", "have T = 2"), ("nodes of the graph", None), ("runs of a prepared model", None)],
+)
+def test_condition_is_a_number_that_a_kernel_has(name, expected):
+    some, others = cases(8, **{name: [2]}), cases(20, **{name: [1]}, start=9)
+    assert condition(some, others) == expected
+    assert texts(some, others) == [(f"have {name} = 2", 8, 0)]
+
+
+def test_condition_avoids_doubtful_cases():
+    doubtful = cases(3, ALPHA, start=50)
+    assert condition(cases(8, ALPHA, BETA), cases(20, start=9), doubtful) == BETA
 
 
 # The text of an issue displays texts of cases and of subjects literally.
@@ -229,11 +289,30 @@ def test_observations_with_other_outputs_are_not_equivalent(case, right, change)
     assert not are_equivalent(right, Observation((tuple(change(outputs)),), ((),)), case)
 
 
-@pytest.mark.parametrize(("bound", "agreeing"), [(None, False), (np.zeros(1), True)], ids=["exact", "bound"])
-def test_signs_of_zeros_matter_only_without_a_bound(case, bound, agreeing):
-    held = _with_one_output(case, np.zeros(1, np.float32), bound)
-    positive, negative = (Observation(((np.array([zero], np.float32),),), ((),)) for zero in (0.0, -0.0))
-    assert are_equivalent(positive, negative, held) is agreeing
+UNIT = 2.0**-24
+"""The unit roundoff of float."""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "bound", "agreeing"),
+    [
+        (0.0, -0.0, None, False),
+        (0.0, -0.0, 0.0, True),
+        (np.nan, np.nan, None, True),
+        (np.nan, np.nan, 0.0, True),
+        (np.nan, 1.0, np.inf, False),
+        (1.0, 1 - UNIT, None, False),
+        (1.0, 1 - 16 * UNIT, 0.0, True),
+        (1.0, 1 - 17 * UNIT, 0.0, False),
+        (1.0, 1 - 20 * UNIT, 4 * UNIT, True),
+        (1.0, 1 - 21 * UNIT, 4 * UNIT, False),
+        (1.0, 1 - 17 * UNIT, np.inf, False),
+    ],
+)
+def test_values_are_equivalent_within_the_bound_and_16_roundings(case, one, other, bound, agreeing):
+    held = _with_one_output(case, np.zeros(1, np.float32), None if bound is None else np.array([bound]))
+    seen = [Observation(((np.array([value], np.float32),),), ((),)) for value in (one, other)]
+    assert are_equivalent(*seen, held) is are_equivalent(*seen[::-1], held) is agreeing
 
 
 def _with_one_output(case, expected, bound):
