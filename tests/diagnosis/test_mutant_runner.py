@@ -7,8 +7,15 @@ from itertools import permutations
 import pytest
 
 from conformance.corpus.loading import load_case_in_memory
+from conformance.diagnosis.explanations import is_cause
 from conformance.diagnosis.mutant_runner import MutantRunner, can_compose
-from conformance.diagnosis.recorded_outputs import are_equivalent, is_failure, observe
+from conformance.diagnosis.recorded_outputs import (
+    Observation,
+    are_equivalent,
+    is_failure,
+    observation_to_record,
+    observe,
+)
 from conformance.mutants import catalogue
 from conformance.mutants.mutant import compose
 
@@ -31,6 +38,17 @@ def test_runner_explains_like_a_comparison_of_complete_observations(case, had):
     expected = {pair: is_failure(made, case) and are_equivalent(made, subject, case) for pair, made in whole.items()}
     assert {pair: runner.explains(pair, CASE) for pair in PAIRS} == expected
     assert expected[had]
+
+
+@pytest.mark.parametrize(
+    ("mutant", "others", "is_found"),
+    [(0, [1], True), (1, [0], True), (0, [], False), (0, [2], False), (2, [0, 1], False), (2, [1, 0], False)],
+)
+def test_cause_of_a_part_is_a_mutant_that_the_others_do_not_replace(case, mutant, others, is_found):
+    """The first run has the outputs of the first mutant, all further runs those of the second mutant."""
+    one, other = (observe(mutant.backend, case) for mutant in SOME[:2])
+    subject = observation_to_record(Observation((*one.outputs[:1], *other.outputs[1:]), one.changed_inputs))
+    assert is_cause(SOME[mutant], [SOME[place] for place in others], case, subject) is is_found
 
 
 def test_observe_stops_at_the_first_differing_data_set(case):
