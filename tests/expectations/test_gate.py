@@ -84,15 +84,20 @@ def result_of(corpus: Corpus, id: str, finding: CollectedResult) -> Result:
 
 def gate_fails(corpus: Corpus, expectations: Expectations, findings: Iterable[tuple[str, CollectedResult]]) -> bool:
     """Return whether a result is unexpected; results are judged until one is."""
-    criterion = PassCriterion(CriterionSettings(Level.MUST, {"acme": expectations}), ["acme"])
-    for id, finding in findings:
-        result = result_of(corpus, id, finding)
-        expected = criterion.expected(result, partial(load_case_in_memory, corpus, corpus.cases[id]))
-        result = with_fields(result, expected=expected)
-        document = case_record(corpus, corpus.cases[id])
-        if not criterion.judge(result, lambda record=document: case_facts(record)):
-            return True
-    return bool(criterion.reasons(partial=False))
+    criterion = new_criterion(expectations)
+    is_unexpected = any(not is_expected(criterion, corpus, id, finding) for id, finding in findings)
+    return is_unexpected or bool(criterion.reasons(partial=False))
+
+
+def new_criterion(expectations: Expectations) -> PassCriterion:
+    return PassCriterion(CriterionSettings(Level.MUST, {"acme": expectations}), ["acme"])
+
+
+def is_expected(criterion: PassCriterion, corpus: Corpus, id: str, finding: CollectedResult) -> bool:
+    result = result_of(corpus, id, finding)
+    expected = criterion.expected(result, partial(load_case_in_memory, corpus, corpus.cases[id]))
+    record = case_record(corpus, corpus.cases[id])
+    return criterion.judge(with_fields(result, expected=expected), lambda: case_facts(record))
 
 
 def chosen_mutants() -> dict[str, list[Mutant]]:
@@ -134,6 +139,30 @@ def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, 
             missed.append(id)
     assert backends
     assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "had", "expected"),
+    [
+        (["v"], "v", True),
+        (["v"], "h", False),
+        (["v"], "vh", False),
+        (["v", "h"], "vh", True),
+        (["v", "hn"], "vn", True),
+        (["vh"], "vh", True),
+        (["vh"], "h", False),
+    ],
+)
+def test_failure_is_expected_if_the_mutants_of_all_entries_explain_it(whole_corpus, entries, had, expected):
+    """The case has the first entry, so that the first mutant of this entry must be a cause."""
+    mutants = {id[5]: id for id in ("adam.v_sum", "adam.h_linear", "adam.norm_ignored")}
+    listed = [[mutants[letter] for letter in letters] for letters in entries]
+    tables = "".join(f"[[expect]]\nreason = 'known'\nmutants = {ids}\nfail = '*'\n" for ids in listed)
+    expectations = parse_expectations(f"subject = 'acme'\n{tables}", "acme.toml")
+    case = load_case_in_memory(whole_corpus, whole_corpus.cases["test_adam"])
+    backend = compose(tuple(one for one in catalogue()["Adam"] if one.id in map(mutants.get, had)))
+    finding = observed_finding(backend, case)
+    assert is_expected(new_criterion(expectations), whole_corpus, case.id, finding) is expected
 
 
 @pytest.fixture(scope="module")

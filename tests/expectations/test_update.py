@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import assert_raises
-from runs_in_memory import make_result, make_run, plain_case, plain_result, with_fields
+from runs_in_memory import DIAGNOSIS, make_result, make_run, plain_case, plain_result, with_fields
 
 from conformance.expectations import update as update_module
 from conformance.expectations.criterion import CaseFacts, PassCriterion
@@ -182,6 +182,10 @@ class TestUnchanged:
 NEW = {"test_n1": "fail", "test_n2": "fail", "test_o1": "error"}
 
 
+def diagnosis(mutant, *cases, **more):
+    return with_fields(DIAGNOSIS, mutant=f"adam.{mutant}", cases=cases, **{"indistinguishable": []} | more)
+
+
 class TestNewFailures:
     def test_failures_without_reason_are_reported(self):
         done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}))
@@ -212,6 +216,25 @@ class TestNewFailures:
             (("test_o1",), "error", 2),
         ]
 
+    def test_joint_cause_has_the_mutants_of_its_partners(self):
+        joint = {"w": [], "x": ["test_n1"], "y": ["test_n1", "test_n2"], "z": ["test_n2"]}
+        records = [diagnosis(one, f"test_{one}", jointly_explained=cases) for one, cases in joint.items()]
+        run = ran(dict.fromkeys((f"test_{one}" for one in joint), "fail"), diagnoses=records)
+        text = update_expectations(HEAD, NAME, run, NewEntries(by_cause=True)).text
+        assert [entry.mutants for entry in parse_expectations(text, NAME).entries] == [
+            tuple(f"adam.{one}" for one in mutants) for mutants in ("w", "xy", "yxz", "zy")
+        ]
+
+    def test_entries_with_one_first_mutant_are_joined_with_all_mutants(self):
+        entry = '[[expect]]\nreason = "known"\nmutants = {}\nfail = "{}"\n'
+        given = {"test_n1": ["x", "y"], "test_n2": ["x", "z"], "test_n3": ["y"]}
+        text = HEAD + "".join(entry.format(json.dumps(mutants), case) for case, mutants in given.items())
+        joined = update_expectations(text, NAME, ran(dict.fromkeys(given, "fail"))).text
+        assert [(one.cases, one.mutants) for one in parse_expectations(joined, NAME).entries] == [
+            (("test_n1", "test_n2"), ("x", "y", "z")),
+            (("test_n3",), ("y",)),
+        ]
+
     def test_unexplained_cause_has_the_failure_as_reason(self):
         done = update_expectations(TEXT, NAME, ran({**AS_TOLD, "test_n1": "fail"}), NewEntries(by_cause=True))
         (entry,) = parse_expectations(done.text, NAME).entries[2:]
@@ -234,16 +257,7 @@ class TestNewFailures:
             update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("x", numbers=frozenset({7})))
 
     def test_diagnosed_cause_has_the_mutant_as_reason(self):
-        mutant = {
-            "subject": "acme",
-            "operator": "Adam",
-            "mutant": "adam.x",
-            "text": "forgets x",
-            "explained": 2,
-            "failing": 2,
-            "cases": ["test_n1", "test_o1"],
-        }
-        run = ran({**AS_TOLD, **NEW}, diagnoses=[mutant])
+        run = ran({**AS_TOLD, **NEW}, diagnoses=[diagnosis("x", "test_n1", "test_o1")])
         done = update_expectations(TEXT, NAME, run, NewEntries(by_cause=True))
         added = parse_expectations(done.text, NAME).entries[2:]
         assert [(entry.cases, entry.verdict) for entry in added[:2]] == [
@@ -261,16 +275,8 @@ class TestNewFailures:
     def test_reason_of_an_earlier_diagnosis_is_replaced_by_cause(self, reason, by_cause):
         joint = "; 2 cases only together with another mistake: ignores norm_coefficient_post"
         text = f'{HEAD}\n[[expect]]\nreason = "{reason}{joint}"\nfail = ["test_n1", "test_n2"]\n'
-        mutant = {
-            "subject": "acme",
-            "operator": "Adam",
-            "mutant": "adam.post_ignored",
-            "text": "ignores norm_coefficient_post",
-            "explained": 1,
-            "failing": 2,
-            "cases": ["test_n1"],
-        }
-        run = ran({"test_n1": "fail", "test_n2": "fail"}, diagnoses=[mutant])
+        record = diagnosis("post_ignored", "test_n1", text="ignores norm_coefficient_post")
+        run = ran({"test_n1": "fail", "test_n2": "fail"}, diagnoses=[record])
         done = update_expectations(text, NAME, run, NewEntries(by_cause=by_cause))
         reasons = {case: entry.reason for entry in parse_expectations(done.text, NAME).entries for case in entry.cases}
         is_replaced = by_cause and "own words" not in reason
