@@ -14,6 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.session import AuditOptions, SubjectAudit, audit_subject
 from conformance.corpus.corpus import read_manifest
+from conformance.declarations.node_operands import free_operands
 from conformance.declarations.probe_values import PROBE_MODES, probe_indices, probe_values
 from conformance.graphs.inputs import make_inputs, parse_shapes
 from conformance.graphs.reading import LoadedModel
@@ -113,6 +114,13 @@ def test_probes_of_a_refusing_subject_are_not_judged(path: Path) -> None:
 def test_wrong_probe_becomes_a_case(path: Path) -> None:
     found = audit(path, AwayFromZero, makes_cases=True)
     assert [case.id for case in found.cases] == ["test_audit_model_1_round"]
+
+
+def test_free_operands_are_those_of_which_each_kind_of_elements_is_valid() -> None:
+    values = {name: np.ones(2, np.float32) for name in "ab"}
+    found = {"Add": {"a": "number", "b": "number"}, "Div": {"a": "number", "b": "divisor"}, "Pow": {"a": "number"}}
+    for op_type, kinds in found.items():
+        assert free_operands(helper.make_node(op_type, ["a", "b"], ["c"]), 18, values, ()) == kinds
 
 
 def test_probe_values_keep_most_elements_of_a_sparse_probe_and_types_and_shapes() -> None:
