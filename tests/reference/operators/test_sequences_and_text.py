@@ -111,10 +111,16 @@ def test_regex_full_match_matches_whole_strings(pattern: str, wanted: list[bool]
     assert of_known("RegexFullMatch", strings("aab", "ab.c", ""), pattern=pattern)[0].tolist() == wanted
 
 
-@pytest.mark.parametrize("pattern", ["(a*)*", "(?i)a", r"(a)\1", "[[:alpha:]]", "a*b*c*d*e*", "(", "a*+"])
+@pytest.mark.parametrize("pattern", ["(a*)*", "(?i)a", r"(a)\1", "[[:alpha:]]", "a*b*c*d*e*", "(", "a*+", "é"])
 def test_regex_full_match_of_an_unbounded_or_other_pattern_is_not_judged(pattern: str) -> None:
     with pytest.raises(Unsupported):
         of_known("RegexFullMatch", strings("aab"), pattern=pattern)
+
+
+@pytest.mark.parametrize("text", ["é", "a" * 10_000])
+def test_regex_full_match_of_a_long_text_or_one_outside_of_ascii_is_not_judged(text: str) -> None:
+    with pytest.raises(Unsupported):
+        of_known("RegexFullMatch", strings("aab", text), pattern="a+b")
 
 
 def test_tf_idf_vectorizer_counts_grams_with_skips() -> None:
