@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -36,34 +37,7 @@ from mutation.report import pass_score_document, pass_score_lines, score_documen
 # Held-out mutants are read from a file, run on the corpus and the search, and validated.
 
 
-FILE = """
-[[mutant]]
-id = "adam.no_bias_correction"
-operator = "Adam"
-text = "does not correct the bias"
-edits = { "R * np.sqrt(1 - beta**T) / (1 - alpha**T)" = "R" }
-
-[[mutant]]
-id = "adagrad.half_state"
-operator = "Adagrad"
-text = "keeps a default epsilon of 0 and rounds H to half precision"
-level = "should"
-within = "If"
-defaults = { epsilon = 0.0 }
-wrappers = [{ name = "each_operand", function = "half", operands = "H" }, { name = "keep_state" }]
-
-[[mutant]]
-id = "softmax.negated"
-operator = "Softmax"
-text = "negates its result"
-wrappers = [{ name = "each_output", function = "negative" }]
-
-[[pass_mutant]]
-id = "removes_relu"
-text = "removes every operator before ArgMax"
-steps = { is_monotone = "lambda site: True" }
-level = "should"
-"""
+FILE = Path(__file__).with_name("held_out.toml").read_text("utf-8")
 
 
 @pytest.fixture

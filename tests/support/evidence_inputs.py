@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from corpora import write_part
 from recorded_runs import record_run
+from repository import SUPPORT
 
 from conformance.adapters.reference import ReferenceBackend
 from conformance.census.chunks import Cell
@@ -26,40 +27,7 @@ REPEATED = "test_adam_data_sets_repeated_float"
 NAN = "test_argmax_nan_middle_first"
 CASES = {EXP, BFLOAT16, DOUBLE, DEFAULT, REPEATED, NAN}
 
-REQUIREMENTS = """
-format = 1
-name = "acme"
-title = "Requirements of acme"
-
-[[source]]
-id = "doc"
-path = "doc.md"
-
-[[requirement]]
-source = "doc"
-tag = "tested"
-title = "The largest element wins."
-clauses = ["argmax.index", "argmax.first_index"]
-
-[[requirement]]
-source = "doc"
-tag = "value"
-title = "Exp has a value."
-output_of = ["Exp"]
-census = ["Exp"]
-
-[[requirement]]
-source = "doc"
-tag = "missing"
-title = "=HYPERLINK(1) <b>is</b> missing."
-reason = "There is no case."
-
-[[contradiction]]
-source = "doc"
-tags = ["tested", "missing"]
-text = "Both cannot be."
-handling = "Neither is."
-"""
+REQUIREMENTS = (SUPPORT / "evidence_requirements.toml").read_text("utf-8")
 
 
 class WrongInThirdRun:
