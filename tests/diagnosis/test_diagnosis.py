@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice, permutations
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 from command_outputs import read_records
@@ -20,15 +22,30 @@ from diagnosis_accuracy import (
     unexplainable_backends,
 )
 from kernel_mistakes import MISTAKES
+from onnx import ModelProto
 from runs_in_memory import make_result
 
 from conformance.diagnosis.collected_results import ResultCollector
 from conformance.diagnosis.diagnosis import SEARCH_TAG
-from conformance.diagnosis.explanations import is_cause
+from conformance.diagnosis.explanations import (
+    explain_under_conditions,
+    explaining_combinations,
+    is_cause,
+    select_explanations,
+)
+from conformance.diagnosis.failure_evidence import Evidence
+from conformance.diagnosis.mutant_runner import FailureComparison
+from conformance.diagnosis.properties import Properties
+from conformance.diagnosis.recorded_outputs import Observation
 from conformance.mutants import KernelPatch, MutantBackend, catalogue
 from conformance.mutants.mutant import compose
 from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from conformance.diagnosis.mutant_runner import MutantCombination
 
 EVERY = [one for rows in catalogue().values() for one in rows]
 MUTANTS = {one.id: one for one in EVERY}
@@ -261,3 +278,108 @@ def test_a_case_of_a_search_is_explained_only_by_its_mutants(small_bench, is_nam
     assert any(wrong.id in group for group in mutant_groups(found)) is is_named
     if not is_named:  # without the tag, the same cases name the mutant
         assert any(wrong.id in group for group in mutant_groups(bench.diagnosis(wrong.backend, "Adam")))
+
+
+# Mutants with results from a table: the least support, and the conditions.
+
+
+@dataclass(frozen=True)
+class TableRunner:
+    """A runner with the cases that mutants explain, and those that they fail in another way; they pass all others."""
+
+    explained: Mapping[MutantCombination, Collection[str]]
+    differing: Mapping[MutantCombination, Collection[str]]
+
+    def compare(self, mutants, id):
+        fails = FailureComparison.FAILS_DIFFERENTLY if self.fails(mutants, id) else FailureComparison.PASSES
+        return FailureComparison.REPRODUCES if self.explains(mutants, id) else fails
+
+    def explains(self, mutants, id):
+        return id in self.explained.get(mutants, ())
+
+    def explains_parts(self, mutants, id):
+        return any(self.explains((one,), id) for one in mutants)
+
+    def fails(self, mutants, id):
+        return id in self.differing.get(mutants, ()) or self.explains(mutants, id)
+
+
+def evidence_of(failing, explained, differing, *passed, with_alpha=()):
+    """Return evidence about the mutants of `explained`.
+
+    Args:
+        failing: the failing cases. Those that no mutant fails in another way end in an error.
+        explained: by mutants, the cases that they explain.
+        differing: by mutants, the failing or passed cases that they fail in another way than the subject.
+        passed: the passed cases of the level, and those of a weaker one.
+        with_alpha: the cases with a property.
+    """
+    against, empty = set(chain(*differing.values())), SimpleNamespace(model=ModelProto(), held=())
+    evidence = Evidence(
+        list(dict.fromkeys(chain(*explained))),
+        dict.fromkeys(chain(failing, *passed), empty),
+        {case: Observation((), (), None if case in against else "run: MemoryError") for case in failing},
+        *(passed or [()]),
+        properties=lambda case: Properties(("set alpha",) * (case in with_alpha), {}),
+    )
+    vars(evidence)["runner"] = TableRunner(explained, differing)
+    return evidence
+
+
+def ids(kind, count):
+    return [f"{kind}{number}" for number in range(count)]
+
+
+ONE, OTHER, THIRD, FOURTH = (MUTANTS[f"adam.{id}"] for id in ("v_sum", "h_linear", "norm_ignored", "gradient_ascent"))
+FAILING, PASSED = ids("failing", 12), ids("passed", 20)
+
+
+@pytest.mark.parametrize(
+    ("explained", "contradicting", "is_named"),
+    [(2, 0, False), (3, 0, True), (8, 1, False), (9, 1, True), (17, 2, False), (18, 2, True)],
+)
+def test_mutant_explains_3_cases_and_9_for_each_that_it_fails_differently(explained, contradicting, is_named):
+    own, against = ids("own", explained), ids("against", contradicting)
+    evidence = evidence_of([*own, *against, "left"], {(ONE,): own}, {(ONE,): against})
+    assert [one.cases for one in select_explanations(evidence)] == [frozenset(own)] * is_named
+
+
+@pytest.mark.parametrize(
+    ("explained", "contradicting", "passed", "lower", "conditions"),
+    [
+        (4, 0, 20, 0, []),
+        (5, 0, 20, 0, ["set alpha"]),
+        (5, 0, 0, 20, ["set alpha"]),
+        (5, 1, 20, 0, ["set alpha"]),
+        (5, 2, 20, 0, []),
+        (6, 2, 20, 0, ["set alpha"]),
+        (9, 1, 0, 0, [""]),
+        (8, 1, 0, 0, []),
+    ],
+)
+def test_mutant_has_a_condition_with_enough_support(explained, contradicting, passed, lower, conditions):
+    own, against, *passing = map(ids, ("own", "against", "must", "should"), (explained, contradicting, passed, lower))
+    differing = {(ONE,): [*against, *chain(*passing)]}
+    evidence = evidence_of([*own, *against], {(ONE,): own}, differing, *passing, with_alpha=own)
+    assert [one.condition for one in explain_under_conditions(evidence, [])] == conditions
+
+
+def test_mutant_under_a_condition_explains_any_5_of_12_cases():
+    for own in combinations(FAILING, 5):
+        evidence = evidence_of(FAILING, {(ONE,): own}, {(ONE,): PASSED}, PASSED, with_alpha=own)
+        assert [one.cases for one in explain_under_conditions(evidence, [])] == [frozenset(own)]
+
+
+def test_mutant_under_a_condition_is_found_behind_three_mutants_without_one():
+    places = {ONE: range(4, 12), OTHER: (3, *range(5, 11)), THIRD: (2, *range(5, 10)), FOURTH: range(5)}
+    explained = {(one,): [FAILING[place] for place in own] for one, own in places.items()}
+    differing = dict.fromkeys(explained, PASSED)
+    evidence = evidence_of(FAILING, explained, differing, PASSED, with_alpha=FAILING[:5])
+    found = explain_under_conditions(evidence, [])
+    assert [(one.mutant, one.condition) for one in found] == [(FOURTH, "set alpha")]
+
+
+@pytest.mark.parametrize("order", [*permutations((ONE, OTHER)), (ONE, OTHER, THIRD), (THIRD,)])
+def test_combination_of_any_order_explains_a_case(order):
+    evidence = evidence_of("ab", {order: "a", (ONE, THIRD): "b"}, {})
+    assert explaining_combinations(evidence, (ONE, OTHER, THIRD)) == {"a": order, "b": (ONE, THIRD)}
