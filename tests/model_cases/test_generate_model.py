@@ -76,6 +76,23 @@ def test_generate_model_writes_each_distinct_node_and_region(generated):
     assert sum(each["uses"] for each in documents(generated) if "region" not in each["tags"]) == 8
 
 
+@pytest.mark.parametrize(
+    ("nodes", "tags"),
+    [
+        ("s = MatMul(X, W) h = Sigmoid(s) Y = Mul(s, h)", {"MatMul", "Sigmoid", "Mul", "region"}),
+        ("p = MatMul(X, W) s = Add(p, B) h = Sigmoid(s) Y = Mul(s, h)", {"MatMul", "Add", "Sigmoid", "Mul", "region"}),
+        ("i = If(c) <then_branch = a() => (t) {t = Neg(X)}, else_branch = b() => (e) {e = Abs(X)}> Y=Exp(i)", {"Exp"}),
+    ],
+)
+def test_generate_model_writes_regions_that_begin_with_a_product_and_nodes_after_an_if(command, here, nodes, tags):
+    weights = "float[2, 2] W = {1, 2, 3, 4}, float[2] B = {1, 2}"
+    graph = f"g (bool c, float[3, 2] X) => (float[3, 2] Y) <{weights}> {{ {nodes} }}"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}'), here / "model.onnx")
+    assert command("generate", "--model", "model.onnx", "--output", "cases").status == 0
+    found = [{tag for tag in each["tags"] if tag[0].isupper() or tag == "region"} for each in documents(here / "cases")]
+    assert tags in found
+
+
 def test_generate_model_reduces_large_tensors_and_lists_them(generated):
     notice = (generated / "NOTICE").read_text(encoding="utf-8")
     assert "102400x10 → " in notice
