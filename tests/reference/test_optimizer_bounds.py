@@ -97,13 +97,17 @@ def product_of_count_and_attribute(T, decay_factor, level):
     return product.elements.item()
 
 
+def described(number):
+    return str((number.low, number.value, number.high, number.affine_form and number.affine_form.range))
+
+
 @pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
 def test_tensors_of_a_node_have_the_results_of_each_alone(op_type):
     system, optimizer = IntervalSystem(), TRAINING_OPTIMIZERS[op_type]
     scalars = system.from_array(np.array(0.1, np.float32)), system.from_array(np.array(3))
     attributes = optimizer.complete_attributes(dict.fromkeys(optimizer.required, 0.75))
     attributes |= {name: values[0] for name, values in optimizer.allowed_values.items()}
-    tensor_types = [((3, 4), "f4"), ((), "f4"), ((2, 5), "f8"), ((0,), "f4"), ((5000,), "f4"), ((9,), "f4")]
+    tensor_types = [((3, 4), "f4"), ((), "f4"), ((2, 5), "f8"), ((0,), "f4"), ((5000,), "f4"), ((4090,), "f4")]
     with exact_context():
         arrays = [np.resize(np.linspace(-2, 2, 7), shape).astype(dtype) for shape, dtype in tensor_types]
         tensors = [[system.from_array(array)] * len(optimizer.operands) for array in arrays]
@@ -112,7 +116,7 @@ def test_tensors_of_a_node_have_the_results_of_each_alone(op_type):
             alone = system.update_tensor(optimizer, *scalars, operands, attributes)
             for result, other in zip(results, alone, strict=True):
                 assert (result.dtype, result.elements.shape) == (other.dtype, other.elements.shape)
-                assert list(map(repr, result.elements.flat)) == list(map(repr, other.elements.flat))
+                assert [*map(described, result.elements.flat)] == [*map(described, other.elements.flat)]
 
 
 @pytest.mark.parametrize("T", [2**24 + 1, 2**25 + 3, 2**32 + 2**8 + 1])

@@ -11,7 +11,6 @@ from conformance.models.arrays import FLOAT, object_array
 from conformance.reference.numbers.bounded import BoundedNumber
 from conformance.reference.numbers.decimals import exact_context, from_array
 from conformance.reference.numbers.formula_evaluation import (
-    MAX_ELEMENTS_WITH_OWN_SYMBOLS,
     CachedExpression,
     UniqueElements,
     evaluate_formula,
@@ -62,6 +61,11 @@ def test_unique_elements_merge_equal_operands():
     assert unique.inverse.tolist() == [0, 1, 0, 2]
 
 
+def test_unique_elements_of_a_long_vector_are_distinguished():
+    X = np.arange(2**15 + 2).astype(object)
+    assert UniqueElements.find([X]).indices.tolist() == X.tolist()
+
+
 def test_unique_elements_distinguish_signed_zeros():
     assert UniqueElements.find([from_array(np.array([0.0, -0.0]))]).indices.tolist() == [0, 1]
 
@@ -103,8 +107,9 @@ def test_shared_noise_symbol_is_not_merged():
 
 
 def test_many_equal_elements_keep_intervals_only():
-    few, many = results([1.0, 1.0]), results([1.0] * (MAX_ELEMENTS_WITH_OWN_SYMBOLS + 1))
-    assert ends(many[-1]) == ends(few[0])
+    few, most, many = (results([1.0] * count) for count in (2, 4096, 4097))
+    assert ends(many[-1]) == ends(most[-1]) == ends(few[0])
+    assert most[-1].affine_form.range == few[0].affine_form.range
     assert many[-1].affine_form is None
 
 
