@@ -78,8 +78,8 @@ def find_text_fault(model: onnx.ModelProto) -> str | None:
         for field, value in message.ListFields():
             if field.type == field.TYPE_MESSAGE:
                 messages += [value] if hasattr(value, "ListFields") else value
-            elif field.type == field.TYPE_STRING:
-                texts = [value] if isinstance(value, str | bytes) else value
+            elif field.type == field.TYPE_STRING and not isinstance(value, str):
+                texts = [value] if isinstance(value, bytes) else value
                 if (text := next((each for each in texts if isinstance(each, bytes)), None)) is not None:
                     return f"the {field.name} of a {type(message).__name__}, {text[:MAX_SHOWN_BYTES]!r}, is not UTF-8"
     return None
