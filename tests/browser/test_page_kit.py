@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
     from report_page import ReportPage
 
-ELEMENTS_THAT_ARE_CUT = """
-const width = document.documentElement.clientWidth;
-const scrolls = (box) =>
-  box && (["auto", "scroll"].includes(getComputedStyle(box).overflowX) || scrolls(box.parentElement));
-return [...document.body.querySelectorAll("*")].filter((each) => {
-  const { width: own, right } = each.getBoundingClientRect();
-  return own > 1 && right > width + 1 && !scrolls(each.parentElement);
-}).map((each) => each.outerHTML.slice(0, 100));
-"""
+ELEMENTS_THAT_ARE_CUT = Path(__file__).with_name("cut_elements.js").read_text("utf-8")
 
 
 def write_model(path: Path) -> Path:

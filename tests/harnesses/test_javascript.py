@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,26 +20,6 @@ pytestmark = pytest.mark.programs
 
 FOLDER = ROOT / "harnesses" / "javascript"
 
-FAKE_PACKAGE = """
-export const env = { wasm: {} };
-export class Tensor {
-  constructor(type, data, dims) {
-    Object.assign(this, { type, data, dims });
-  }
-}
-export class InferenceSession {
-  static create = async () => new InferenceSession();
-  outputNames = ["Y"];
-  async release() {}
-  async run({ X }) {
-    const Y = new Tensor(X.type, X.data.slice(), X.dims);
-    if (Y.data[0] === 7) X.data[0] = 0;
-    return { Y };
-  }
-}
-"""
-"""A package that returns its input, and overwrites an input that begins with 7."""
-
 
 @pytest.fixture
 def fake_runtime(tmp_path):
@@ -48,7 +29,7 @@ def fake_runtime(tmp_path):
     package = tmp_path / "onnxruntime-node" / "node_modules" / "onnxruntime-node"
     package.mkdir(parents=True)
     (package / "package.json").write_text(json.dumps({"version": "1.0.0", "main": "index.mjs"}))
-    (package / "index.mjs").write_text(FAKE_PACKAGE)
+    shutil.copy(Path(__file__).with_name("fake_package.mjs"), package / "index.mjs")
     harness = shutil.copy(FOLDER / "harness.mjs", tmp_path)
     subject = isolated_subject(f"exec:node {harness} onnxruntime-node")
     yield subject.target

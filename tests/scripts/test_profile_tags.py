@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import pytest
 from script_modules import script_module
 
 from conformance.evidence.requirements import read_map
 
-DOCUMENT = """# **ArgMax** (real)
-## Restrictions
-| `[R1]` <a id="R1"></a> | `axis` must be set |
-## Informal specification
-[t1]
-The result refers to `[R9]`.
-[/t1]
-## Attributes
-### `axis`: int
-- `[C1]` Value domain
-  - Statement: `axis` is positive. `[R4]`
-# **ArgMax** (float)
-## Inputs
-### $\\text{X}$: tensor
-- `[C1]` <a id="C1fx"></a> Shape
-* `[E_ARGMAX_FLOAT_CONSTR_X_0010]` Type
-## Numeric accuracy
-"""
+DOCUMENT = Path(__file__).with_name("profile.md").read_text("utf-8")
 
 TAGS = [
     "real/restrictions/R1",
