@@ -90,10 +90,7 @@ def test_evidence_shows_hazards(show: Show) -> None:
 
 def test_data_set_with_hazard_is_marked(show: Show) -> None:
     page = show(optimizer_run(), address=case_address(APPLIES_CASE))
-    assert page.texts("#case .data.set > summary") == [
-        "Data set 0",
-        f"Data set 1\n⚠\nhazard: {TIES}",
-    ]
+    assert page.texts("#case .data.set > summary") == ["Data set 0", f"Data set 1\n⚠\nhazard: {TIES}"]
 
 
 def test_stderr_of_a_crash_is_open_text(show: Show) -> None:

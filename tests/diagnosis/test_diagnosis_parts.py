@@ -115,8 +115,7 @@ def test_condition_of_a_pair_is_found_behind_many_closer_properties():
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
-    [("T", "have T = 2"), ("nodes of the graph", None), ("runs of a prepared model", None)],
+    ("name", "expected"), [("T", "have T = 2"), ("nodes of the graph", None), ("runs of a prepared model", None)]
 )
 def test_condition_is_a_number_that_a_kernel_has(name, expected):
     some, others = cases(8, **{name: [2]}), cases(20, **{name: [1]}, start=9)

@@ -23,13 +23,7 @@ from conformance.verdicts import Level
 from mutation.bound_tightness import AttainedError, Tightness, largest_attained_error
 from mutation.dimensions import all_mutants
 from mutation.held_out import read_held_out
-from mutation.operators import (
-    ONNX_CASES,
-    cases_by_family,
-    detect,
-    measure_mutation_score,
-    progress_steps,
-)
+from mutation.operators import ONNX_CASES, cases_by_family, detect, measure_mutation_score, progress_steps
 from mutation.pass_mutants import pass_mutants
 from mutation.passes import pass_progress_steps
 from mutation.report import pass_score_document, pass_score_lines, score_document, score_lines

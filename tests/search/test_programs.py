@@ -106,8 +106,7 @@ def test_loop_that_stacks_given_and_computed_rows_has_expected_outputs() -> None
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"model": "not base64"}, {"model": "AAAA"}, {"runs": []}, {"runs": [[]]}, {"operator": "Conv"}],
+    "change", [{"model": "not base64"}, {"model": "AAAA"}, {"runs": []}, {"runs": [[]]}, {"operator": "Conv"}]
 )
 def test_wrong_document_of_a_program_is_refused(change: dict[str, object]) -> None:
     from msgspec.structs import replace
