@@ -47,6 +47,7 @@ A, B = np.float32([1, 2]), np.float32([3])
         ("s = SequenceConstruct(a, b) y = ConcatFromSequence<axis=0>(s)", np.float32([1, 2, 3])),
         ("s = SequenceConstruct(a, a) y = ConcatFromSequence<axis=1, new_axis=1>(s)", np.float32([[1, 1], [2, 2]])),
         ("s = SplitToSequence(a) y = SequenceAt(s, one)", np.float32([2])),
+        ("s = SplitToSequence(c, two) y = SequenceAt(s, one)", np.float32([5])),
         ("s = SplitToSequence<keepdims=0>(a) y = SequenceAt(s, one)", np.float32(2)),
         ("o = Optional(a) y = OptionalHasElement(o)", np.bool_(True)),
         ("o = Optional() y = OptionalHasElement(o)", np.bool_(False)),
@@ -55,7 +56,7 @@ A, B = np.float32([1, 2]), np.float32([3])
     ],
 )
 def test_sequence_operators_move_tensors(body: str, wanted: Any) -> None:
-    result = run(body, a=A, b=B, zero=np.array(0), one=np.array(1))
+    result = run(body, a=A, b=B, c=np.float32([3, 4, 5]), zero=np.array(0), one=np.array(1), two=np.array(2))
     assert np.array_equal(result, wanted)
     assert result.shape == np.shape(wanted)
 
