@@ -102,6 +102,13 @@ PLAIN = Example(
 )
 
 
+@pytest.mark.parametrize(("relation", "axes"), [("same", [1]), ("default", []), ("next", [0])])
+def test_chain_operator_has_the_axis_of_its_relation(relation, axes):
+    example = replace(PLAIN, chain=("Softmax",), axis_relation=relation)
+    (softmax,) = [node for node in EvaluatedExample(example).case.model.graph.node if node.op_type == "Softmax"]
+    assert [attribute.i for attribute in softmax.attribute] == axes
+
+
 @for_each("name", NAMES)
 def test_distractor_makes_a_valid_model_with_all_inputs(name):
     evaluated = EvaluatedExample(replace(PLAIN, distractor=name), Level.SHOULD if name in SHOULD_NAMES else Level.MUST)
