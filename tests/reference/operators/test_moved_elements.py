@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -65,7 +66,9 @@ def test_cast_to_small_float_equals_another_conversion(name: str, random: np.ran
     X = np.clip(X, -largest, largest)
     (tensor,) = enclose("Cast", X, to=type_number(name))
     assert tensor.dtype == dtype
-    assert np.array_equal(elements(tensor), X.astype(dtype).astype(np.float64))
+    found, wanted = elements(tensor), X.astype(dtype).astype(np.float64)
+    assert np.array_equal(found, wanted)
+    assert np.array_equal(np.signbit(found), np.signbit(wanted))
     assert tensor.is_exact
 
 
@@ -153,12 +156,7 @@ def test_scatter_to_one_place_twice_is_open() -> None:
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_products_contain_the_exact_product(dtype: Any, random: np.random.Generator) -> None:
     X = (random.standard_normal((40, 9)) * 2).astype(dtype)
-    exact = []
-    for row in X.tolist():
-        product = Fraction(1)
-        for x in row:
-            product *= Fraction(x)
-        exact.append(product)
+    exact = [prod(map(Fraction, row)) for row in X.tolist()]
     (tensor,) = enclose("ReduceProd", X, np.array([1]), keepdims=0)
     (cumulative,) = enclose("CumProd", X, np.array(1))
     for each in (tensor, cumulative.moved(lambda x: x[:, -1])):
@@ -176,6 +174,13 @@ def test_product_whose_order_decides_an_overflow_is_undetermined() -> None:
     assert tensor.value[1:].tolist() == [np.inf, 0, np.inf]
     X = np.array([[0, 1e200, 1e200], [np.inf, 1e-200, 1e-200], [np.inf, 0, 1e200]])
     assert enclose("ReduceProd", X, np.array([1]), keepdims=0)[0].error.tolist() == [np.inf, np.inf, 0]
+
+
+def test_product_that_underflows_may_be_zero_and_product_with_zero_is_zero() -> None:
+    X = np.array([[1e-30, 1e-30], [0, 1e-30]], np.float32)
+    (tensor,) = enclose("ReduceProd", X, np.array([1]), keepdims=0)
+    assert admissible_mask(np.zeros(2, np.float32), tensor).all()
+    assert not admissible_mask(np.full(2, 1e-37, np.float32), tensor).any()
 
 
 @pytest.mark.parametrize(
