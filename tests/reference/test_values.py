@@ -128,6 +128,12 @@ def test_sign_is_known_if_zero_is_not_admissible() -> None:
     assert result.error.tolist() == [0.0, 0.0, INF, 0.0]
 
 
+def test_readings_that_differ_by_more_than_their_errors_are_unspecified() -> None:
+    result = bounded([0.0, 0.0], 1.0).with_readings([bounded([1.5, 2.5], 1.0)])
+    assert result.unspecified is not None
+    assert result.unspecified.tolist() == [False, True]
+
+
 @pytest.mark.parametrize(("op_type", "sign", "keepdims"), [("ArgMax", 1, 0), ("ArgMin", -1, 1)])
 def test_index_of_a_clear_extreme_is_known(op_type: str, sign: int, keepdims: int) -> None:
     value = sign * np.array([[1.0, 3.0, 2.0], [1.0, 3.0, 2.95]])
