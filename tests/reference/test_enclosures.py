@@ -204,6 +204,14 @@ def test_decision_on_inexact_input_is_unsupported() -> None:
         enclose_node(make_node("ArgMax", 1, axis=0), [X])
 
 
+@pytest.mark.parametrize(("op_type", "extreme"), [("ArgMax", 1.0), ("ArgMin", -1.0)])
+def test_extreme_of_a_long_inexact_row_is_decided(op_type: str, extreme: float) -> None:
+    X = np.zeros(66_001)
+    X[-1] = extreme
+    (index,) = enclose_node(make_node(op_type, 1, axis=0), [Enclosure(X, np.full(X.shape, 1e-8), np.dtype(np.float32))])
+    assert index.tolist() == [66_000]
+
+
 def test_slice_with_start_before_first_element_backwards_returns_first_element() -> None:
     X = np.arange(5, dtype=np.float32)
     starts, ends, axes, steps = (np.array([number], np.int64) for number in (-100, -200, 0, -1))
