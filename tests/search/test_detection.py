@@ -72,6 +72,11 @@ def test_find_conditions_names_what_the_failure_needs(example, is_faulty, condit
     assert bool(names) == bool(conditions)
 
 
+def test_sizes_of_an_argmax_without_an_axis_are_those_along_the_first():
+    example = Example("ArgMax", Context(), {}, ({"X": np.zeros((2, 3), np.float32)},))
+    assert {"length 2", "3 slices"} <= {feature.text for feature in features(example)}
+
+
 def test_find_conditions_of_unknown_outcomes_names_nothing():
     assert find_conditions(adagrad(T=7), lambda _: None) == []
 
