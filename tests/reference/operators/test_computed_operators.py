@@ -419,6 +419,14 @@ def test_qlinear_conv_with_a_tie_admits_both_steps() -> None:
     assert admitted == [False, True, True, False]
 
 
+def test_qlinear_conv_has_a_scale_and_a_zero_point_for_each_output_channel() -> None:
+    X, W = np.array([[[[5]]]], np.uint8), np.array([[[[3]]], [[[4]]]], np.uint8)
+    one, zero = np.array(1, np.float32), np.array(0, np.uint8)
+    scales, zeros = np.array([1, 2], np.float32), np.array([1, 2], np.uint8)
+    (tensor,) = enclose("QLinearConv", X, one, zero, W, scales, zeros, one, zero)
+    assert np.asarray(tensor).tolist() == [[[[10]], [[20]]]]
+
+
 def test_dynamic_quantize_linear_contains_the_formula_of_the_page(random: np.random.Generator) -> None:
     X = random.standard_normal(50).astype(np.float32)
     high, low = max(0, Fraction(X.max().item())), min(0, Fraction(X.min().item()))
