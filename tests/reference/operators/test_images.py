@@ -33,14 +33,14 @@ def test_lp_pool_is_the_norm_of_each_window(p: int, random: np.random.Generator)
     assert_close(enclose("GlobalLpPool", X, p=p), whole)
 
 
-@pytest.mark.parametrize("size", [1, 3, 4])
-def test_lrn_divides_by_the_squares_of_neighbouring_channels(size: int, random: np.random.Generator) -> None:
+@pytest.mark.parametrize(("size", "given"), [(1, {"beta": 0.5}), (3, {"beta": 0.5}), (4, {})])
+def test_lrn_divides_by_the_squares_of_neighbouring_channels(size: int, given: Any, random: Any) -> None:
     X = random.standard_normal((2, 5, 3)).astype(np.float32)
     wanted = np.zeros(X.shape)
     for n, c, d in np.ndindex(*X.shape):
         region = X[n, max(0, c - (size - 1) // 2) : min(4, c + -(-(size - 1) // 2)) + 1, d].astype(float)
-        wanted[n, c, d] = X[n, c, d] / (1.5 + 0.25 / size * (region**2).sum()) ** 0.5
-    assert_close(enclose("LRN", X, size=size, alpha=0.25, beta=0.5, bias=1.5), wanted)
+        wanted[n, c, d] = X[n, c, d] / (1.5 + 0.25 / size * (region**2).sum()) ** given.get("beta", 0.75)
+    assert_close(enclose("LRN", X, size=size, alpha=0.25, bias=1.5, **given), wanted)
 
 
 def cubic(distance: float, a: float) -> float:
