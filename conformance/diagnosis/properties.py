@@ -318,9 +318,9 @@ MAX_PAIRED_TRAITS = 40
 def separating_condition(
     cases: Mapping[str, Properties], unaffected: Mapping[str, Properties], doubtful: Mapping[str, Properties]
 ) -> CommonProperty | None:
-    """Return the simplest condition that all of some cases satisfy and none of the unaffected cases; None if none does.
+    """Return the simplest condition that all of some cases satisfy and, with few exceptions, no unaffected case.
 
-    One property is simpler than two. Tags of cases are no condition.
+    None if there is no such condition. One property is simpler than two. Tags of cases are no condition.
 
     Args:
         cases: the properties of the cases in which the mistake shows, by id.
