@@ -269,11 +269,10 @@ class Recorder:
             processes: number of processes that search for explanations.
             hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
         """
-        judged = self.judged
-        diagnosed, fault = judged.explain(processes)
+        diagnosed, fault = self.judged.explain(processes)
         footer = Footer(
-            results=len(judged),
-            verdicts=judged.criterion.verdicts,
+            results=len(self.judged),
+            verdicts=self.judged.criterion.verdicts,
             outcome="fail" if reasons else "pass",
             reasons=list(reasons),
             seconds=round(time.perf_counter() - self._started, 3),
