@@ -38,8 +38,8 @@ from conformance.isolation.start_subjects import started_subjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
-MANY_COPIES = 12
-"""Copies for measurements of memory; with 16, the manifest is larger than a corpus may have it."""
+MANY_COPIES = 8
+"""Copies for measurements of memory; with 12, the manifest is larger than `MAX_MANIFEST_BYTES`."""
 ROUNDS = 3
 ROUNDS_OF_LONG_COMMANDS = 2
 """Rounds of commands that run the multiplied corpus several times."""
@@ -67,20 +67,34 @@ class Sample:
     memory: float
 
 
+LAUNCHER = """
+import os, sys
+usage, *command = sys.argv[1:]
+process = os.posix_spawnp(command[0], command, os.environ)
+_, status, used = os.wait4(process, 0)
+with open(usage, "w") as file:
+    file.write(str(used.ru_maxrss))
+os._exit(os.waitstatus_to_exitcode(status) % 256)
+"""
+"""Starts a command and writes its peak memory to a file. The peak of a process includes that of the process that starts
+it, which must therefore be small.
+"""
+
+
 def measure(*command: object, cwd: Path | None = None) -> Sample:
     """Run a command without printing its output; exit if its exit status is not 0 or 1."""
     started = time.perf_counter()
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            [str(part) for part in command], stdout=output, stderr=output, cwd=cwd, env=os.environ | {"TERM": "dumb"}
+    with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile() as usage:
+        arguments = [sys.executable, "-I", "-S", "-c", LAUNCHER, usage.name, *map(str, command)]
+        ended = subprocess.run(
+            arguments, stdout=output, stderr=output, cwd=cwd, env=os.environ | {"TERM": "dumb"}, check=False
         )
-        _, status, usage = os.wait4(process.pid, 0)
         output.seek(0)
         text = output.read().decode()
-        exit_status = os.waitstatus_to_exitcode(status)
-        if exit_status not in {0, 1} or CUT_SHORT in text:
-            sys.exit(f"{text}\n{' '.join(map(str, command))} ended with status {exit_status}")
-    return Sample(time.perf_counter() - started, usage.ru_maxrss / 1024)
+        if ended.returncode not in {0, 1} or CUT_SHORT in text:
+            sys.exit(f"{text}\n{' '.join(map(str, command))} ended with status {ended.returncode}")
+        memory = int(usage.read()) / 1024
+    return Sample(time.perf_counter() - started, memory)
 
 
 def measure_alternately(rounds: int = ROUNDS, /, **commands: tuple[object, ...]) -> dict[str, Sample]:
