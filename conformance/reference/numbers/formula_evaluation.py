@@ -274,8 +274,8 @@ class UniqueElements:
         for index, key in enumerate(ids):
             if key not in found:
                 symbols = dict(scalar_symbols)
-                equal = tuple([_equality_key(operand.flat[index], symbols) for operand in operands])
-                found[key] = first_index.setdefault(equal if ignore_symbols else key, index), symbols
+                keys = (_equality_key(operand.flat[index], symbols) for operand in operands)
+                found[key] = first_index.setdefault(tuple(keys) if ignore_symbols else key, index), symbols
         indices = np.array(list(first_index.values()), dtype=np.intp)
         inverse = np.searchsorted(indices, [found[key][0] for key in ids]).reshape(operands[0].shape)
         return cls(indices, inverse, [found[key][1] for key in ids] if ignore_symbols else None)
