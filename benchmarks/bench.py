@@ -39,7 +39,7 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
 MANY_COPIES = 8
-"""Copies for measurements of memory; with 12, the manifest is larger than `MAX_MANIFEST_BYTES`."""
+"""Copies for measurements of memory; the manifest of more copies is larger than `MAX_MANIFEST_BYTES`."""
 ROUNDS = 3
 ROUNDS_OF_LONG_COMMANDS = 2
 """Rounds of commands that run the multiplied corpus several times."""
