@@ -21,7 +21,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Without compiled modules, each of the hundreds of processes that tests start would compile all modules anew."""
 
 GROUPS = nox.project.load_toml()["dependency-groups"]
-PINNED = nox.project.load_toml("conformance/adapters/runtimes.toml")
+PINNED = nox.project.load_toml("conformance/subjects/adapters/runtimes.toml")
 DEFAULTS = {"requirements": (), "bare": (), "programs": {}, "build": (), "env": {}, "options": ()}
 RUNTIMES = {name: SimpleNamespace(**DEFAULTS | runtime) for name, runtime in PINNED["runtimes"].items()}
 OPTIMIZERS = PINNED["optimizers"]
@@ -168,10 +168,10 @@ CHECKS = (
     "python scripts/make_schemas.py --check",
     "python scripts/make_error_reference.py --check",
     "python scripts/make_cli_reference.py --check",
-    "python scripts/check_structure.py",
-    "python scripts/check_prints.py",
-    "python scripts/check_words.py",
-    "python scripts/count_entered_files.py",
+    "python checks/measurements/check_structure.py",
+    "python checks/measurements/check_prints.py",
+    "python checks/measurements/check_words.py",
+    "python checks/measurements/count_entered_files.py",
 )
 COMPARE_PASSES = "python tests/support/compare_passes.py"
 SITE = "sphinx-build -W -nq -c scripts/site . dist/site"
@@ -192,8 +192,8 @@ JOBS = {
     "test-mutation": (
         "Measure which faults of a random sample of conformance/ the tests detect; `-- --mutants 300 --seed N`.",
         (*TESTS, "coverage>=7.6"),
-        "python scripts/sample_mutants.py record",
-        "python scripts/sample_mutants.py run",
+        "python checks/measurements/sample_mutants.py record",
+        "python checks/measurements/sample_mutants.py run",
     ),
     "rewrites": ("Compare two passes on random models; `-- --seed N`.", TESTS, COMPARE_PASSES),
     "fuzz": (
@@ -249,8 +249,8 @@ def versions(session: nox.Session, pair: dict[str, str]) -> None:
     for seed in ("0", "42"):
         session.run("onnx-conformance", "generate", "--check", env={"PYTHONHASHSEED": seed})
     session.run("onnx-conformance", "run", "-b", "reference", "--fail-level", "should")
-    session.run("python", "scripts/locate_clauses.py", "installed")
-    session.run("pytest", "-m", "", "tests/corpus/test_upstream.py")
+    session.run("python", "checks/measurements/locate_clauses.py", "installed")
+    session.run("pytest", "-m", "", "tests/corpus/cases/test_upstream.py")
 
 
 @nox.session
@@ -310,21 +310,21 @@ def install_public_models(session: nox.Session) -> None:
 def onnx_cases(session: nox.Session) -> None:
     """Judge onnx's own node cases with the reference; `-- --perturb` also counts faults that it does not notice."""
     session.install("-e", ".", ONNX)
-    session.run("python", "scripts/onnx_cases.py", *session.posargs)
+    session.run("python", "checks/measurements/onnx_cases.py", *session.posargs)
 
 
 @nox.session(name="operator-coverage")
 def operator_coverage(session: nox.Session) -> None:
     """List each operator and version of the installed onnx, and whether the reference judges it."""
     session.install("-e", ".", ONNX)
-    session.run("python", "scripts/operator_coverage.py")
+    session.run("python", "checks/measurements/operator_coverage.py")
 
 
 @nox.session
 def sweep(session: nox.Session) -> None:
     """Judge random nodes of all declared operators with the reference; arguments: the number of nodes, the seed."""
     session.install("-e", ".[onnxruntime]", ONNX, *GROUPS["tests"])
-    session.run("python", "scripts/sweep.py", *session.posargs)
+    session.run("python", "checks/measurements/sweep.py", *session.posargs)
 
 
 @nox.session(name="audit-truth")
@@ -333,9 +333,9 @@ def audit_truth(session: nox.Session) -> None:
     pins = (pin for name in ("onnx-reference", "openvino", "tract") for pin in RUNTIMES[name].requirements)
     session.install("-e", ".[onnxruntime]", *pins, "ml_dtypes", "mpmath")
     for what in ("nodes", "planted", "chains", "blame"):
-        session.run("python", "-m", "truth.run", what, *session.posargs)
-    session.run("python", "-m", "truth.settle", "dist/truth/results.jsonl")
-    session.run("python", "-m", "truth.report", "dist/truth/results.jsonl", "-v")
+        session.run("python", "-m", "checks.truth.run", what, *session.posargs)
+    session.run("python", "-m", "checks.truth.settle", "dist/truth/results.jsonl")
+    session.run("python", "-m", "checks.truth.report", "dist/truth/results.jsonl", "-v")
 
 
 @nox.session(name="onnx-corpus")
@@ -387,6 +387,6 @@ def blame(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure speed and memory; `-- run` measures only the duration of runs."""
     session.install("-e", ".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])
-    session.run("python", "benchmarks/bench.py", *session.posargs)
+    session.run("python", "checks/benchmarks/bench.py", *session.posargs)
     if not session.posargs and shutil.which("chromedriver"):
-        session.run("python", "benchmarks/page.py")
+        session.run("python", "checks/benchmarks/page.py")

@@ -25,7 +25,7 @@ if _is_handled:
 
 def main() -> None:
     """Import the command line, and run it."""
-    from conformance.cli import main as run
+    from conformance.commands.cli import main as run
 
     if _is_handled:
         signal(SIGINT, default_int_handler)

@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.run.options import OptionEntry
+    from conformance.run.corpus_run.run_options import OptionEntry
 
 _SUITE = Path(__file__).with_name("conformance")
 _taken: list[str] = []
@@ -29,7 +29,7 @@ def _run_options() -> Mapping[str, OptionEntry]:
     """Return the table of options without an import of the suite: its file imports nothing of the suite."""
     name = "onnx_conformance_options"
     if name not in sys.modules:
-        spec = spec_from_file_location(name, _SUITE / "run" / "options.py")
+        spec = spec_from_file_location(name, _SUITE / "run" / "corpus_run" / "run_options.py")
         assert spec is not None
         assert spec.loader is not None
         sys.modules[name] = module_from_spec(spec)
@@ -109,6 +109,6 @@ def pytest_configure(config: pytest.Config) -> None:
             f"The package {conformance.__file__} hides onnx-conformance, which has the same import name: pytest"
             " puts the folder of the project on the import path. Run the cases with `onnx-conformance run` instead."
         )
-    from conformance.run.plugin import create_plugin
+    from conformance.run.corpus_run.plugin import create_plugin
 
     config.pluginmanager.register(create_plugin(config, options), "onnx_conformance_cases")

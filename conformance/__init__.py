@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conformance.corpus.case import Case, CaseKind, PassEffect, Rewrite
-    from conformance.verdicts import Level, Unsupported, Verdict
+    from conformance.base.verdicts import Level, Unsupported, Verdict
+    from conformance.corpus.cases.case import Case, CaseKind, PassEffect, Rewrite
 
 __all__ = ["Case", "CaseKind", "Level", "PassEffect", "Rewrite", "Unsupported", "Verdict", "__version__"]
 
@@ -21,8 +21,8 @@ PROJECT_URL = ""
 """Address of the project; empty until it is known. `python scripts/set_project_url.py URL` sets it in every file."""
 
 _MODULE_OF_NAME = {
-    **dict.fromkeys(("Case", "CaseKind", "PassEffect", "Rewrite"), "conformance.corpus.case"),
-    **dict.fromkeys(("Level", "Unsupported", "Verdict"), "conformance.verdicts"),
+    **dict.fromkeys(("Case", "CaseKind", "PassEffect", "Rewrite"), "conformance.corpus.cases.case"),
+    **dict.fromkeys(("Level", "Unsupported", "Verdict"), "conformance.base.verdicts"),
 }
 
 

@@ -14,7 +14,7 @@ from generators import (
     functions,
     invalid,
     optimizer_covering_arrays,
-    training,
+    training_cases,
 )
 from generators.declarations.families import coverage_lines
 from generators.exact_scalars import with_siblings
@@ -25,7 +25,7 @@ __all__ = ["GENERATORS", "coverage_lines"]
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
     **{name: with_siblings(cases) for name, cases in training_optimizers.GENERATORS.items()},
@@ -34,7 +34,7 @@ GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,
     "expanded": expanded.cases,
-    "training": training.cases,
+    "training": training_cases.cases,
     "invalid": invalid.cases,
 }
 """The suite's own generators in the order in which they run, by the name for `generate -g`."""

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from generators.training_optimizers.families import (
-    FLOATS,
-    SQUARE_OVERFLOWS,
-    UNREGULARIZED,
-    attribute_cases,
-    shared_cases,
-    special_value_case,
-)
-from generators.training_optimizers.graphs import graph_cases
+from generators.generated_values import FLOAT_TYPE_NAMES
 from generators.training_optimizers.operator import (
     FunctionCase,
     Operator,
@@ -24,15 +16,23 @@ from generators.training_optimizers.operator import (
     optimizer_case,
     upstream_case,
 )
+from generators.training_optimizers.optimizer_families import (
+    FLOATS,
+    SQUARE_OVERFLOWS,
+    UNREGULARIZED,
+    attribute_cases,
+    shared_cases,
+    special_value_case,
+)
+from generators.training_optimizers.optimizer_graphs import graph_cases
+from generators.training_optimizers.optimizer_preparation import preparation_cases
+from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.pairwise import PairwiseFamily
-from generators.training_optimizers.preparation import preparation_cases
-from generators.training_optimizers.sizes import size_cases
-from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 USUAL = {"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25}
 
@@ -133,7 +133,8 @@ def _special_values() -> Iterator[Case]:
     """Yield cases with a division by zero, the root of a negative number, a NaN times 0, or an overflow."""
     for dtype, large in SQUARE_OVERFLOWS:
         case = partial(special_value_case, OPERATOR, dtype)
-        effect, changed = "divides 0 by a zero H_adaptive and gets NaN", {**UNREGULARIZED, "epsilon": 0.0}
+        effect = "divides 0 by a zero H_adaptive and gets NaN"
+        changed = {**UNREGULARIZED, "epsilon": 0.0}
         yield case("h_zero_epsilon_zero", effect, "h_adaptive", changed, G=[0.0, 1.0, 0.0, 2.0], H=0.0)
         yield case("decay_cancels", "divides by 1 + T * decay_factor = 0 as IEEE 754 does", "r", {}, count=-2)
         effect = "gives NaN in X_new where H_new is negative"

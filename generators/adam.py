@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.verdicts import Level
-from generators.training_optimizers.families import (
-    SQUARE_OVERFLOWS,
-    UNREGULARIZED,
-    attribute_cases,
-    shared_cases,
-    special_value_case,
-)
-from generators.training_optimizers.graphs import graph_cases
+from conformance.base.verdicts import Level
 from generators.training_optimizers.operator import (
     FunctionCase,
     Operator,
@@ -24,14 +16,22 @@ from generators.training_optimizers.operator import (
     optimizer_case,
     upstream_case,
 )
+from generators.training_optimizers.optimizer_families import (
+    SQUARE_OVERFLOWS,
+    UNREGULARIZED,
+    attribute_cases,
+    shared_cases,
+    special_value_case,
+)
+from generators.training_optimizers.optimizer_graphs import graph_cases
+from generators.training_optimizers.optimizer_preparation import preparation_cases
+from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.pairwise import PairwiseFamily
-from generators.training_optimizers.preparation import preparation_cases
-from generators.training_optimizers.sizes import size_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 USUAL = {"alpha": 0.75, "beta": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25, "norm_coefficient_post": 0.125}
 

@@ -19,16 +19,16 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.factors.training import USUAL_ATTRIBUTES
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.training_factors import USUAL_ATTRIBUTES
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.exact.reference.oracle import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.corpus.case import Case
-    from conformance.models.arrays import Array
+    from conformance.corpus.cases.case import Case
+    from conformance.exact.models.arrays import Array
 
     Generator = Callable[[], Iterator[Case]]
 

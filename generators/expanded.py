@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from conformance.expansion import expand
-from conformance.verdicts import Level
-from generators import training
+from conformance.base.verdicts import Level
+from conformance.own.expansion import expand
+from generators import training_cases
 from generators.training_optimizers.table import GENERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 
-BOTH_TYPES, FLOAT, DOUBLE = ("float", "double"), ("float",), ("double",)
+BOTH_TYPES = ("float", "double")
+FLOAT = ("float",)
+DOUBLE = ("double",)
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "upstream": BOTH_TYPES,
@@ -66,7 +68,7 @@ MAX_NODES = 40
 
 def cases() -> Iterator[Case]:
     """Yield the expanded cases of all optimizers."""
-    for generator in (*GENERATORS.values(), training.cases):
+    for generator in (*GENERATORS.values(), training_cases.cases):
         yield from (_expanded_case(case) for case in generator() if _is_expandable(case))
 
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import Case
-from conformance.factors.training import tensor_names
-from conformance.generation.models import array_value_info, build_model
-from conformance.reference.numbers.symbolic import INT64, TermEmitter, TermFactory, trace
-from conformance.verdicts import Level
-from generators.training_optimizers.families import FLOATS
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.corpus.factors.training_factors import tensor_names
+from conformance.exact.models.model_building import array_value_info, build_model
+from conformance.exact.reference.numbers.symbolic import INT64, TermEmitter, TermFactory, trace
+from generators.generated_values import FLOAT_TYPE_NAMES
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting
+from generators.training_optimizers.optimizer_families import FLOATS
 from generators.training_optimizers.table import OPERATORS
-from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,8 @@ def _model(
     results = tensor_names(operator.signature.results, tensors)
     function = _function(operator, names, results, _text_attributes(operator, attributes), np.dtype(setting.dtype))
     if domain:
-        function.domain, function.name = domain, f"{operator.name}Step"
+        function.domain = domain
+        function.name = f"{operator.name}Step"
     return build_model(
         id,
         [helper.make_node(function.name, names, results, domain=function.domain, **attributes)],
@@ -118,7 +119,8 @@ def _function(
     attributes |= text_attributes
     operands = [terms.named_value(name, dtype) for name in names[2:]]
     tensors = len(operands) // len(signature.operands)
-    R, T = terms.named_value("R", dtype), terms.named_value("T", INT64)
+    R = terms.named_value("R", dtype)
+    T = terms.named_value("T", INT64)
     by_tensor = [trace(signature.formula, R, T, operands[i::tensors], attributes) for i in range(tensors)]
     ordered = [term for terms_of_a_kind in zip(*by_tensor, strict=True) for term in terms_of_a_kind]
     numbers_of_names = count(1)

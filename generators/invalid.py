@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.corpus.case import Case, CaseKind
-from conformance.factors.training import tensor_names
-from conformance.models.arrays import type_name
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case, CaseKind
+from conformance.corpus.factors.training_factors import tensor_names
+from conformance.exact.models.arrays import type_name
 from generators.training_optimizers.single_node_model import SingleNodeModel, valid_argmax_model, valid_optimizer_model
 from generators.training_optimizers.table import OPERATORS
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from generators.training_optimizers.operator import Operator
 
-CHECKER, PROSE = "checker", "prose"
+CHECKER = "checker"
+PROSE = "prose"
 
 MODES = {"capitalised": "Nesterov", "sgd": "sgd", "empty": ""}
 """Invalid values of Momentum's attribute `mode`."""
@@ -45,7 +46,8 @@ def cases() -> Iterator[Case]:
 
 
 def _attributes(operator: Operator) -> Iterator[Case]:
-    valid, unknown = valid_optimizer_model(operator), operator.lookalikes[1]
+    valid = valid_optimizer_model(operator)
+    unknown = operator.lookalikes[1]
     for name in operator.signature.required:
         faulty = valid.without_attribute(name)
         yield _case(faulty, f"without_{name}", f"without the required attribute {name}", CHECKER, "attributes")
@@ -59,7 +61,8 @@ def _attributes(operator: Operator) -> Iterator[Case]:
 
 
 def _types(operator: Operator) -> Iterator[Case]:
-    valid, group = valid_optimizer_model(operator), "types"
+    valid = valid_optimizer_model(operator)
+    group = "types"
     for name, dtype, clause in (
         ("R", np.int64, "learning_rate_type"),
         ("R", np.float16, "learning_rate_type"),
@@ -71,14 +74,17 @@ def _types(operator: Operator) -> Iterator[Case]:
         faulty = valid.with_inputs(**{name: value})
         yield _case(faulty, f"{name.lower()}_{type}", f"with {name} of type {type}", CHECKER, clause, group=group)
     for dtype in (np.int32, np.float16):
-        faulty, type = valid_optimizer_model(operator, dtype), type_name(np.dtype(dtype))
+        faulty = valid_optimizer_model(operator, dtype)
+        type = type_name(np.dtype(dtype))
         yield _case(faulty, f"tensors_{type}", f"with tensors of type {type}", CHECKER, "tensor_type", group=group)
 
 
 def _operand_counts(operator: Operator) -> Iterator[Case]:
     operands = operator.signature.operands
-    one, two = valid_optimizer_model(operator), valid_optimizer_model(operator, shapes=((4,), (4,)))
-    last, extra = operands[-1], one.inputs[operands[-1]]
+    one = valid_optimizer_model(operator)
+    two = valid_optimizer_model(operator, shapes=((4,), (4,)))
+    last = operands[-1]
+    extra = one.inputs[operands[-1]]
     second = f"{last}2"
     for faulty, name, title, tag in (
         (one.without_inputs("T", *operands), "only_r", "with R as its only input", CHECKER),
@@ -91,7 +97,8 @@ def _operand_counts(operator: Operator) -> Iterator[Case]:
 
 
 def _shapes(operator: Operator) -> Iterator[Case]:
-    valid, operands = valid_optimizer_model(operator), operator.signature.operands
+    valid = valid_optimizer_model(operator)
+    operands = operator.signature.operands
     for name in operands[1:]:
         faulty = valid.with_inputs(**{name: valid.inputs[name][:3]})
         title = f"with {name} of shape [3] and X of shape [4]"
@@ -109,13 +116,15 @@ def _shapes(operator: Operator) -> Iterator[Case]:
 
 def _results(operator: Operator) -> Iterator[Case]:
     """Yield a case whose node has one output too many. The schema allows fewer outputs."""
-    faulty, last = valid_optimizer_model(operator).with_output("S_new"), operator.signature.results[-1]
+    faulty = valid_optimizer_model(operator).with_output("S_new")
+    last = operator.signature.results[-1]
     title = f"with an output after {last}"
     yield _case(faulty, "one_output_too_many", title, PROSE, "results", group="results")
 
 
 def _domains(operator: Operator) -> Iterator[Case]:
-    valid, lookalike = valid_optimizer_model(operator), operator.lookalikes[0]
+    valid = valid_optimizer_model(operator)
+    lookalike = operator.lookalikes[0]
     imports = dict.fromkeys(valid.opsets)
     for faulty, name, title, tag in (
         (replace(valid, opsets=dict.fromkeys(imports, 2)), "version_2", "of version 2 of its domain", PROSE),
@@ -135,7 +144,8 @@ def _modes(operator: Operator) -> Iterator[Case]:
 
 def _argmax() -> Iterator[Case]:
     valid = valid_argmax_model()
-    X, axis = valid.inputs["X"], np.array(1, dtype=np.int64)
+    X = valid.inputs["X"]
+    axis = np.array(1, dtype=np.int64)
     late = replace(valid.with_attributes(select_last_index=1), opsets={"": 11})
     for faulty, name, title, group, *clauses in (
         (valid.with_attributes(axis=2), "axis_2", "with axis 2 of a matrix", "attributes", "axis"),

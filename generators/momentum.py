@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from generators.training_optimizers.families import (
-    FLOATS,
-    UNREGULARIZED,
-    shared_cases,
-    special_value_case,
-)
-from generators.training_optimizers.graphs import graph_cases
+from generators.generated_values import FLOAT_TYPE_NAMES
 from generators.training_optimizers.operator import (
     FunctionCase,
     Operator,
@@ -22,15 +16,21 @@ from generators.training_optimizers.operator import (
     optimizer_case,
     upstream_case,
 )
+from generators.training_optimizers.optimizer_families import (
+    FLOATS,
+    UNREGULARIZED,
+    shared_cases,
+    special_value_case,
+)
+from generators.training_optimizers.optimizer_graphs import graph_cases
+from generators.training_optimizers.optimizer_preparation import preparation_cases
+from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.pairwise import PairwiseFamily
-from generators.training_optimizers.preparation import preparation_cases
-from generators.training_optimizers.sizes import size_cases
-from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 USUAL = {"alpha": 0.75, "beta": 0.5, "mode": "standard", "norm_coefficient": 0.25}
 NESTEROV = {**USUAL, "mode": "nesterov"}

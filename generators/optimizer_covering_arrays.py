@@ -14,20 +14,20 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.corpus.case import Case
-from conformance.factors.training import USUAL_ATTRIBUTES
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.corpus.factors.training_factors import USUAL_ATTRIBUTES
+from conformance.exact.reference.oracle import answers
 from generators.declarations.families import TRAINING_FAMILIES
 from generators.declarations.numbers import LEARNING_RATES, SPARSE_SOURCES, UPDATE_COUNTS
-from generators.declarations.training import FUNCTION_SCOPES, TENSOR_SHAPES
+from generators.declarations.training_dimensions import FUNCTION_SCOPES, TENSOR_SHAPES
 from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.factors.covering_array import Row
-    from conformance.factors.wrapping import BuiltModel
+    from conformance.corpus.factors.covering_array import Row
+    from conformance.corpus.factors.wrapping import BuiltModel
     from generators.training_optimizers.operator import Operator
 
 

@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import Case
-from conformance.generation.models import array_value_info, build_model, pseudo_random_array
-from conformance.verdicts import Level
-from generators.declarations.training import OPERAND_RANGES
-from generators.training_optimizers.families import FLOATS
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.exact.models.model_building import array_value_info, build_model, pseudo_random_array
+from generators.declarations.training_dimensions import OPERAND_RANGES
+from generators.generated_values import FLOAT_TYPE_NAMES
+from generators.training_optimizers.optimizer_families import FLOATS
 from generators.training_optimizers.table import OPERATORS
-from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import onnx
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
     from generators.training_optimizers.operator import Operator
 
 OPSET = 13
-BATCH, FEATURES, HIDDEN = 3, 2, 4
+BATCH = 3
+FEATURES = 2
+HIDDEN = 4
 PARAMETERS: Mapping[str, tuple[int, ...]] = {"W1": (FEATURES, HIDDEN), "B1": (HIDDEN,), "W2": (HIDDEN, 1), "B2": (1,)}
 COUNTS = (0, 1, 5)
 """T of the data sets. The first two start from a state of zeros, the last one from another state."""

@@ -25,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
 
 REPOSITORY = Path(__file__).parent.parent
 PAGES = REPOSITORY / "reports" / "models"

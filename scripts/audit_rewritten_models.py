@@ -25,7 +25,7 @@ from onnxruntime.quantization.registry import IntegerOpsRegistry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
 
 PAGE = REPOSITORY / "reports" / "models" / "rewritten.md"
 

@@ -22,28 +22,28 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
-from conformance.blame.comparison import Failure, OpenSubjects
-from conformance.blame.difference import observe
-from conformance.blame.reduction import node_count
-from conformance.blame.session import Request, Session
-from conformance.errors import ConformanceError
-from conformance.files.atomic_write import write_text_atomically
-from conformance.graphs.fed_model import FedModel
-from conformance.graphs.inputs import InputSet
-from conformance.graphs.reading import LoadedModel
-from conformance.isolation.limits import Limits
-from conformance.models.inputs import required_input_names
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.search.example import ARGMAX
-from conformance.search.sampling import sample_examples
-from conformance.serialization.codec import encode_json
-from conformance.serialization.decoding import decode_json
-from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.base.errors import ConformanceError
+from conformance.base.files.atomic_write import write_text_atomically
+from conformance.base.serialization.codec import encode_json
+from conformance.base.serialization.decoding import decode_json
+from conformance.exact.models.input_files import required_input_names
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.own.blame.blame_session import Request, Session
+from conformance.own.blame.difference import observe
+from conformance.own.blame.model_comparison import Failure, OpenSubjects
+from conformance.own.blame.model_reduction import node_count
+from conformance.own.graphs.fed_model import FedModel
+from conformance.own.graphs.model_inputs import InputSet
+from conformance.own.graphs.reading import LoadedModel
+from conformance.studies.search.example import ARGMAX
+from conformance.studies.search.search_sampling import sample_examples
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conformance.search.example import Example
+    from conformance.studies.search.example import Example
 
 OPTIMIZERS = ("onnxoptimizer-defaults", "onnxsim", "onnxscript")
 REFERENCE = "reference"
@@ -193,7 +193,7 @@ def _explain(
         chosen: subjects for a difference of outputs or an exception, and subjects for a crash or a hang.
         on_start: is called before the difference is explained.
     """
-    from conformance.blame.comparison import Comparison
+    from conformance.own.blame.model_comparison import Comparison
 
     comparison = Comparison(backend, backend, optimizer)
     names = required_input_names(request.model.original.graph)

@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING
 from board_badges import write_badges
 from board_map import heat_map
 
-from conformance.errors import ConformanceError
-from conformance.results.file import read_results
-from conformance.verdicts import Level, Verdict
+from conformance.base.errors import ConformanceError
+from conformance.base.verdicts import Level, Verdict
+from conformance.run.results.results_file import read_results
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from conformance.results.file import Results
-    from conformance.results.records import CaseRow
+    from conformance.run.results.records import CaseRow
+    from conformance.run.results.results_file import Results
 
 ROOT = Path(__file__).parent.parent
 FINDINGS = ROOT / "reports" / "findings" / "README.md"
-PINNED = ROOT / "conformance" / "adapters" / "runtimes.toml"
+PINNED = ROOT / "conformance" / "subjects" / "adapters" / "runtimes.toml"
 
 OWN = {"reference", "reference-pass", "identity", "exec:harnesses/cpp/harness"}
 """Subjects that are not ranked: the suite's own subjects and the example harness."""

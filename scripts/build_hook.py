@@ -33,7 +33,7 @@ class CorpusArchiveHook(BuildHookInterface[Any]):
 
 def _write_archive(root: Path, target: Path) -> None:
     """Write the archive with the module of the package; the package itself cannot be imported during a build."""
-    spec = spec_from_file_location("corpus_archive", root / "conformance" / "corpus" / "archive.py")
+    spec = spec_from_file_location("corpus_archive", root / "conformance" / "corpus" / "cases" / "archive.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

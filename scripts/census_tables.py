@@ -14,14 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.census.file import read_census
-from conformance.census.report import json_lines, markdown
-from conformance.errors import CensusFileError
+from conformance.base.errors import CensusFileError
+from conformance.studies.census.census_file import read_census
+from conformance.studies.census.census_report import json_lines, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.census.results import CellResult
+    from conformance.studies.census.census_results import CellResult
 
 ORDER = (("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax", "ArgMax"), ("float16", "bfloat16", "float", "double"))
 

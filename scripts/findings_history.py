@@ -15,18 +15,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.history.index import open_index
-from conformance.history.store import HistoryStore
-from conformance.history.timeline import failing_span, timelines
-from conformance.results.known_faults import known_faults
-from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Verdict
+from conformance.base.verdicts import Verdict
+from conformance.run.results.known_faults import known_faults
+from conformance.studies.history.index import open_index
+from conformance.studies.history.store import HistoryStore
+from conformance.studies.history.timeline import failing_span, timelines
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from conformance.history.timeline import Span, Timeline
-    from conformance.results.known_faults import KnownFault
+    from conformance.run.results.known_faults import KnownFault
+    from conformance.studies.history.timeline import Span, Timeline
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "reports" / "history"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.main import get_command
 
-from conformance.cli import create_app
+from conformance.commands.cli import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from conformance import errors
-from conformance.errors import ConformanceError
+from conformance.base import errors
+from conformance.base.errors import ConformanceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,15 +72,15 @@ of an `error` answer has the code.
 An internal error of the suite ends a command with exit status 3. Its code is `fault.internal`. The code `fault.output`
 means that all results are written, and that an explanation, the printed outcome or a report is missing.
 
-The table has the sentences of `conformance/errors.toml` and of the source code. A name in braces, such as `{path}`,
-stands for a value, and so does the character `…`. A slash separates alternative sentences. "(varies)" means that there
-is no fixed sentence. `python scripts/make_error_reference.py` writes this page.
+The table has the sentences of `conformance/base/errors.toml` and of the source code. A name in braces, such as
+`{path}`, stands for a value, and so does the character `…`. A slash separates alternative sentences. "(varies)" means
+that there is no fixed sentence. `python scripts/make_error_reference.py` writes this page.
 """
 
 
 def table_texts() -> dict[str, Mapping[str, str]]:
     """Return the entry of each text in errors.toml, by `AREA.NAME` or `AREA.NAME.VARIANT`."""
-    table = tomllib.loads((ROOT / "conformance" / "errors.toml").read_text("utf-8"))
+    table = tomllib.loads((ROOT / "conformance" / "base" / "errors.toml").read_text("utf-8"))
     return dict(_texts_below("", table))
 
 

@@ -9,9 +9,9 @@ import re
 import sys
 from pathlib import Path
 
-from conformance.passes.hazards import hazards
-from conformance.report.formats.hazard_table import markdown_table, render
-from conformance.results.file import read_results_of_one_corpus
+from conformance.corpus.passes.hazards import hazards
+from conformance.run.report.formats.hazard_table import markdown_table, render
+from conformance.run.results.results_file import read_results_of_one_corpus
 
 PAGE = Path(__file__).parent.parent / "reports" / "hazards.md"
 

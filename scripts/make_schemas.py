@@ -1,4 +1,4 @@
-"""Write the JSON Schemas in conformance/serialization/schemas from the types of the documents.
+"""Write the JSON Schemas in conformance/base/serialization/schemas from the types of the documents.
 
 python scripts/make_schemas.py           write the schemas
 python scripts/make_schemas.py --check   exit with status 1 if a schema differs from its types
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from protocol_messages import ANSWERS, COMMANDS, MESSAGES, ElementType, Placement
 
-from conformance.census.file import CensusRecord
-from conformance.corpus.case_json import CaseDocument
-from conformance.corpus.corpus import ManifestDocument
-from conformance.corpus.released import ReleasedDocument
-from conformance.report.summary import Summary
-from conformance.results.records import ResultsRecord
+from conformance.corpus.cases.case_json import CaseDocument
+from conformance.corpus.cases.corpus import ManifestDocument
+from conformance.corpus.cases.released import ReleasedDocument
+from conformance.run.report.summary import Summary
+from conformance.run.results.records import ResultsRecord
+from conformance.studies.census.census_file import CensusRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FOLDER = Path(__file__).parents[1] / "conformance" / "serialization" / "schemas"
+FOLDER = Path(__file__).parents[1] / "conformance" / "base" / "serialization" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/{name}"
 

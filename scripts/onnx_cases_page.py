@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.corpus.corpus import Corpus, find_case, open_corpus
-from conformance.corpus.loading import load_case_in_memory
-from conformance.judging.returned import ReplayedBackend, UnusableValues
-from conformance.model_cases.onnx_cases import HARD_TAG, VALUE_TAG, array_of_value, node_cases
-from conformance.models.arrays import is_floating
-from conformance.results.failure_groups import count_cases, group_failures
-from conformance.results.file import read_results
-from conformance.verdicts import Level, Verdict
+from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case_loading import load_case_in_memory
+from conformance.corpus.cases.corpus import Corpus, find_case, open_corpus
+from conformance.exact.models.arrays import is_floating
+from conformance.own.model_cases.onnx_cases import HARD_TAG, VALUE_TAG, array_of_value, node_cases
+from conformance.run.judging.returned import ReplayedBackend, UnusableValues
+from conformance.run.results.failure_groups import count_cases, group_failures
+from conformance.run.results.results_file import read_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.results.failure_groups import FailureGroup
-    from conformance.results.file import Results
+    from conformance.run.results.failure_groups import FailureGroup
+    from conformance.run.results.results_file import Results
 
 COLUMNS = (
     *("right", "wrong", "hard: right", "hard: wrong", "wrong at should"),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from conformance.serialization.decoding import NonEmpty  # noqa: TC001 - msgspec evaluates the annotations
+from conformance.base.serialization.decoding import NonEmpty  # noqa: TC001 - msgspec evaluates the annotations
 
 Seq = Annotated[int, Meta(ge=0, description="Number of a command; its answer repeats it.")]
 ShortText = Annotated[str, Meta(min_length=1, max_length=200)]

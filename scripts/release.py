@@ -19,10 +19,10 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from conformance.corpus.corpus import open_corpus
-from conformance.generation.export import CHECKSUMS, exported_files
-from conformance.generation.write_corpus import generate
-from conformance.model_cases.onnx_cases import define_onnx_cases, node_cases
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.corpus.generation.export import CHECKSUMS, exported_files
+from conformance.corpus.generation.write_corpus import generate
+from conformance.own.model_cases.onnx_cases import define_onnx_cases, node_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -16,12 +16,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.results.known_faults import known_faults
+from conformance.run.results.known_faults import known_faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.results.known_faults import KnownFault
+    from conformance.run.results.known_faults import KnownFault
 
 TIMEOUT_SECONDS = 120
 """Time limit of a script; some faults are endless loops."""

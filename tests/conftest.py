@@ -24,17 +24,17 @@ from hypothesis import settings
 from repository import DATA, SUPPORT
 from session_cache import DefinedCases, compute_once, shared_directory
 
-from conformance import cli
-from conformance.corpus.corpus import open_corpus
-from conformance.corpus.loading import LoadedCase, load_case
+from conformance.commands import cli
+from conformance.corpus.cases.case_loading import LoadedCase, load_case
+from conformance.corpus.cases.corpus import open_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from conformance.corpus.case import Case
-    from conformance.corpus.corpus import Corpus
-    from mutation.operators import MutationScore
+    from checks.mutation.operators import MutationScore
+    from conformance.corpus.cases.case import Case
+    from conformance.corpus.cases.corpus import Corpus
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell ignores it for programs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -121,7 +121,7 @@ def whole_corpus() -> Corpus:
 @pytest.fixture(scope="session")
 def judged_cases(whole_corpus: Corpus) -> Mapping[str, Sequence[LoadedCase]]:
     """Return the judged cases of the committed corpus by family; tests must not change them."""
-    from mutation.operators import loaded_by_family
+    from checks.mutation.operators import loaded_by_family
 
     return loaded_by_family(whole_corpus)
 
@@ -129,7 +129,7 @@ def judged_cases(whole_corpus: Corpus) -> Mapping[str, Sequence[LoadedCase]]:
 @pytest.fixture(scope="session")
 def onnx_node_cases(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Any]:
     """Return onnx's own node cases; building them takes five seconds, once per run of pytest."""
-    from conformance.model_cases.onnx_cases import node_cases
+    from conformance.own.model_cases.onnx_cases import node_cases
 
     return compute_once(tmp_path_factory, "onnx-node-cases", node_cases)
 

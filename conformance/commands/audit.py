@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, default_of, print_written_reports
-from conformance.errors import ExitStatus, UsageError
-from conformance.files.atomic_write import write_json_atomically, write_text_atomically
-from conformance.files.temp_dir import check_empty, supervised_temp_dir
-from conformance.isolation.limits import Limits
-from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_line, print_notice, print_progress
-from conformance.verdicts import Level
+from conformance.base.errors import ExitStatus, UsageError
+from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
+from conformance.base.files.temp_dir import check_empty, supervised_temp_dir
+from conformance.base.serialization.terminal import print_line, print_notice, print_progress
+from conformance.base.verdicts import Level
+from conformance.commands.command_options import FailLevel, add_options, default_of, print_written_reports
+from conformance.run.report.report_files import ReportFiles
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.audit.job import AuditWorkers
-    from conformance.audit.session import AuditOptions, SubjectAudit
-    from conformance.graphs.inputs import InputSet
-    from conformance.graphs.reading import LoadedModel
-    from conformance.jobs.job import Workers as TeamOfWorkers
-    from conformance.subjects.loading import Subject
+    from conformance.base.jobs.job import Workers as TeamOfWorkers
+    from conformance.own.audit.audit_job import AuditWorkers
+    from conformance.own.audit.audit_session import AuditOptions, SubjectAudit
+    from conformance.own.graphs.model_inputs import InputSet
+    from conformance.own.graphs.reading import LoadedModel
+    from conformance.subjects.calling.subject_loading import Subject
 
 MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
@@ -66,14 +66,14 @@ def audit(
     """
     from functools import partial
 
-    from conformance.audit.cases import write_cases
-    from conformance.audit.session import AuditOptions
-    from conformance.graphs.inputs import choose_inputs, input_text, save_inputs_to
-    from conformance.graphs.reading import LoadedModel
-    from conformance.isolation.start_subjects import started_subjects
-    from conformance.jobs.process_pool import create_workers
-    from conformance.models.inputs import required_input_names
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.base.jobs.process_pool import create_workers
+    from conformance.exact.models.input_files import required_input_names
+    from conformance.own.audit.audit_cases import write_cases
+    from conformance.own.audit.audit_session import AuditOptions
+    from conformance.own.graphs.model_inputs import choose_inputs, input_text, save_inputs_to
+    from conformance.own.graphs.reading import LoadedModel
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+    from conformance.subjects.isolation.start_subjects import started_subjects
 
     if not backend:
         raise UsageError("subject-missing.backend")
@@ -127,8 +127,8 @@ def _audit_one(
     show: Callable[[str], None],
 ) -> SubjectAudit:
     """Audit a model, or some of its nodes, on one subject with one data set, and show the result."""
-    from conformance.audit.report import text_lines
-    from conformance.audit.session import audit_nodes_alone, audit_subject
+    from conformance.own.audit.audit_report import text_lines
+    from conformance.own.audit.audit_session import audit_nodes_alone, audit_subject
 
     if nodes:
         audit = audit_nodes_alone(model, subject, data_set, nodes, print_progress, options)
@@ -148,8 +148,8 @@ def _write_reports(
     passes: bool,
 ) -> None:
     """Write the reports; their content is the model, the audits, the texts of the inputs, and the seed."""
-    from conformance.audit.page import render_page
-    from conformance.audit.report import audit_document
+    from conformance.own.audit.audit_page import render_page
+    from conformance.own.audit.audit_report import audit_document
 
     write_json_atomically(json, None if json is None else audit_document(*content))
     if html is not None:
@@ -167,7 +167,7 @@ def _command(model: Path, subject: str, given: Sequence[str], probes: int | None
 
 def _outcome(audits: Sequence[SubjectAudit], level: Level, required: float) -> tuple[bool, str]:
     """Return whether the audits pass at a level with the required judged share, and the outcome in one line."""
-    from conformance.audit.report import JudgedShare, summary_text
+    from conformance.own.audit.audit_report import JudgedShare, summary_text
 
     is_enough = all(JudgedShare.of([each], level).is_enough(required) for each in audits)
     passes = is_enough and not any(each.has_faults_at(level) for each in audits)
@@ -182,7 +182,7 @@ def _audit_workers(team: TeamOfWorkers | None, directory: Path | None, model: st
         yield None
         return
 
-    from conformance.audit.job import AuditWorkers
+    from conformance.own.audit.audit_job import AuditWorkers
 
     with supervised_temp_dir() as temporary:
         pool = AuditWorkers(team, directory or temporary)

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, print_written_reports
-from conformance.errors import ExitStatus, JobError, SubjectError, UsageError
-from conformance.files.atomic_write import write_json_atomically, write_text_atomically
-from conformance.files.journal import read_state, state_errors
-from conformance.files.temp_dir import check_empty
-from conformance.isolation.limits import Limits
-from conformance.report.report_files import ReportFiles
-from conformance.serialization.decoding import MalformedError
-from conformance.serialization.terminal import print_line, print_progress
-from conformance.verdicts import Level
+from conformance.base.errors import ExitStatus, JobError, SubjectError, UsageError
+from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
+from conformance.base.files.journal import read_state, state_errors
+from conformance.base.files.temp_dir import check_empty
+from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.terminal import print_line, print_progress
+from conformance.base.verdicts import Level
+from conformance.commands.command_options import FailLevel, add_options, print_written_reports
+from conformance.run.report.report_files import ReportFiles
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
-    from conformance.blame.document import BlameDocument
-    from conformance.blame.session import Session
-    from conformance.blame.verdict import BlameVerdict
-    from conformance.subjects.naming import SubjectName
+    from conformance.own.blame.blame_session import Session
+    from conformance.own.blame.document import BlameDocument
+    from conformance.own.blame.verdict import BlameVerdict
+    from conformance.subjects.calling.subject_names import SubjectName
 
 MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
@@ -60,13 +60,13 @@ def blame(
     Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or
     a file is wrong.
     """
-    from conformance.blame.comparison import OpenSubjects
-    from conformance.blame.releases import releases_worth_comparing
-    from conformance.blame.report import judged_text, step_lines, write_reproduction
-    from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
-    from conformance.graphs.inputs import choose_inputs
-    from conformance.graphs.reading import LoadedModel
+    from conformance.own.blame.blame_report import judged_text, step_lines, write_reproduction
+    from conformance.own.blame.blame_session import Request, Session
+    from conformance.own.blame.model_comparison import OpenSubjects
+    from conformance.own.graphs.model_inputs import choose_inputs
+    from conformance.own.graphs.reading import LoadedModel
+    from conformance.studies.history.first_bad_release import releases_worth_comparing
 
     first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
     reports = ReportFiles.of(json=json, html=html)
@@ -134,7 +134,7 @@ def _subjects(
     Raises:
         UsageError: these are not two ways to compute a model.
     """
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
     rewriter = SubjectName.parse(optimizer, SubjectKind.OPTIMIZER) if optimizer else None
@@ -147,7 +147,7 @@ def _subjects(
 
 
 def _write_reports(document: BlameDocument, json: Path | None, html: Path | None, *, passes: bool) -> None:
-    from conformance.blame.report import render_page
+    from conformance.own.blame.blame_report import render_page
 
     write_json_atomically(json, document)
     if html is not None:
@@ -160,7 +160,7 @@ def _read_document(path: Path) -> BlameDocument:
     Raises:
         JobError: the file cannot be read, is a link, a pipe or a device, or is not such a document.
     """
-    from conformance.blame.document import decode_document
+    from conformance.own.blame.document import decode_document
 
     try:
         with state_errors(path):

@@ -6,7 +6,16 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from conformance.blame.releases import (
+from conformance.base.errors import UsageError
+from conformance.base.files.atomic_write import write_json_atomically
+from conformance.base.files.temp_dir import write_folder
+from conformance.base.serialization.terminal import print_line, print_lines
+from conformance.commands.repro import failure_files
+from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
+from conformance.run.corpus_run.selection import Selection
+from conformance.run.corpus_run.settings import Settings
+from conformance.studies.history.first_bad_release import (
     CaseQuestion,
     FaultPresence,
     ModelQuestion,
@@ -18,30 +27,21 @@ from conformance.blame.releases import (
     search_document,
     stored_releases,
 )
-from conformance.commands.repro import failure_files
-from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
-from conformance.corpus.loading import load_case
-from conformance.environments.create import PackageSources, create_environment
-from conformance.environments.registry import find_environment, find_interpreter
-from conformance.environments.requirements import find_requirements, released_package
-from conformance.errors import UsageError
-from conformance.files.atomic_write import write_json_atomically
-from conformance.files.temp_dir import write_folder
-from conformance.history.releases import ReleaseRange, find_releases
-from conformance.isolation.limits import Limits
-from conformance.run.selection import Selection
-from conformance.run.settings import Settings
-from conformance.serialization.terminal import print_line, print_lines
-from conformance.subjects.naming import SubjectKind
+from conformance.studies.history.release_ranges import ReleaseRange, find_releases
+from conformance.subjects.calling.subject_names import SubjectKind
+from conformance.subjects.environments.create import PackageSources, create_environment
+from conformance.subjects.environments.registry import find_environment, find_interpreter
+from conformance.subjects.environments.requirements import find_requirements, released_package
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
-    from conformance.blame.comparison import OpenSubjects
-    from conformance.blame.releases import Question
-    from conformance.blame.session import Request
-    from conformance.subjects.naming import SubjectName
+    from conformance.own.blame.blame_session import Request
+    from conformance.own.blame.model_comparison import OpenSubjects
+    from conformance.studies.history.first_bad_release import Question
+    from conformance.subjects.calling.subject_names import SubjectName
 
 
 @dataclass(frozen=True)

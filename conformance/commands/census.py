@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options
-from conformance.errors import UsageError
-from conformance.files.atomic_write import write_chunks_atomically, write_text_atomically
-from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_line, print_notice, print_table, progress_counter
-from conformance.serialization.text import one_line
+from conformance.base.errors import UsageError
+from conformance.base.files.atomic_write import write_chunks_atomically, write_text_atomically
+from conformance.base.serialization.printable_text import one_line
+from conformance.base.serialization.terminal import print_line, print_notice, print_table, progress_counter
+from conformance.commands.command_options import add_options
+from conformance.run.report.report_files import ReportFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.census.job import CellChunkResult, CensusJob
+    from conformance.studies.census.census_job import CellChunkResult, CensusJob
 
 
 class Operator(StrEnum):
@@ -68,12 +68,12 @@ def census(
 
     Exit status: 0 if at least one subject computes outputs, whatever the counts are; 1 if none does.
     """
-    from conformance.census.page import render_page
-    from conformance.census.report import environment_facts, footnotes, json_lines
-    from conformance.census.report import markdown as markdown_of
-    from conformance.census.results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, collect_cells, table_row
-    from conformance.jobs.job import JobState, run_job
-    from conformance.jobs.process_pool import create_workers
+    from conformance.base.jobs.job import JobState, run_job
+    from conformance.base.jobs.process_pool import create_workers
+    from conformance.studies.census.census_page import render_page
+    from conformance.studies.census.census_report import environment_facts, footnotes, json_lines
+    from conformance.studies.census.census_report import markdown as markdown_of
+    from conformance.studies.census.census_results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, collect_cells, table_row
 
     reports = ReportFiles.of(results=results, html=html, markdown=markdown)
     reports.check(*([resume] if resume else []))
@@ -118,18 +118,21 @@ def _job(
     Raises:
         ConformanceError: a backend cannot be started, or the operators and types exclude each other.
     """
-    from conformance.census.chunks import Cell
-    from conformance.census.job import CensusJob
-    from conformance.census.query import open_client, transfers_files
+    from conformance.studies.census.census_job import CensusJob
+    from conformance.studies.census.chunks import Cell
+    from conformance.studies.census.query import open_client, transfers_files
 
     if len(set(backends)) < len(backends):
         raise UsageError("subject-twice.backend")
-    versions, cells = {}, []
+    versions = {}
+    cells = []
     for name in backends:
         with open_client(name, timeout, in_process=no_isolation) as asked:
-            versions[name], is_whole = asked.subject.version, transfers_files(asked.subject) and not is_sampled
+            versions[name] = asked.subject.version
+            is_whole = transfers_files(asked.subject) and not is_sampled
         for operator, type in product(operators or Operator, types or (*_SHORT_TYPES, Type.FLOAT)):
-            is_wide, has_pairs = type not in _SHORT_TYPES, operator is Operator.ARGMAX
+            is_wide = type not in _SHORT_TYPES
+            has_pairs = operator is Operator.ARGMAX
             if not (is_wide and has_pairs):  # a type with more than 16 bits has too many pairs of values
                 cells.append(Cell(name, str(operator), str(type), (is_wide or has_pairs) and not is_whole))
     if not cells:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from conformance.commands.options import add_options
-from conformance.errors import UsageError
+from conformance.base.errors import UsageError
+from conformance.commands.command_options import add_options
 
 
 @add_options
@@ -20,11 +20,11 @@ def check_harness(
     """
     from collections import Counter
 
-    from conformance.environments.registry import find_interpreter
-    from conformance.harness_check.check import check_harness, print_outcome, print_summary
-    from conformance.harness_check.session import RuleState
-    from conformance.isolation.environment import subject_command
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+    from conformance.subjects.environments.registry import find_interpreter
+    from conformance.subjects.harness_check.check import check_harness, print_outcome, print_summary
+    from conformance.subjects.harness_check.harness_session import RuleState
+    from conformance.subjects.isolation.child_environment import subject_command
 
     kinds = {harness: SubjectKind.BACKEND, backend: SubjectKind.BACKEND, optimizer: SubjectKind.OPTIMIZER}
     named = [SubjectName.parse(text, kind) for text, kind in kinds.items() if text]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.errors import ConformanceError
+from conformance.base.errors import ConformanceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.cases.corpus import Corpus
 
 
 def completion_by(name: str) -> Callable[[typer.Context, str], list[str]]:
@@ -34,42 +34,42 @@ def completion_by(name: str) -> Callable[[typer.Context, str], list[str]]:
 
 def backend_names(_: typer.Context) -> Iterable[str]:
     """Return the short names of backends."""
-    from conformance.plugins import registered_entry_points
+    from conformance.base.plugins import registered_entry_points
 
     return registered_entry_points("backends")
 
 
 def optimizer_names(_: typer.Context) -> Iterable[str]:
     """Return the short names of graph optimizers."""
-    from conformance.plugins import registered_entry_points
+    from conformance.base.plugins import registered_entry_points
 
     return registered_entry_points("optimizers")
 
 
 def pass_names(_: typer.Context) -> Iterable[str]:
     """Return the names of passes."""
-    from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+    from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
     return [PASS_NAME]
 
 
 def profile_names(_: typer.Context) -> Iterable[str]:
     """Return the names of requirement profiles."""
-    from conformance.profiles import bundled_profiles
+    from conformance.corpus.profiles import bundled_profiles
 
     return bundled_profiles()
 
 
 def generator_names(_: typer.Context) -> Iterable[str]:
     """Return the names of generators."""
-    from conformance.generation.generators import generator_locations
+    from conformance.corpus.generation.generators import generator_locations
 
     return generator_locations()
 
 
 def clause_ids(_: typer.Context) -> Iterable[str]:
     """Return the ids of clauses."""
-    from conformance.clauses import clauses
+    from conformance.exact.clauses import clauses
 
     return clauses()
 
@@ -90,7 +90,7 @@ def operators(context: typer.Context) -> Iterable[str]:
 
 
 def _trait_names(context: typer.Context, kind: str) -> list[str]:
-    from conformance.run.selection import case_traits
+    from conformance.run.corpus_run.selection import case_traits
 
     corpus = _corpus(context)
     return sorted(set().union(*(case_traits(corpus, case)[kind] for case in corpus.cases.values())))
@@ -98,7 +98,7 @@ def _trait_names(context: typer.Context, kind: str) -> list[str]:
 
 def _corpus(context: typer.Context) -> Corpus:
     """Return the corpus that `--data` names, or the corpus of this suite."""
-    from conformance.corpus.corpus import bundled_corpus_path, read_manifest
+    from conformance.corpus.cases.corpus import bundled_corpus_path, read_manifest
 
     given = context.params.get("data")  # text, in some versions of typer
     return read_manifest(Path(given) if given else bundled_corpus_path())

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options
-from conformance.errors import UsageError
-from conformance.files.temp_dir import check_empty, write_folder
-from conformance.serialization.terminal import print_line, print_progress, progress_counter
+from conformance.base.errors import UsageError
+from conformance.base.files.temp_dir import check_empty, write_folder
+from conformance.base.serialization.terminal import print_line, print_progress, progress_counter
+from conformance.commands.command_options import add_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.model_cases.cases import ModelCases
-    from conformance.model_cases.onnx_cases import OnnxCases
-    from conformance.run.selection import Selection
+    from conformance.corpus.cases.corpus import Corpus, CorpusCase
+    from conformance.own.model_cases.model_cases import ModelCases
+    from conformance.own.model_cases.onnx_cases import OnnxCases
+    from conformance.run.corpus_run.selection import Selection
 
 
 @add_options
@@ -32,11 +32,11 @@ def list_(
     data: Path | None = None,
 ) -> None:
     """List the cases with level and title; with an option, list clauses, backends, generators or coverage instead."""
-    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
-    from conformance.plugins import registered_entry_points
+    from conformance.base.plugins import registered_entry_points
+    from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
 
     if backends or generators:
-        from conformance.generation.generators import generator_locations
+        from conformance.corpus.generation.generators import generator_locations
 
         places = {name: point.value for name, point in registered_entry_points("backends").items()}
         for name, place in (places if backends else generator_locations()).items():
@@ -53,7 +53,7 @@ def list_(
 
 
 def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
-    from conformance.corpus.case_json import read_case_json
+    from conformance.corpus.cases.case_json import read_case_json
 
     for id, case in chosen.items():
         document = read_case_json(corpus, case)
@@ -61,8 +61,8 @@ def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
 
 
 def _coverage(corpus: Corpus) -> Iterator[str]:
-    from conformance.corpus.case_json import read_case_json
-    from conformance.generation.generators import bundled_package
+    from conformance.corpus.cases.case_json import read_case_json
+    from conformance.corpus.generation.generators import bundled_package
 
     declarations = bundled_package()
     if declarations is None:
@@ -76,8 +76,8 @@ def _coverage(corpus: Corpus) -> Iterator[str]:
 def _clauses(corpus: Corpus) -> Iterator[str]:
     from collections import Counter
 
-    from conformance.clauses import clauses
-    from conformance.corpus.case_json import read_case_json
+    from conformance.corpus.cases.case_json import read_case_json
+    from conformance.exact.clauses import clauses
 
     tested: Counter[str] = Counter()
     for case in corpus.cases.values():
@@ -92,9 +92,9 @@ def _clauses(corpus: Corpus) -> Iterator[str]:
 @add_options
 def verify(data: Path | None = None) -> None:
     """Check the files of the corpus against the hashes of the manifest."""
-    from conformance.corpus.case_json import verify_companions
-    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
-    from conformance.corpus.released import read_released
+    from conformance.corpus.cases.case_json import verify_companions
+    from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
+    from conformance.corpus.cases.released import read_released
 
     corpus = open_corpus(data or bundled_corpus_path())
     files = corpus.verify()
@@ -112,8 +112,8 @@ def export(directory: Path, *, selection: Selection, data: Path | None = None) -
 
     Exit status: 0 if the folder is written, 2 if the folder is not empty, or an option or the corpus is wrong.
     """
-    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
-    from conformance.generation.export import exported_files
+    from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
+    from conformance.corpus.generation.export import exported_files
 
     check_empty(directory)
     corpus = open_corpus(data or bundled_corpus_path())
@@ -154,10 +154,10 @@ def generate(
 
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
-    from conformance.corpus.corpus import corpus_label
-    from conformance.generation.generators import define_cases
-    from conformance.generation.write_corpus import check_no_corpus, corpus_differences
-    from conformance.generation.write_corpus import generate as write_corpus
+    from conformance.corpus.cases.corpus import corpus_label
+    from conformance.corpus.generation.generators import define_cases
+    from conformance.corpus.generation.write_corpus import check_no_corpus, corpus_differences
+    from conformance.corpus.generation.write_corpus import generate as write_corpus
 
     directory = output or Path("onnx-cases" if onnx else "model-cases" if model else "data")
     if onnx and (generator or corpus_version or release or model):
@@ -194,7 +194,7 @@ def generate(
 
 
 def _onnx_cases() -> OnnxCases:
-    from conformance.model_cases.onnx_cases import define_onnx_cases, node_cases
+    from conformance.own.model_cases.onnx_cases import define_onnx_cases, node_cases
 
     given = node_cases()
     with progress_counter("cases of onnx", len(given)) as progress:
@@ -204,8 +204,8 @@ def _onnx_cases() -> OnnxCases:
 def _model_cases(
     models: Sequence[Path], inputs: Path | None, shape: Sequence[str] | None, *, no_values: bool
 ) -> ModelCases:
-    from conformance.graphs.reading import LoadedModel
-    from conformance.model_cases.cases import define_model_cases, given_models
+    from conformance.own.graphs.reading import LoadedModel
+    from conformance.own.model_cases.model_cases import define_model_cases, given_models
 
     given = given_models([LoadedModel.read(path) for path in models], inputs, shape or ())
     return define_model_cases(given, has_values=not no_values, progress=print_progress)
@@ -213,8 +213,8 @@ def _model_cases(
 
 def _release(directory: Path) -> None:
     """Record in released.json that the corpus in a directory is released."""
-    from conformance.corpus.corpus import RELEASED
-    from conformance.generation.write_corpus import mark_released
+    from conformance.corpus.cases.corpus import RELEASED
+    from conformance.corpus.generation.write_corpus import mark_released
 
     released = mark_released(directory)
     print_line(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from conformance.commands.options import Verb, Verbs, add_options
-from conformance.errors import UnknownName
-from conformance.serialization.terminal import print_line
+from conformance.base.errors import UnknownName
+from conformance.base.serialization.terminal import print_line
+from conformance.commands.command_options import Verb, Verbs, add_options
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
 
@@ -28,9 +28,9 @@ def create(releases: list[str], python: str = "", find_links: list[str] | None =
     """
     import sys
 
-    from conformance.environments.create import PackageSources, create_environment
-    from conformance.environments.requirements import find_requirements
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+    from conformance.subjects.environments.create import PackageSources, create_environment
+    from conformance.subjects.environments.requirements import find_requirements
 
     sources = PackageSources(python or sys.executable, tuple(find_links or ()), no_index)
     for requirements in [find_requirements(SubjectName.parse(text, SubjectKind.BACKEND)) for text in releases]:
@@ -42,7 +42,7 @@ def create(releases: list[str], python: str = "", find_links: list[str] | None =
 @add_options
 def list_() -> None:
     """List the environments with their Python versions."""
-    from conformance.environments.registry import list_environments
+    from conformance.subjects.environments.registry import list_environments
 
     for environment in list_environments():
         python = f"Python {environment.document.python}" if environment.document else "unreadable"
@@ -55,7 +55,7 @@ def list_() -> None:
 @add_options
 def remove(releases: list[str]) -> None:
     """Remove environments; a name without a release removes all its releases."""
-    from conformance.environments.registry import list_environments, remove_environment
+    from conformance.subjects.environments.registry import list_environments, remove_environment
 
     for release in releases:
         found = [environment for environment in list_environments() if release in environment.names]

@@ -6,23 +6,23 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.commands.options import add_options
-from conformance.errors import ResultsError, UnknownName, UsageError
-from conformance.isolation.limits import Limits
-from conformance.serialization.terminal import print_line
-from conformance.verdicts import Unsupported
+from conformance.base.errors import ResultsError, UnknownName, UsageError
+from conformance.base.serialization.terminal import print_line
+from conformance.base.verdicts import Unsupported
+from conformance.commands.command_options import add_options
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import onnx
 
-    from conformance.corpus.case_json import CaseDocument, ExpectedOutput
-    from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.corpus.loading import CaseInMemory, DataSet
-    from conformance.models.summaries import TensorPreview
-    from conformance.results.file import Results
-    from conformance.subjects.loading import Subject
+    from conformance.corpus.cases.case_json import CaseDocument, ExpectedOutput
+    from conformance.corpus.cases.case_loading import CaseInMemory, DataSet
+    from conformance.corpus.cases.corpus import Corpus, CorpusCase
+    from conformance.exact.models.summaries import TensorPreview
+    from conformance.run.results.results_file import Results
+    from conformance.subjects.calling.subject_loading import Subject
 
 
 @add_options
@@ -39,15 +39,15 @@ def explain(
     outputs is printed.
     """
     from conformance import __version__
-    from conformance.clauses import clauses
-    from conformance.corpus.case_json import read_case_json
-    from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
-    from conformance.corpus.loading import load_case
+    from conformance.corpus.cases.case_json import read_case_json
+    from conformance.corpus.cases.case_loading import load_case
+    from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
+    from conformance.exact.clauses import clauses
 
     corpus = open_corpus(data or bundled_corpus_path())
     run = None
     if from_results:
-        from conformance.results.file import read_results
+        from conformance.run.results.results_file import read_results
 
         run = read_results(from_results)
         check_recorded_corpus(run, corpus)
@@ -68,10 +68,10 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
     If `backend` is given, the lines also contain the grade that this backend attains. A case that the oracle cannot
     compute has no grades.
     """
-    from conformance.corpus.loading import load_case_in_memory
-    from conformance.isolation.start_subjects import started_subjects
-    from conformance.judging.accuracy import accuracy_grades, strictest_attained_grade
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.corpus.cases.case_loading import load_case_in_memory
+    from conformance.run.judging.accuracy import accuracy_grades, strictest_attained_grade
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+    from conformance.subjects.isolation.start_subjects import started_subjects
 
     named = [SubjectName.parse(backend, SubjectKind.BACKEND)] if backend else []
     with started_subjects(named, Limits()) as subjects:
@@ -99,7 +99,7 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
 
 def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequence[object]]:
     """Return a function that runs a case's model on a backend."""
-    from conformance.subjects.failures import format_exception
+    from conformance.subjects.calling.failures import format_exception
 
     def answers(data_set: DataSet) -> Sequence[object]:
         try:
@@ -134,10 +134,10 @@ def _result_lines(case: str, run: Results) -> Iterator[str]:
     Raises:
         ResultsError: the file has no result of the case.
     """
-    from conformance.results.environment import rerun_command, rerun_options
-    from conformance.results.evidence import full_evidence
-    from conformance.results.failure_groups import group_failures
-    from conformance.results.known_faults import known_faults_in
+    from conformance.run.results.evidence import full_evidence
+    from conformance.run.results.failure_groups import group_failures
+    from conformance.run.results.known_faults import known_faults_in
+    from conformance.run.results.recorded_environment import rerun_command, rerun_options
 
     subjects = [subject for subject in run.header.subjects if (subject.id, case) in run.rows]
     if not subjects:
@@ -160,8 +160,8 @@ def _result_lines(case: str, run: Results) -> Iterator[str]:
 
 def _profile_lines(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:
     """Yield lines with the rules of a requirement profile that apply to a case."""
-    from conformance.corpus.loading import load_case
-    from conformance.judging.profile_rules import applicable_rules, load_profile
+    from conformance.corpus.cases.case_loading import load_case
+    from conformance.run.judging.profile_rules import applicable_rules, load_profile
 
     read = load_profile(profile)
     rules = applicable_rules(read, load_case(corpus, case))
@@ -183,8 +183,8 @@ def _initializer_lines(model: onnx.ModelProto) -> Iterator[str]:
 
 def _initializer(name: str, tensor: onnx.TensorProto) -> str:
     """Return a tensor of a model as text, also if the tensor of an invalid model is not an array."""
-    from conformance.models.arrays import array_of
-    from conformance.models.summaries import tensor_preview
+    from conformance.exact.models.arrays import array_of
+    from conformance.exact.models.summaries import tensor_preview
 
     try:
         return _tensor(tensor_preview(name, array_of(tensor)))
@@ -193,8 +193,8 @@ def _initializer(name: str, tensor: onnx.TensorProto) -> str:
 
 
 def _lines(id: str, path: str, document: CaseDocument, initializers: Iterable[str]) -> Iterator[str]:
-    from conformance.clauses import clauses
-    from conformance.models.spec_text import locator_lines
+    from conformance.exact.clauses import clauses
+    from conformance.exact.models.spec_text import locator_lines
 
     yield f"{id}: {document.title}"
     yield f"level {document.level}: {document.level.meaning}"
@@ -221,7 +221,7 @@ def _lines(id: str, path: str, document: CaseDocument, initializers: Iterable[st
 
 
 def _tensor(tensor: TensorPreview) -> str:
-    from conformance.results.evidence import format_tensor
+    from conformance.run.results.evidence import format_tensor
 
     return f"{tensor.name}: {format_tensor(tensor)}"
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import Verb, Verbs, add_options
-from conformance.errors import HistoryError, UnknownName
-from conformance.files.atomic_write import write_json_atomically, write_text_atomically
-from conformance.report.report_files import ReportFiles
-from conformance.serialization.terminal import print_line, print_notice
+from conformance.base.errors import HistoryError, UnknownName
+from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
+from conformance.base.serialization.terminal import print_line, print_notice
+from conformance.commands.command_options import Verb, Verbs, add_options
+from conformance.run.report.report_files import ReportFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.history.store import HistoryStore
-    from conformance.results.known_faults import KnownFault
-    from conformance.subjects.naming import SubjectName
+    from conformance.run.results.known_faults import KnownFault
+    from conformance.studies.history.store import HistoryStore
+    from conformance.subjects.calling.subject_names import SubjectName
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
 
@@ -54,13 +54,13 @@ def update(
     """
     import sys
 
-    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
-    from conformance.environments.create import PackageSources
-    from conformance.history.release_run import ReleaseTask, RunSettings
-    from conformance.history.releases import ReleaseRange
-    from conformance.history.store import HistoryStore
-    from conformance.history.update import missing_releases, order_by_gaps, update_store
-    from conformance.jobs.process_pool import create_workers
+    from conformance.base.jobs.process_pool import create_workers
+    from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
+    from conformance.studies.history.history_update import missing_releases, order_by_gaps, update_store
+    from conformance.studies.history.release_ranges import ReleaseRange
+    from conformance.studies.history.release_run import ReleaseTask, RunSettings
+    from conformance.studies.history.store import HistoryStore
+    from conformance.subjects.environments.create import PackageSources
 
     settings = RunSettings(data, workers, offline, PackageSources(python or sys.executable))
     found = HistoryStore(store)
@@ -91,8 +91,8 @@ def update(
 
 def _parse_name(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
     """Return the subject without its release, and its range of releases as text."""
-    from conformance.plugins import registered_entry_points
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.base.plugins import registered_entry_points
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
     kinds = [SubjectKind.OPTIMIZER] if is_optimizer else [SubjectKind.BACKEND, SubjectKind.OPTIMIZER]
     for kind in kinds:
@@ -107,10 +107,11 @@ def _find_releases(store: HistoryStore, target: SubjectName, text: str, python: 
     """Return the releases of a subject in a range, the oldest first."""
     from packaging.version import Version
 
-    from conformance.environments.requirements import released_package
-    from conformance.history.releases import ReleaseRange, find_releases
+    from conformance.studies.history.release_ranges import ReleaseRange, find_releases
+    from conformance.subjects.environments.requirements import released_package
 
-    range, package = ReleaseRange.parse(text), released_package(target)
+    range = ReleaseRange.parse(text)
+    package = released_package(target)
     stored = [each.version for each in store.releases(target)]
     if not only_new or not stored:
         found = find_releases(package, range, python)
@@ -133,9 +134,9 @@ def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None,
 
     The cases of a row have the same verdict in each release, and the same cause. Regressions come first.
     """
-    from conformance.history.index import open_index
-    from conformance.history.store import HistoryStore
-    from conformance.history.timeline import LEGEND, document, text_table, timelines
+    from conformance.studies.history.index import open_index
+    from conformance.studies.history.store import HistoryStore
+    from conformance.studies.history.timeline import LEGEND, document, text_table, timelines
 
     reports = ReportFiles.of(json=json, html=html)
     reports.check()
@@ -151,7 +152,7 @@ def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None,
         raise HistoryError("no-result.thing", thing=thing)
     write_json_atomically(json, document(found))
     if html is not None:
-        from conformance.history.page import render_page
+        from conformance.studies.history.history_page import render_page
 
         write_text_atomically(html, render_page(found))
     show_line = partial(print_line, err=reports.take_standard_output)
@@ -165,7 +166,7 @@ def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None,
 
 def _is_subject_of(fault: KnownFault, target: SubjectName) -> bool:
     """Return whether a known fault is a fault of a subject; its release and its options are ignored."""
-    from conformance.subjects.naming import SubjectName
+    from conformance.subjects.calling.subject_names import SubjectName
 
     return target.kind == fault.kind and target.name == SubjectName.parse(fault.subject, target.kind).name
 
@@ -176,8 +177,8 @@ def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[SubjectName],
     Raises:
         UnknownName: the history has no such case, fault or subject.
     """
-    from conformance.history.store import history_cases
-    from conformance.results.known_faults import known_faults
+    from conformance.run.results.known_faults import known_faults
+    from conformance.studies.history.store import history_cases
 
     if not thing:
         return (lambda _: True), (lambda _: True)

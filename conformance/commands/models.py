@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options
-from conformance.errors import ExitStatus, UsageError
-from conformance.files.atomic_write import is_standard_output, real_path, write_bytes_atomically, write_json_atomically
-from conformance.isolation.limits import Limits
-from conformance.serialization.terminal import print_line
-from conformance.serialization.text import one_line
+from conformance.base.errors import ExitStatus, UsageError
+from conformance.base.files.atomic_write import (
+    is_standard_output,
+    real_path,
+    write_bytes_atomically,
+    write_json_atomically,
+)
+from conformance.base.serialization.printable_text import one_line
+from conformance.base.serialization.terminal import print_line
+from conformance.commands.command_options import add_options
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.graphs.inputs import InputSet
-    from conformance.hazard_counts import HazardCounts
-    from conformance.passes.analysis import ArgMaxSite
+    from conformance.corpus.passes.analysis import ArgMaxSite
+    from conformance.own.graphs.model_inputs import InputSet
+    from conformance.own.hazard_counts import HazardCounts
 
 
 @add_options
@@ -28,10 +33,10 @@ def expand(model: Path, output: Path) -> None:
 
     Nothing else in the model is changed. The model must import opset 13 or later of the default domain.
     """
-    from conformance.expansion import expand as lowered
-    from conformance.expansion import has_training_optimizers
-    from conformance.models.graphs import has_external_data
-    from conformance.models.validity import read_model, report_invalid_model
+    from conformance.exact.models.graphs import has_external_data
+    from conformance.exact.models.model_validity import read_model, report_invalid_model
+    from conformance.own.expansion import expand as lowered
+    from conformance.own.expansion import has_training_optimizers
 
     content, proto = read_model(model)
     if has_external_data(proto) and real_path(output).parent != real_path(model).parent:
@@ -66,18 +71,19 @@ def hazards(
     Exit status: 0 even if hazards are found, 1 if the subject does not run the model, 2 if the command line or a file
     is wrong.
     """
-    from conformance.graphs.inputs import choose_inputs, input_text
-    from conformance.hazard_counts import HazardsDocument, text_lines
-    from conformance.models.inputs import required_input_names
-    from conformance.models.validity import read_model, report_invalid_model
-    from conformance.passes.analysis import analyse_argmaxes
+    from conformance.corpus.passes.analysis import analyse_argmaxes
+    from conformance.exact.models.input_files import required_input_names
+    from conformance.exact.models.model_validity import read_model, report_invalid_model
+    from conformance.own.graphs.model_inputs import choose_inputs, input_text
+    from conformance.own.hazard_counts import HazardsDocument, text_lines
 
     if not backend and (inputs is not None or shape):
         raise UsageError("subject-missing.for-inputs")
     _, proto = read_model(model)
     with report_invalid_model(model, proto):
         findings = analyse_argmaxes(proto)
-    data_sets, counts = [], []
+    data_sets = []
+    counts = []
     if backend:
         data_sets = choose_inputs(proto.graph, inputs, shape or (), seed)
         counts = _count_on_subjects(model, backend, data_sets, timeout, in_process=no_isolation)
@@ -86,7 +92,9 @@ def hazards(
     if json is not None:
         document = HazardsDocument(str(model), findings)
         if backend:
-            document.inputs, document.seed, document.counts = texts, None if inputs else seed, counts
+            document.inputs = texts
+            document.seed = None if inputs else seed
+            document.counts = counts
         write_json_atomically(json, document)
     for line in _lines(findings):
         print_line(line, err=takes_output)
@@ -103,10 +111,10 @@ def _count_on_subjects(
     model: Path, backends: Sequence[str], data_sets: Sequence[InputSet], timeout: float, *, in_process: bool
 ) -> list[HazardCounts]:
     """Run the model and the rewritten model on each backend, and count the indices that change."""
-    from conformance.graphs.reading import LoadedModel
-    from conformance.hazard_counts import count_hazards
-    from conformance.isolation.start_subjects import started_subjects
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.own.graphs.reading import LoadedModel
+    from conformance.own.hazard_counts import count_hazards
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+    from conformance.subjects.isolation.start_subjects import started_subjects
 
     original = LoadedModel.read(model).original
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
@@ -115,7 +123,7 @@ def _count_on_subjects(
 
 
 def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
-    from conformance.passes.hazards import hazards as all_hazards
+    from conformance.corpus.passes.hazards import hazards as all_hazards
 
     known = all_hazards()
     for finding in findings:

@@ -7,20 +7,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.commands.options import add_options
-from conformance.errors import ResultsError, UsageError
-from conformance.files.temp_dir import check_empty, write_folder
-from conformance.isolation.limits import Limits
-from conformance.serialization.terminal import print_line
-from conformance.verdicts import Level
+from conformance.base.errors import ResultsError, UsageError
+from conformance.base.files.temp_dir import check_empty, write_folder
+from conformance.base.serialization.terminal import print_line
+from conformance.base.verdicts import Level
+from conformance.commands.command_options import add_options
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.results.file import Results
-    from conformance.results.records import DiagnosisRecord, Result, SubjectRecord
-    from conformance.run.settings import Settings
+    from conformance.corpus.cases.corpus import Corpus, CorpusCase
+    from conformance.run.corpus_run.settings import Settings
+    from conformance.run.results.records import DiagnosisRecord, Result, SubjectRecord
+    from conformance.run.results.results_file import Results
 
 
 _OF_THIS_INTERPRETER = {"python", "onnx", "numpy"}
@@ -50,11 +50,11 @@ def repro(
     from shutil import which
 
     from conformance.commands.explain import check_recorded_corpus
-    from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
-    from conformance.results.file import read_results
-    from conformance.run.selection import Selection
-    from conformance.run.settings import Settings
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
+    from conformance.run.corpus_run.selection import Selection
+    from conformance.run.corpus_run.settings import Settings
+    from conformance.run.results.results_file import read_results
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
     run = read_results(from_results) if from_results is not None else None
     if run is not None and backend is None and optimizer is None:
@@ -90,7 +90,7 @@ def _failing_subject(run: Results, case: str) -> tuple[SubjectRecord, list[str]]
     Raises:
         ResultsError: no subject in the file fails the case.
     """
-    from conformance.results.environment import rerun_options
+    from conformance.run.results.recorded_environment import rerun_options
 
     for subject in run.header.subjects:
         row = run.rows.get((subject.id, case))
@@ -119,10 +119,10 @@ def failure_files(
     Raises:
         UsageError: the case passes, or does not apply to the subject.
     """
-    from conformance.diagnosis.reproduction.folder import reproduction_files
-    from conformance.results.environment import describe_environment, rerun_command
-    from conformance.results.records import SubjectRecord
-    from conformance.run.environment_versions import dependency_versions
+    from conformance.run.corpus_run.environment_versions import dependency_versions
+    from conformance.run.diagnosis.reproduction.reproduction_folder import reproduction_files
+    from conformance.run.results.recorded_environment import describe_environment, rerun_command
+    from conformance.run.results.records import SubjectRecord
 
     (named,) = settings.subjects
     result, version = _execute(settings, corpus, case)
@@ -148,9 +148,9 @@ def _execute(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Resu
     Raises:
         UsageError: the case passes, or does not apply to the subject.
     """
-    from conformance.corpus.loading import load_case
-    from conformance.isolation.start_subjects import started_subjects
-    from conformance.judging.execute import execute
+    from conformance.corpus.cases.case_loading import load_case
+    from conformance.run.judging.execute import execute
+    from conformance.subjects.isolation.start_subjects import started_subjects
 
     with started_subjects(
         settings.subjects, settings.limits, implements=settings.implements, python=settings.python

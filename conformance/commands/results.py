@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, print_written_reports
-from conformance.errors import CorpusError, UsageError
-from conformance.files.atomic_write import (
+from conformance.base.errors import CorpusError, UsageError
+from conformance.base.files.atomic_write import (
     check_target,
     is_standard_output,
     write_bytes_atomically,
@@ -17,13 +16,14 @@ from conformance.files.atomic_write import (
     write_json_atomically,
     write_text_atomically,
 )
-from conformance.report.report_files import ReportFiles, write_reports
-from conformance.serialization.terminal import print_line, print_lines
-from conformance.serialization.text import one_line
-from conformance.verdicts import Verdict
+from conformance.base.serialization.printable_text import one_line
+from conformance.base.serialization.terminal import print_line, print_lines
+from conformance.base.verdicts import Verdict
+from conformance.commands.command_options import add_options, print_written_reports
+from conformance.run.report.report_files import ReportFiles, write_reports
 
 if TYPE_CHECKING:
-    from conformance.expectations.update import UpdatedFile
+    from conformance.run.expectations.expectations_update import UpdatedFile
 
 
 @add_options
@@ -49,8 +49,8 @@ def report(
         raise UsageError("evidence-missing")
     outputs.check()
     if evidence is not None:
-        from conformance.evidence.folder import write_evidence
-        from conformance.evidence.inputs import results_paths
+        from conformance.studies.evidence.evidence_folder import write_evidence
+        from conformance.studies.evidence.evidence_inputs import results_paths
 
         written = write_evidence(results, evidence, requirements, restrict, data)
         print_line(f"Wrote {evidence}: {len(written)} files.", err=outputs.take_standard_output)
@@ -66,8 +66,8 @@ def diff(before: Path, after: Path, json: Path | None = None, markdown: Path | N
 
     Exit status: 0 if no verdict is worse than before, 1 if a verdict is worse, 2 if a file is malformed.
     """
-    from conformance.report.diff import compare_runs, to_markdown, to_text
-    from conformance.results.file import read_results
+    from conformance.run.report.diff import compare_runs, to_markdown, to_text
+    from conformance.run.results.results_file import read_results
 
     reports = ReportFiles.of(json=json, markdown=markdown)
     reports.check()
@@ -85,9 +85,9 @@ def merge(results: list[Path], output: Path, data: Path | None = None) -> None:
 
     Exit status: 0 if the merged run passes, 1 if it fails, 2 if the files cannot be merged.
     """
-    from conformance.corpus.corpus import bundled_corpus_path, read_manifest
-    from conformance.results.file import encode_record, read_results
-    from conformance.run.merge import merge_runs
+    from conformance.corpus.cases.corpus import bundled_corpus_path, read_manifest
+    from conformance.run.corpus_run.merge import merge_runs
+    from conformance.run.results.results_file import encode_record, read_results
 
     check_target(output)
     taken = is_standard_output(output)
@@ -99,7 +99,8 @@ def merge(results: list[Path], output: Path, data: Path | None = None) -> None:
     same = corpus is not None and corpus.digest == runs[0].header.corpus.digest
     run = merge_runs(runs, corpus if same else None)
     write_chunks_atomically(output, map(encode_record, run.records()))
-    count, subjects = run.footer.results, len(run.header.subjects)
+    count = run.footer.results
+    subjects = len(run.header.subjects)
     passes = run.footer.outcome == "pass"
     print_line("PASSED" if passes else "FAILED", err=taken)
     for reason in run.footer.reasons:
@@ -129,10 +130,14 @@ def update_expectations(
     Exit status: 0 if the file is up to date, 1 if it still lacks entries or if a verdict varies between repetitions (no
     entry can expect that), 2 if no reason is given. With --check: 1 if the file would change or lacks an entry.
     """
-    from conformance.expectations.file import read_expectations_text
-    from conformance.expectations.update import NewEntries, empty_expectations_file, update_expectations
-    from conformance.results.file import read_results
-    from conformance.run.selection import check_keyword, keyword_matcher
+    from conformance.run.corpus_run.selection import check_keyword, keyword_matcher
+    from conformance.run.expectations.expectations_file import read_expectations_text
+    from conformance.run.expectations.expectations_update import (
+        NewEntries,
+        empty_expectations_file,
+        update_expectations,
+    )
+    from conformance.run.results.results_file import read_results
 
     if (cause or keyword) and not (reason.strip() or by_cause or check):
         raise UsageError("reason-missing.chosen")

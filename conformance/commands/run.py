@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import add_options, print_written_reports
-from conformance.errors import ExitStatus, UsageError
-from conformance.files.temp_dir import supervised_temp_dir
-from conformance.report.report_files import ReportFiles, write_reports
-from conformance.run.options import SELECTION_OPTIONS
-from conformance.run.supervisor import ChildDied, run_in_child
-from conformance.serialization.terminal import print_line
-from conformance.verdicts import Level
+from conformance.base.errors import ExitStatus, UsageError
+from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.serialization.terminal import print_line
+from conformance.base.verdicts import Level
+from conformance.commands.command_options import add_options, print_written_reports
+from conformance.run.corpus_run.run_options import SELECTION_OPTIONS
+from conformance.run.corpus_run.supervisor import ChildDied, run_in_child
+from conformance.run.report.report_files import ReportFiles, write_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.run.resume import InterruptedRun
-    from conformance.run.settings import Settings
+    from conformance.run.corpus_run.resume import InterruptedRun
+    from conformance.run.corpus_run.settings import Settings
 
 
 @add_options
@@ -57,7 +57,7 @@ def run(
         raise UsageError("options-conflict.quiet")
     interrupted = None
     if resume is not None:
-        from conformance.run.resume import read_interrupted_run
+        from conformance.run.corpus_run.resume import read_interrupted_run
 
         interrupted = read_interrupted_run(resume)
         settings = _with_selection(settings, interrupted)
@@ -72,8 +72,8 @@ def run(
     outputs.check(*[settings.results] if settings.results else ())
     # The subjects import their runtimes while this process imports the modules of a run.
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
-    from conformance.run.runner import RunRequest, run_corpus
-    from conformance.run.terminal import Detail, OutputOptions
+    from conformance.run.corpus_run.runner import RunRequest, run_corpus
+    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions
 
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
@@ -99,11 +99,13 @@ def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
     Raises:
         UsageError: `--results` names another file than `--resume`.
     """
-    from conformance.run.selection import Selection, Shard
+    from conformance.run.corpus_run.selection import Selection, Shard
 
     if settings.results is not None and settings.results.absolute() != run.target.absolute():
         raise UsageError("options-conflict.results")
-    recorded, selection, shard = run.header.selection, settings.selection, settings.shard
+    recorded = run.header.selection
+    selection = settings.selection
+    shard = settings.shard
     if not selection.options:
         values = {name: recorded.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
         selection = Selection.from_values({"keyword": recorded.get("-k", ""), **values})
@@ -126,7 +128,7 @@ def _continue_in_child(results: Path | None) -> None:
     try:
         status = run_in_child()
     except ChildDied as death:
-        from conformance.run.resume import partial_path
+        from conformance.run.corpus_run.resume import partial_path
 
         resumable = results is not None and partial_path(results).is_file()
         print_line("FAILED", err=True)
@@ -149,9 +151,9 @@ def _with_base_results(settings: Settings, workers: int | None, dask: str | None
     if settings.relative_to is None or settings.baseline is not None:
         yield settings
         return
-    from conformance.run.runner import RunRequest, run_corpus
-    from conformance.run.terminal import Detail, OutputOptions
-    from conformance.subjects.naming import SubjectName
+    from conformance.run.corpus_run.runner import RunRequest, run_corpus
+    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions
+    from conformance.subjects.calling.subject_names import SubjectName
 
     with supervised_temp_dir() as scratch:
         results = scratch / "base.jsonl"

@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.commands.options import FailLevel, add_options, default_of
-from conformance.errors import ConformanceError, ExitStatus, JobError, UsageError
-from conformance.files.atomic_write import (
+from conformance.base.errors import ConformanceError, ExitStatus, JobError, UsageError
+from conformance.base.files.atomic_write import (
     check_distinct_targets,
     check_results_target,
     check_target,
     write_json_atomically,
 )
-from conformance.files.temp_dir import supervised_temp_dir
-from conformance.isolation.limits import Limits
-from conformance.report.report_files import ReportFiles, write_reports
-from conformance.serialization.decoding import MalformedError
-from conformance.serialization.terminal import print_line, print_notice, print_progress
-from conformance.serialization.text import one_line
-from conformance.verdicts import Level
+from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.printable_text import one_line
+from conformance.base.serialization.terminal import print_line, print_notice, print_progress
+from conformance.base.verdicts import Level
+from conformance.commands.command_options import FailLevel, add_options, default_of
+from conformance.run.report.report_files import ReportFiles, write_reports
+from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
-    from conformance.jobs.job import JobState
-    from conformance.run.terminal import OutputOptions
-    from conformance.search.failing_examples import FailingExamples
-    from conformance.search.job import FailingExample, SearchJob
-    from conformance.subjects.naming import SubjectKind
+    from conformance.base.jobs.job import JobState
+    from conformance.run.corpus_run.terminal_report import OutputOptions
+    from conformance.studies.search.failing_examples import FailingExamples
+    from conformance.studies.search.search_job import FailingExample, SearchJob
+    from conformance.subjects.calling.subject_names import SubjectKind
 
 ALL_OPERATORS = "all"
 """The value of `--operator` for all operators."""
@@ -69,10 +69,10 @@ def search(
     wrong or the search cannot continue, 130 after an interruption. If the search ends early, the failing examples found
     so far are printed and written.
     """
-    from conformance.jobs.job import JobState, run_job
-    from conformance.jobs.process_pool import create_workers
-    from conformance.search.failing_examples import FailingExamples
-    from conformance.search.job import SearchJob
+    from conformance.base.jobs.job import JobState, run_job
+    from conformance.base.jobs.process_pool import create_workers
+    from conformance.studies.search.failing_examples import FailingExamples
+    from conformance.studies.search.search_job import SearchJob
 
     subjects = _subjects(backend, optimizer)
     if seconds is not None and examples is not None:
@@ -96,8 +96,10 @@ def search(
         level=Level(fail_level),
         until=deadline if resume is None else float("inf"),  # a saved chunk is complete
     )
-    found, started = FailingExamples(job), time.monotonic()
-    status, failure = ExitStatus.PASSES, None
+    found = FailingExamples(job)
+    started = time.monotonic()
+    status = ExitStatus.PASSES
+    failure = None
     team = create_workers(workers, dask, print_notice)
     with ExitStack() as stack:
         state = None if resume is None else stack.enter_context(JobState(resume, job))
@@ -132,7 +134,7 @@ def _keep_failing_examples(
     found: FailingExamples, output: Path | None, results: Path | None, outputs: ReportFiles | None
 ) -> None:
     """Write the failing examples as a corpus to `output`; run this corpus if `outputs` is not None."""
-    from conformance.run.terminal import OutputOptions
+    from conformance.run.corpus_run.terminal_report import OutputOptions
 
     with supervised_temp_dir() as scratch:
         corpus = output or scratch / "failing"
@@ -152,8 +154,8 @@ def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[
     Raises:
         UsageError: no subject is named, or the Python of a subject does not exist.
     """
-    from conformance.environments.registry import find_interpreters
-    from conformance.subjects.naming import SubjectKind, SubjectName
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+    from conformance.subjects.environments.registry import find_interpreters
 
     subjects = [(text, SubjectKind.BACKEND) for text in backends or ()]
     subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizers or ()]
@@ -171,7 +173,7 @@ def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) ->
     """
     from dataclasses import replace
 
-    from conformance.search.failing_examples import saved_versions
+    from conformance.studies.search.failing_examples import saved_versions
 
     try:
         return replace(found.job, versions=saved_versions(state.chunks()))
@@ -187,7 +189,7 @@ def _check_output(output: Path | None, *, is_resumed: bool) -> None:
     Raises:
         UsageError: the folder is not empty, or it cannot be created.
     """
-    from conformance.search.failing_examples import is_corpus_of_search
+    from conformance.studies.search.failing_examples import is_corpus_of_search
 
     if output is None or (is_resumed and is_corpus_of_search(output)):
         return
@@ -207,10 +209,10 @@ def _operators(operators: list[str] | None, subjects: list[tuple[str, SubjectKin
     Raises:
         UsageError: an operator has no declaration.
     """
-    from conformance.declarations.tables import declarations, declarations_of
-    from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-    from conformance.search.job import OPERATORS, SAMPLED
-    from conformance.subjects.naming import SubjectKind
+    from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
+    from conformance.exact.declarations.declaration_tables import declarations, declarations_of
+    from conformance.studies.search.search_job import OPERATORS, SAMPLED
+    from conformance.subjects.calling.subject_names import SubjectKind
 
     if not operators:
         kinds = {kind for _, kind in subjects}
@@ -227,7 +229,7 @@ def _operators(operators: list[str] | None, subjects: list[tuple[str, SubjectKin
 
 
 def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool) -> None:
-    from conformance.search.distributions import Combination
+    from conformance.studies.search.distributions import Combination
 
     if sys.stderr.isatty():
         print_line("", err=True)
@@ -261,10 +263,10 @@ def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool)
 
 
 def _print_failing_example(failing: FailingExample) -> None:
-    from conformance.results.evidence import truncate_line
-    from conformance.search.cases import case_id
-    from conformance.search.failing_examples import describe
-    from conformance.search.named_mutants import mutants_sentence
+    from conformance.run.results.evidence import truncate_line
+    from conformance.studies.search.failing_examples import describe
+    from conformance.studies.search.named_mutants import mutants_sentence
+    from conformance.studies.search.search_cases import case_id
 
     example = failing.read()
     print_line(f"{failing.subject}: {failing.verdict}: {one_line(truncate_line(failing.message))}")
@@ -277,9 +279,9 @@ def _run_failing_examples(
     job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles, printed: OutputOptions
 ) -> None:
     """Run the failing examples as a corpus, and write the results file and the reports of that run."""
-    from conformance.run.runner import RunRequest, run_corpus
-    from conformance.run.settings import Settings
-    from conformance.subjects.naming import SubjectName
+    from conformance.run.corpus_run.runner import RunRequest, run_corpus
+    from conformance.run.corpus_run.settings import Settings
+    from conformance.subjects.calling.subject_names import SubjectName
 
     settings = Settings(
         tuple(SubjectName.parse(text, kind) for text, kind in job.subjects),

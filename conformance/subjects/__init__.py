@@ -1,1 +1,11 @@
-"""Subjects under test: their names on the command line, their import, and their failures."""
+"""The wing `subjects`: the runtimes and graph optimizers under test, in any language.
+
+- `calling`: names of subjects, loading and calling them, and the harness program for Python
+- `adapters`: connects released runtimes and graph optimizers; `runtimes.toml` pins their versions
+- `isolation`: the child processes of subjects, and the protocol with them
+- `environments`: virtual environments with one release each
+- `harness_check`: checks that a harness follows the protocol
+
+Imports: `base`, `exact`, `corpus`.
+Begin with `calling/subject_names.py`, or `isolation/start_subjects.py` for processes.
+"""

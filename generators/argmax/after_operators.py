@@ -12,15 +12,15 @@ import numpy as np
 import onnx
 from onnx import helper, parser
 
-from conformance.corpus.case import Case
-from conformance.generation.models import array_value_info, build_model, pseudo_random_array
-from conformance.verdicts import Level
-from generators.values import permuted_quarters
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.exact.models.model_building import array_value_info, build_model, pseudo_random_array
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,8 @@ ORDERED = OperatorModel(
 
 def _normalizations(opset: int) -> OperatorModel:
     """Return a model of Softmax and LogSoftmax along each axis of tensors of rank 1 to 4, before ArgMax along each."""
-    nodes, operands = [], {}
+    nodes = []
+    operands = {}
     for rank, shape in ((1, (3,)), (2, (2, 3)), (3, (2, 3, 2)), (4, (2, 2, 3, 2))):
         operands[f"x{rank}"] = [pseudo_random_array(f"after_operators/{rank}/{opset}", shape, np.float32, -3.0, 3.0)]
         for op_type in ("Softmax", "LogSoftmax"):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import parser
 
-from conformance.corpus.case import Case
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,8 @@ SEARCHES: Mapping[str, str] = {
 
 def _read_text() -> str:
     """Return a model in which each of `READERS` is the only reader of an ArgMax, and one of many readers of another."""
-    outputs, lines = [], ["shared = ArgMax <axis = 1, keepdims = 1> (x)"]
+    outputs = []
+    lines = ["shared = ArgMax <axis = 1, keepdims = 1> (x)"]
     for declared, expression in READERS.items():
         type, name = declared.split()
         search = next(word for word in SEARCHES if word in expression)

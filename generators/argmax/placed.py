@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.corpus.case import Case
-from conformance.verdicts import Level
-from generators.declarations.argmax import (
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from generators.declarations.argmax_dimensions import (
     DEFAULT_AXIS_PRODUCERS,
     PRODUCERS,
     SOURCE_LEVELS,
@@ -18,7 +18,7 @@ from generators.optimizer_covering_arrays import CONSUMER_PHRASES, SCOPE_PHRASES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.factors.covering_array import Row
+    from conformance.corpus.factors.covering_array import Row
 
 OPSET_OF_ONE_AXIS = 13
 """First opset in which Softmax and LogSoftmax normalise along a single axis."""
@@ -41,7 +41,8 @@ def cases() -> Iterator[Case]:
 
 
 def _title(row: Row) -> str:
-    chain, (source, stored) = PRODUCERS[row["before"]], SOURCE_LEVELS[row["source_X"]]
+    chain = PRODUCERS[row["before"]]
+    (source, stored) = SOURCE_LEVELS[row["source_X"]]
     along = " along its default axis" if row["before"] in DEFAULT_AXIS_PRODUCERS else ""
     whose = f" of {chain[0]}{along}" if chain else ""
     numbers = " of numbers" if stored == "typed" else ""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.factors.covering_array import LevelCombination
-from conformance.factors.training import TYPES
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from generators.declarations.argmax import argmax_close_declaration, argmax_placed_declaration
-from generators.declarations.attributes import (
+from conformance.corpus.factors.covering_array import LevelCombination
+from conformance.corpus.factors.training_factors import TYPES
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.argmax_dimensions import argmax_close_declaration, argmax_placed_declaration
+from generators.declarations.attribute_dimensions import (
     build_calls,
     build_close_attributes,
     build_counts,
@@ -40,7 +40,7 @@ from generators.declarations.numbers import (
     many_tensors_declaration,
     numbers_declaration,
 )
-from generators.declarations.operands import (
+from generators.declarations.operand_dimensions import (
     alike_declaration,
     broadcast_declaration,
     build_after_empty,
@@ -60,7 +60,7 @@ from generators.declarations.operands import (
     names_declaration,
     uses_declaration,
 )
-from generators.declarations.programs import build_programs, programs_declaration
+from generators.declarations.program_dimensions import build_programs, programs_declaration
 from generators.declarations.ranking import (
     argmax_names_declaration,
     attributes_declaration,
@@ -83,14 +83,14 @@ from generators.declarations.ranking import (
     special_values_declaration,
     zeros_declaration,
 )
-from generators.declarations.sizes import long_types_declaration
-from generators.declarations.training import build_placed, placed_declaration
+from generators.declarations.size_dimensions import long_types_declaration
+from generators.declarations.training_dimensions import build_placed, placed_declaration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from conformance.factors.covering_array import Row
-    from conformance.factors.wrapping import BuiltModel
+    from conformance.corpus.factors.covering_array import Row
+    from conformance.corpus.factors.wrapping import BuiltModel
 
 
 UPDATE_COUNTS = {"negative": -3, "0": 0, "1": 1, "2": 2, "1000": 1000, "2p32_plus_1": 2**32 + 1}
@@ -306,7 +306,8 @@ def iter_declarations() -> Iterator[tuple[str, str, FamilyDeclaration]]:
         yield "argmax", name, declaration
 
 
-PAIR_SIZE, TRIPLE_SIZE = 2, 3
+PAIR_SIZE = 2
+TRIPLE_SIZE = 3
 """Number of levels in an interaction."""
 
 EXPANDED_TAG = "expanded"

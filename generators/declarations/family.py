@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from conformance.factors.covering_array import (
+from conformance.corpus.factors.covering_array import (
     Declaration,
     Interaction,
     Row,

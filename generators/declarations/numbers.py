@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.connections import ALIAS_SIDES, ALIASES, Fragment
-from conformance.factors.covering_array import LevelCombination
-from conformance.factors.training import (
+from conformance.corpus.factors.connections import ALIAS_SIDES, ALIASES, Fragment
+from conformance.corpus.factors.covering_array import LevelCombination
+from conformance.corpus.factors.training_factors import (
     TYPES,
     USUAL_ATTRIBUTES,
     has_state,
     tensor_names,
 )
-from conformance.factors.wrapping import BuiltModel, Context, build_in_context
-from conformance.generation.models import pseudo_random_array
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.corpus.factors.wrapping import BuiltModel, Context, build_in_context
+from conformance.exact.models.model_building import pseudo_random_array
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.family import FamilyDeclaration, Omission
-from generators.declarations.sizes import PERIOD
-from generators.declarations.training import OPERAND_RANGES, OTHER_RATE, RATE, operand_shapes, usual_count
+from generators.declarations.size_dimensions import PERIOD
+from generators.declarations.training_dimensions import OPERAND_RANGES, OTHER_RATE, RATE, operand_shapes, usual_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.factors.covering_array import Row
-    from conformance.models.arrays import Array
+    from conformance.corpus.factors.covering_array import Row
+    from conformance.exact.models.arrays import Array
 
 
 UPDATE_COUNTS: Mapping[str, Sequence[int]] = {
@@ -368,7 +368,8 @@ def build_numbers(op_type: str, name: str, row: Row) -> BuiltModel:
 def build_extreme(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `extremes_declaration`."""
     own, _ = TYPES[row["types"]]
-    extreme, scalar = EXTREME_VALUES[row["extreme"]], row["scalar"]
+    extreme = EXTREME_VALUES[row["extreme"]]
+    scalar = row["scalar"]
     attributes = {**USUAL_ATTRIBUTES[op_type], **({scalar: extreme} if scalar != "R" else {})}
     scalars = scalar_operands(extreme if scalar == "R" else RATE, EXTREME_COUNTS[row["T"]], own)
     return build_node(
@@ -481,7 +482,8 @@ def build_node(
         data_sets: operands of each run.
         context: the graph around the node.
     """
-    optimizer, operands = TRAINING_OPTIMIZERS[op_type], dict(data_sets[0])
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    operands = dict(data_sets[0])
     tensors = list(operands.values())[2:]
     count = len(tensors) // len(optimizer.operands)
     results = {result: tensors[place % count] for place, result in enumerate(tensor_names(optimizer.results, count))}

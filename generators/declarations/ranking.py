@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.argmax import argmax_fragment, index_like
-from conformance.factors.connections import Fragment, GraphPart, join_parts
-from conformance.factors.covering_array import LevelCombination
-from conformance.factors.names import rename_values_of
-from conformance.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
-from conformance.generation.models import array_value_info, build_model, pseudo_random_array
-from conformance.models.arrays import dtype_of, type_number
-from conformance.models.inputs import tensor_elements
-from generators.declarations.argmax import INTEGER_TYPES, PRODUCERS
+from conformance.corpus.factors.argmax_factors import argmax_fragment, index_like
+from conformance.corpus.factors.connections import Fragment, GraphPart, join_parts
+from conformance.corpus.factors.covering_array import LevelCombination
+from conformance.corpus.factors.name_factors import rename_values_of
+from conformance.corpus.factors.wrapping import OPSET, BuiltModel, Context, build_in_context
+from conformance.exact.models.arrays import dtype_of, type_number
+from conformance.exact.models.input_files import tensor_elements
+from conformance.exact.models.model_building import array_value_info, build_model, pseudo_random_array
+from generators.declarations.argmax_dimensions import INTEGER_TYPES, PRODUCERS
 from generators.declarations.family import FamilyDeclaration, Omission
-from generators.declarations.operands import NAME_LEVELS, TRAILING_OMISSION, name_kind, names_context
-from generators.declarations.sizes import BLOCKS, PERIOD, summarize_long, tile_to_shape
+from generators.declarations.operand_dimensions import NAME_LEVELS, TRAILING_OMISSION, name_kind, names_context
+from generators.declarations.size_dimensions import BLOCKS, PERIOD, summarize_long, tile_to_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import onnx
 
-    from conformance.factors.covering_array import Row
-    from conformance.models.arrays import Array
+    from conformance.corpus.factors.covering_array import Row
+    from conformance.exact.models.arrays import Array
 
 
 def _sign_border(dtype: Any) -> int:
@@ -206,7 +206,8 @@ def special_values_declaration() -> FamilyDeclaration:
 
 def build_integers(name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `integers_declaration`."""
-    dtype, length = _dtype(row), int(row["length"])
+    dtype = _dtype(row)
+    length = int(row["length"])
     smaller = CLOSE_INTEGERS[row["values"]](dtype)
     X = np.full(length, smaller, dtype=dtype)
     X[list(PLACES[row["place"]](length))] = smaller + 1
@@ -234,7 +235,8 @@ def build_special_values(name: str, row: Row) -> BuiltModel:
 
     Each row of X is a probe: the larger of two values is between two copies of the smaller one.
     """
-    dtype, before = _dtype(row), SPECIAL_PRODUCERS[row["before"]]
+    dtype = _dtype(row)
+    before = SPECIAL_PRODUCERS[row["before"]]
     pairs = _special_pairs(before, dtype)
     X = np.array([[low, high, low] for low, high in pairs] + _special_ties(before), dtype=dtype)
     return _build(name, X, (before,), row)
@@ -243,7 +245,8 @@ def build_special_values(name: str, row: Row) -> BuiltModel:
 def _special_pairs(before: str, dtype: Any) -> list[tuple[float, float]]:
     """Return pairs of a smaller and a larger operand for which the results of an operator differ in every form."""
     limits = np.finfo(dtype)
-    largest, least = float(limits.max), float(limits.smallest_normal)
+    largest = float(limits.max)
+    least = float(limits.smallest_normal)
     powers = range(int(limits.minexp), int(limits.maxexp), max(1, limits.maxexp // 64))
     if before in {"Log", "Sqrt"}:
         steps = [(2.0**power, 2.0 ** (power + 1)) for power in powers if power + 1 < limits.maxexp]
@@ -272,7 +275,8 @@ def _special_ties(before: str) -> list[list[float]]:
 
 def build_argmax_names(name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `argmax_names_declaration`: two equal chains."""
-    nodes, operands = [], {}
+    nodes = []
+    operands = {}
     for number in ("1", "2"):
         operands[f"X{number}"] = pseudo_random_array(f"{name}/X{number}", (2, 5), _dtype(row))
         taken = f"X{number}"
@@ -325,7 +329,10 @@ def build_many_axes(name: str, row: Row) -> BuiltModel:
 
 def build_transposed(name: str, row: Row) -> BuiltModel:
     """Build a model of `transposed`: ArgMax after Transposes that are not their own inverse."""
-    nodes, results, operands, again = [], {}, {}, {}
+    nodes = []
+    results = {}
+    operands = {}
+    again = {}
     for operand, permutation in PERMUTATIONS.items():
         shape = (2, 3, 4, 5)[: len(permutation)]
         operands[operand], again[operand] = (
@@ -352,7 +359,8 @@ def build_infinite_blocks(name: str, row: Row) -> BuiltModel:
         rest = LONG_LENGTH - size
         X[2 * place, size:] = X[2 * place + 1, :rest] = np.resize(np.array([0.25, -1.0, 0.5], dtype=X.dtype), rest)
         X[2 * place, size + rest // 2] = X[2 * place + 1, rest // 2] = 3
-    nodes, results = [], {}
+    nodes = []
+    results = {}
     for op_type in ("Softmax", "LogSoftmax"):
         nodes += [
             helper.make_node(op_type, ["X"], [f"Y_{op_type}"], axis=1),

@@ -18,10 +18,10 @@ from generators.eliminate_nop_monotone_argmax import (
     contexts,
     elsewhere,
     fields,
-    functions,
-    hazards,
+    function_bodies,
+    hazard_cases,
     interface,
-    invalid,
+    invalid_models,
     long_chains,
     neighbours,
     node,
@@ -38,7 +38,7 @@ from generators.eliminate_nop_monotone_argmax import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 FAMILIES = (
     node,
@@ -52,7 +52,7 @@ FAMILIES = (
     contexts,
     interface,
     operator_domains,
-    functions,
+    function_bodies,
     preservation,
     fields,
     surroundings,
@@ -62,8 +62,8 @@ FAMILIES = (
     neighbours,
     not_injective,
     elsewhere,
-    hazards,
-    invalid,
+    hazard_cases,
+    invalid_models,
 )
 """Modules with cases, in the order of the corpus."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.generation.models import argmax_shape, make_value_info
+from conformance.exact.models.model_building import argmax_shape, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
@@ -21,12 +21,12 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "axis"
 DIFFERENT: Sequence[tuple[int, int]] = ((0, 1), (1, 0), (2, 1), (-1, 0), (-3, -1), (1, -1))
@@ -60,7 +60,9 @@ def _every_axis(op_type: str, word: str) -> Case:
     axes = range(-len(shape), len(shape))
     every = [(own, reduced) for own in axes for reduced in axes if own == reduced or (own - reduced) % len(shape)]
     pairs = [pair for pair in every if (pair[0] < 0) == (pair[1] < 0) or -1 in pair]
-    nodes, outputs, gone = [], [], []
+    nodes = []
+    outputs = []
+    gone = []
     for own, reduced in pairs:
         name = f"{_axis_name(own)}_{_axis_name(reduced)}"
         nodes += [producer(op_type, "X", f"Y_{name}", own), argmax(f"Y_{name}", f"index_{name}", reduced)]

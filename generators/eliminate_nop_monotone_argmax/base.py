@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16
 
-from conformance.generation.models import argmax_shape, make_value_info
+from conformance.exact.models.model_building import argmax_shape, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     PASS_OPERATORS,
@@ -19,12 +19,12 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import FLOAT_TYPE_NAMES, permuted_quarters
+from generators.generated_values import FLOAT_TYPE_NAMES, permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 FAMILY = "base"
 SHAPES: Sequence[tuple[tuple[int, ...], int]] = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from conformance.generation.models import make_value_info
+from conformance.exact.models.model_building import make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     PASS_OPERATORS,
@@ -22,14 +22,14 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import onnx
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "chains"
 CHAINS: Sequence[Sequence[str]] = (

@@ -14,11 +14,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.corpus.case import PassEffect, Rewrite
-from conformance.factors.covering_array import LevelCombination
-from conformance.factors.message_fields import add_quantization_annotations, constant_node, if_node, make_branch
-from conformance.generation.models import array_value_info, make_value_info
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import PassEffect, Rewrite
+from conformance.corpus.factors.covering_array import LevelCombination
+from conformance.corpus.factors.message_fields import add_quantization_annotations, constant_node, if_node, make_branch
+from conformance.exact.models.model_building import array_value_info, make_value_info
 from generators.declarations.family import FamilyDeclaration, Omission
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
@@ -27,15 +27,16 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     argmax,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.corpus.case import Case
-    from conformance.factors.covering_array import Row
+    from conformance.corpus.cases.case import Case
+    from conformance.corpus.factors.covering_array import Row
 
-FAMILY, ANNOTATED_FAMILY = "combined", "annotated"
+FAMILY = "combined"
+ANNOTATED_FAMILY = "annotated"
 SIDE = 3
 """Size of both dimensions of every matrix, so that a shape does not show which axis is meant."""
 
@@ -45,7 +46,8 @@ SCALE = (97 / 16, 53 / 16, 29 / 16)
 An element minus the mean of its row is a multiple of 1/12 with a magnitude of at most 24/12.
 """
 
-OPSET, LOWER_OPSET = 17, 15
+OPSET = 17
+LOWER_OPSET = 15
 """Version of the main domain, and a lower one in which all used operators except LayerNormalization are the same."""
 
 REMOVED = {word: op_type for op_type, word in PASS_OPERATORS.items()}
@@ -225,7 +227,8 @@ class _Builder:
         X = permuted_quarters(f"{self.family}/{'/'.join(row.values())}", (SIDE, SIDE), np.float32)
         operand = self._operand(X)
         source, type = self._before(operand)
-        rank, result = 2, self._apply_operator(source, "Y", type, self.nodes)
+        rank = 2
+        result = self._apply_operator(source, "Y", type, self.nodes)
         self.types["Y"] = result
         value, last_type, rank = self._between("Y", result)
         axis = -1 if row["axis"] == "negative" else 1
@@ -365,7 +368,8 @@ class _Builder:
 
     def _declarations(self, rank: int, last: str) -> list[onnx.ValueInfoProto]:
         """Return declarations in `value_info`: of Y alone, of all values, or of values whose names start with Y."""
-        level, types = self.row["declared"], dict(self.types)
+        level = self.row["declared"]
+        types = dict(self.types)
         if level == "nothing":
             return []
         if level == "removed":

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.factors.message_fields import constant_node, if_node, make_branch, make_function
-from conformance.generation.models import make_value_info, pseudo_random_array
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.message_fields import constant_node, if_node, make_branch, make_function
+from conformance.exact.models.model_building import make_value_info, pseudo_random_array
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
@@ -22,16 +22,17 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 FAMILY = "surroundings"
 X = permuted_quarters("surroundings/X", SHAPE, np.float32)
-ABOVE_1_KIB, ABOVE_64_KIB = 257, 16_385
+ABOVE_1_KIB = 257
+ABOVE_64_KIB = 16_385
 """Numbers of floats that need slightly more memory than the name says."""
 ABOVE_1_MIB = 2**20 + 1
 """Number of bytes."""
@@ -137,7 +138,8 @@ def _constants() -> Iterator[Case]:
         "An initializer stays if Exp before an ArgMax, a branch of an If and another node use it",
         ScenarioGraph(
             [
-                *[producer("Exp", "W"), argmax()],
+                producer("Exp", "W"),
+                argmax(),
                 constant_node("yes", np.array(True)),
                 if_node(
                     "yes",

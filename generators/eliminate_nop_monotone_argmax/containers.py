@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from onnx import helper
 
-from conformance.factors.message_fields import constant_node, if_node
-from conformance.generation.models import make_value_info
+from conformance.corpus.factors.message_fields import constant_node, if_node
+from conformance.exact.models.model_building import make_value_info
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
 
 ContainerType = Literal["If", "Loop", "Scan"]
 BODY_ATTRIBUTES = {"If": "then_branch", "Loop": "body", "Scan": "body"}
@@ -64,7 +64,8 @@ class ContainedNodes:
             number: suffix that makes the names in the container unique.
             other: nodes of the else_branch of an If. The last node computes its output. Default: a constant.
         """
-        result, path = f"{self.output}_{number}", f"{self.output}_{number}/{BODY_ATTRIBUTES[kind]}/{self.path}"
+        result = f"{self.output}_{number}"
+        path = f"{self.output}_{number}/{BODY_ATTRIBUTES[kind]}/{self.path}"
         shown = make_value_info(self.output, self.type, self.shape)
         if kind == "If":
             filling: Array = np.zeros(

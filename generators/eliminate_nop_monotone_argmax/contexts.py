@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from conformance.factors.message_fields import constant_node
-from conformance.generation.models import array_value_info, make_value_info
+from conformance.corpus.factors.message_fields import constant_node
+from conformance.exact.models.model_building import array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.containers import (
     ContainedNodes,
     ContainerType,
@@ -28,14 +28,14 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import onnx
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "contexts"
 X = permuted_quarters("contexts/X", SHAPE, np.float32)
@@ -213,7 +213,8 @@ def _stateful_scan_body() -> onnx.GraphProto:
 
 
 def _scan_of_y() -> onnx.NodeProto:
-    inputs, outputs = [make_value_info("Y", "float", SHAPE[1:])], [make_value_info("minus", "float", SHAPE[1:])]
+    inputs = [make_value_info("Y", "float", SHAPE[1:])]
+    outputs = [make_value_info("minus", "float", SHAPE[1:])]
     body = helper.make_graph([helper.make_node("Neg", ["Y"], ["minus"])], "body", inputs, outputs)
     return helper.make_node("Scan", ["X"], ["Z"], num_scan_inputs=1, body=body)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.message_fields import constant_node, if_node, make_branch, make_function
-from conformance.generation.models import make_value_info
+from conformance.corpus.factors.message_fields import constant_node, if_node, make_branch, make_function
+from conformance.exact.models.model_building import make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     DOES_NOT_APPLY,
@@ -22,14 +22,14 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import onnx
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "elsewhere"
 X = permuted_quarters("elsewhere/X", SHAPE, np.float32) + np.float32(1)
@@ -53,7 +53,9 @@ def _index_branch(name: str, nodes: Sequence[onnx.NodeProto], output: str) -> on
 
 def _lookalikes_in_branches() -> Case:
     """Define a case with functions of another domain before ArgMax, and as ArgMax, in the branches of an If."""
-    nodes, functions, outputs = [constant_node("yes", np.array(True))], [], []
+    nodes = [constant_node("yes", np.array(True))]
+    functions = []
+    outputs = []
     body = helper.make_node("ArgMin", ["A"], ["B"], axis=1, keepdims=0)
     functions.append(make_function("ArgMax", [body], attributes=["axis", "keepdims"]))
     for op_type, word in PASS_OPERATORS.items():
@@ -116,7 +118,8 @@ def _names_of_other_graphs() -> Case:
 def _axes_in_branches() -> Case:
     """Define a case in which the axes of the pair differ in a branch, and are equal in the other branch."""
     square = np.array([[2, 1.5], [4, 1]], dtype=np.float32)
-    nodes, outputs = [constant_node("yes", np.array(True)), helper.make_node("Not", ["yes"], ["no"])], []
+    nodes = [constant_node("yes", np.array(True)), helper.make_node("Not", ["yes"], ["no"])]
+    outputs = []
     removed = []
     for op_type, word in ALONG_AXIS.items():
         then = make_branch("then", [producer(op_type, axis=0), argmax(result="inner")], ["inner"], (2,), "int64")
@@ -140,7 +143,8 @@ def _axes_in_branches() -> Case:
 def _uses_in_branches() -> Case:
     """Define a case in which the result has another use inside a branch: a consumer, a capture, or the output."""
     yes = constant_node("yes", np.array(True))
-    nodes, outputs = [yes], []
+    nodes = [yes]
+    outputs = []
     for name, used in (
         ("consumer", [helper.make_node("Neg", ["Y"], ["used"])]),
         (

@@ -1,6 +1,6 @@
 """Cases that set every field of the ONNX messages: one case for each message type and scope.
 
-`conformance.factors.message_fields` lists the fields. The pass must keep all of them.
+`conformance.corpus.factors.message_fields` lists the fields. The pass must keep all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.factors.message_fields import (
+from conformance.corpus.factors.message_fields import (
     OVERLOADED_FUNCTIONS,
     PARTS_BY_MESSAGE,
     ExtraNodes,
@@ -24,7 +24,7 @@ from conformance.factors.message_fields import (
     filled_function,
     snake_case,
 )
-from conformance.generation.models import make_value_info
+from conformance.exact.models.model_building import make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     SHAPE,
@@ -40,7 +40,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "fields"
 IR_VERSION = 11
@@ -86,7 +86,8 @@ def _main_graph_parts(parts: ExtraNodes) -> tuple[ScenarioGraph, Rewrite]:
 def _scan_parts(parts: ExtraNodes) -> tuple[ScenarioGraph, Rewrite]:
     """Return a graph with the extra nodes in the body of a Scan over the rows of X, and the effect of the pass."""
     nodes = [producer("Exp", axis=0), argmax(result="inner", axis=0), *parts.nodes]
-    row, inner = make_value_info("X", "float", SHAPE[1:]), make_value_info("inner", "int64", [])
+    row = make_value_info("X", "float", SHAPE[1:])
+    inner = make_value_info("inner", "int64", [])
     body = helper.make_graph(nodes, "body", [row], [inner, parts.output])
     parts.add_tensors_to(body)
     scan = helper.make_node("Scan", ["rows"], ["index", "all"], num_scan_inputs=1, body=body)
@@ -98,7 +99,8 @@ def _scan_parts(parts: ExtraNodes) -> tuple[ScenarioGraph, Rewrite]:
 def _function_parts(parts: ExtraNodes) -> tuple[ScenarioGraph, Rewrite]:
     """Return a graph with the extra nodes in the body of a function, and the effect of the pass."""
     call, body = parts.as_function()
-    nodes, shares = [*pair(), call], make_value_info("shares", "float", SHAPE)
+    nodes = [*pair(), call]
+    shares = make_value_info("shares", "float", SHAPE)
     return _graph(nodes, [index_info(SHAPE), parts.output, shares], [*parts.functions, body]), APPLIES
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper, numpy_helper
 
-from conformance.generation.models import array_value_info, make_value_info
+from conformance.exact.models.model_building import array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     DOES_NOT_APPLY,
@@ -21,13 +21,13 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.corpus.case import Case, Rewrite
-    from conformance.models.arrays import Array
+    from conformance.corpus.cases.case import Case, Rewrite
+    from conformance.exact.models.arrays import Array
 
 FAMILY = "interface"
 X = permuted_quarters("interface/X", SHAPE, np.float32)
@@ -214,7 +214,8 @@ def _initializers() -> Iterator[Case]:
 
 
 def _several() -> Iterator[Case]:
-    A, B = permuted_quarters("interface/A", SHAPE, np.float32), permuted_quarters("interface/B", SHAPE, np.float32)
+    A = permuted_quarters("interface/A", SHAPE, np.float32)
+    B = permuted_quarters("interface/B", SHAPE, np.float32)
     inputs = [array_value_info("B", B), array_value_info("X", X), array_value_info("A", A)]
     feeds: tuple[Array, ...] = (B, X, A)
     indices = [index_info(SHAPE, name=name) for name in ("index", "first", "second")]

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper, numpy_helper
 
-from conformance.factors.message_fields import if_node, make_branch, make_function
-from conformance.generation.models import array_value_info, make_value_info
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.message_fields import if_node, make_branch, make_function
+from conformance.exact.models.model_building import array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.containers import (
     ContainedNodes,
     ContainerType,
@@ -26,18 +26,28 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "chains"
 X = permuted_quarters("chains/X", SHAPE, np.float32) + np.float32(1)
 TWELVE = (
-    *("LogSoftmax", "Exp", "Log", "Exp", "Sqrt", "Softmax"),
-    *("Log", "LogSoftmax", "Exp", "Sqrt", "Log", "Exp"),
+    "LogSoftmax",
+    "Exp",
+    "Log",
+    "Exp",
+    "Sqrt",
+    "Softmax",
+    "Log",
+    "LogSoftmax",
+    "Exp",
+    "Sqrt",
+    "Log",
+    "Exp",
 )
 """Operators of the longest chain. None of them gets a negative number that it does not accept."""
 LENGTHS = (9, 12)
@@ -100,9 +110,11 @@ def _nested(kinds: Sequence[ContainerType]) -> Case:
 def _after_constants() -> Iterator[Case]:
     """Yield cases with chains that start from an input with a default, an initializer, or a sparse Constant."""
     W = permuted_quarters("chains/W", SHAPE, np.float32) + np.float32(1)
-    less, shown = helper.make_node("Less", ["W", "X"], ["less"]), make_value_info("less", "bool", SHAPE)
+    less = helper.make_node("Less", ["W", "X"], ["less"])
+    shown = make_value_info("less", "bool", SHAPE)
     nodes, values = _named_chain(THREE, "W")
-    rewrite, outputs = applies_to(values[0], then=values[1:]), [index_info(SHAPE), shown]
+    rewrite = applies_to(values[0], then=values[1:])
+    outputs = [index_info(SHAPE), shown]
     yield _case(
         "of_default",
         "A chain after an input with a default is removed, and the input keeps its default",
@@ -224,8 +236,10 @@ def _several_graphs() -> Case:
         ("B", (), ("Softmax", "Exp", "Log")),
         ("C", (), ()),
     ]
-    nodes, outputs = [], [make_value_info("index", "int64", index)]
-    once, then = ["Z"], []
+    nodes = []
+    outputs = [make_value_info("index", "int64", index)]
+    once = ["Z"]
+    then = []
     for name, *rows in graphs:
         branches = []
         for branch, row in zip(("then_branch", "else_branch"), rows, strict=True):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.factors.covering_array import LevelCombination
-from conformance.factors.message_fields import (
+from conformance.corpus.factors.covering_array import LevelCombination
+from conformance.corpus.factors.message_fields import (
     add_quantization_annotations,
     constant_node,
     if_node,
     make_branch,
 )
-from conformance.generation.models import argmax_shape, array_value_info, make_value_info
+from conformance.exact.models.model_building import argmax_shape, array_value_info, make_value_info
 from generators.declarations.family import FamilyDeclaration, Omission
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
@@ -32,17 +32,17 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import onnx
 
-    from conformance.corpus.case import Case
-    from conformance.factors.covering_array import Row
-    from conformance.generation.models import DimensionSize
-    from conformance.models.arrays import Array
+    from conformance.corpus.cases.case import Case
+    from conformance.corpus.factors.covering_array import Row
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.models.model_building import DimensionSize
 
 OPERATORS = {word: op_type for op_type, word in PASS_OPERATORS.items()}
 """Levels of the factor `operator`, with the op_type."""
@@ -61,7 +61,9 @@ DEFAULT_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
 }
 """Attributes of ArgMax by level: default values that are written, and attributes that are left out."""
 
-CAPTURED, OUTPUT, CONSUMER = "captured", "output", "consumer"
+CAPTURED = "captured"
+OUTPUT = "output"
+CONSUMER = "consumer"
 USES: Mapping[str, Sequence[str]] = {
     "captured_and_output": (CAPTURED, OUTPUT),
     "captured_twice": (CAPTURED, CAPTURED),
@@ -175,12 +177,20 @@ class _Content:
         opsets = {"": int(row.get("opset", "13"))}
         if row["scope"] == "main":
             return ScenarioGraph(
-                *(self.nodes, (X,), inputs, self.outputs, opsets, self.initializers),
+                self.nodes,
+                (X,),
+                inputs,
+                self.outputs,
+                opsets,
+                self.initializers,
                 value_info=self.value_info,
                 sparse=self.sparse,
             )
         inner = helper.make_graph(
-            *(self.nodes, "then", [], self.outputs),
+            self.nodes,
+            "then",
+            [],
+            self.outputs,
             [numpy_helper.from_array(array, name) for name, array in self.initializers.items()],
             value_info=self.value_info,
             sparse_initializer=self.sparse,
@@ -189,7 +199,9 @@ class _Content:
         other = [_instead_of(value, number) for number, value in enumerate(self.outputs)]
         names = [f"Z{number}" for number in range(len(self.outputs))]
         node = helper.make_node(
-            *("If", ["yes"], names),
+            "If",
+            ["yes"],
+            names,
             then_branch=inner,
             else_branch=helper.make_graph([node for node, _ in other], "else", [], [value for _, value in other]),
         )
@@ -207,7 +219,8 @@ class _Content:
 
 def _instead_of(value: onnx.ValueInfoProto, number: int) -> tuple[onnx.NodeProto, onnx.ValueInfoProto]:
     """Return a node for the branch that is not taken, and its output, which has the type of a value."""
-    kind, shape = value.type.tensor_type.elem_type, [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+    kind = value.type.tensor_type.elem_type
+    shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
     zeros = np.zeros(shape, dtype=helper.tensor_dtype_to_np_dtype(kind))
     name = f"instead_{number}"
     return constant_node(name, zeros), array_value_info(name, zeros)
@@ -321,7 +334,8 @@ def _sparse_tensor(number: int, level: str) -> onnx.SparseTensorProto:
 def _defaults_case(family: str, name: str, row: Row) -> Case:
     X = permuted_quarters(f"{family}/{name}", SHAPE, np.float32)
     attributes = DEFAULT_ATTRIBUTES[row["attributes"]]
-    axis, keepdims = attributes["axis"], attributes.get("keepdims", 1)
+    axis = attributes["axis"]
+    keepdims = attributes.get("keepdims", 1)
     nodes = [
         producer(OPERATORS[row["operator"]], axis=axis),
         helper.make_node("ArgMax", ["Y"], ["index"], **attributes),
@@ -359,7 +373,8 @@ def _read_case(family: str, name: str, row: Row) -> Case:
         outputs.append(make_value_info("read", kind, shape))
     if OUTPUT in uses and value != "index":
         outputs.append(make_value_info(value, kind, shape))
-    op_type, stays = OPERATORS[row["operator"]], value == "Y"
+    op_type = OPERATORS[row["operator"]]
+    stays = value == "Y"
     return scenario(
         family,
         name,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import Case, CaseKind, Rewrite
-from conformance.generation.models import (
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case, CaseKind, Rewrite
+from conformance.exact.models.model_building import (
     argmax_shape,
     array_value_info,
     build_model,
     make_value_info,
     pseudo_random_array,
 )
-from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
@@ -25,15 +25,15 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     applies_to,
     with_check,
 )
-from generators.values import FLOAT_TYPE_NAMES
+from generators.generated_values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import onnx
 
-    from conformance.generation.models import DimensionSize
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.models.model_building import DimensionSize
 
 FLOATS = (np.float32, np.float64)
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from conformance.factors.message_fields import constant_node, if_node, make_branch
-from conformance.generation.models import argmax_shape, make_value_info
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.message_fields import constant_node, if_node, make_branch
+from conformance.exact.models.model_building import argmax_shape, make_value_info
 from generators.declarations.family import FamilyDeclaration
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     DOES_NOT_APPLY,
@@ -30,8 +30,8 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.corpus.case import Case
-    from conformance.factors.covering_array import Row
+    from conformance.corpus.cases.case import Case
+    from conformance.corpus.factors.covering_array import Row
 
 FAMILY = "not_injective"
 TWO_AXES = "two_axes"
@@ -163,7 +163,8 @@ def _changing_case(name: str, operator: ChangingOperator) -> Case:
 def _arithmetic_case() -> Case:
     """Define a case whose graph has an ArgMax after each operator of `ARITHMETIC`."""
     X = np.array(ARITHMETIC_ROWS, dtype=np.float32)
-    nodes, outputs = [], []
+    nodes = []
+    outputs = []
     for name, (op_type, _, is_first) in ARITHMETIC.items():
         inputs = [f"C_{name}", "X"] if is_first else ["X", f"C_{name}"]
         nodes += [helper.make_node(op_type, inputs, [f"Y_{name}"]), argmax(f"Y_{name}", f"index_{name}")]

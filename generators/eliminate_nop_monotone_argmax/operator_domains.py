@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import PassEffect, Rewrite
-from conformance.factors.message_fields import constant_node, make_function
+from conformance.corpus.cases.case import PassEffect, Rewrite
+from conformance.corpus.factors.message_fields import constant_node, make_function
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 
 FAMILY = "domains"
@@ -94,7 +94,8 @@ def _before_a_lookalike(op_type: str, word: str) -> Case:
 
 def _only_lookalikes() -> Case:
     """Define a case in which both nodes of each pair are functions of one domain."""
-    functions, nodes = [make_function("ArgMax", [_ARGMIN], attributes=["axis"])], []
+    functions = [make_function("ArgMax", [_ARGMIN], attributes=["axis"])]
+    nodes = []
     for op_type, word in PASS_OPERATORS.items():
         along = op_type in ALONG_AXIS
         functions.append(make_function(op_type, [NEG], attributes=["axis"] if along else []))
@@ -121,7 +122,8 @@ def _arities() -> Iterator[Case]:
         ),
     }
     for name, (text, body, inputs, outputs) in rows.items():
-        sources, results = ["X", "X0"][: len(inputs)], ["Y", "Y2"][: len(outputs)]
+        sources = ["X", "X0"][: len(inputs)]
+        results = ["Y", "Y2"][: len(outputs)]
         nodes = [helper.make_node("Neg", ["X"], ["X0"]), _call("Exp", sources, results), argmax()]
         functions = [make_function("Exp", body, inputs, outputs)]
         yield _case(
@@ -205,7 +207,8 @@ def _unrelated() -> Iterator[Case]:
 def _similar_domains() -> Case:
     """Define a case with functions of domains whose names are nearly those of the main domain."""
     domains = ("ai.onnx.acme", "ai.onnx.mlx", "AI.ONNX", "ai.onn", "acme.ai.onnx")
-    functions, nodes = [], []
+    functions = []
+    nodes = []
     for number, domain in enumerate(domains):
         functions.append(make_function("Exp", [NEG], domain=domain))
         functions.append(make_function("ArgMax", [_ARGMIN], attributes=["axis"], domain=domain))

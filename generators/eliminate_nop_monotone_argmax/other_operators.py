@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.factors.message_fields import constant_node
-from conformance.generation.models import argmax_shape, make_value_info
+from conformance.corpus.factors.message_fields import constant_node
+from conformance.exact.models.model_building import argmax_shape, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     DOES_NOT_APPLY,
     PASS_OPERATORS,
@@ -21,12 +21,12 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 FAMILY = "other_operators"
 
@@ -159,7 +159,8 @@ def _concatenated() -> Case:
 
 def _before_others(op_type: str, word: str) -> Iterator[Case]:
     """Yield cases with an operator in place of ArgMax whose result depends on values or on the minimum."""
-    first, k = producer(op_type), constant_node("k", np.array([1], dtype=np.int64))
+    first = producer(op_type)
+    k = constant_node("k", np.array([1], dtype=np.int64))
     rows: Mapping[str, tuple[Sequence[onnx.NodeProto], Sequence[onnx.ValueInfoProto]]] = {
         "ArgMin": ([first, argmax(op_type="ArgMin")], [index_info(SHAPE)]),
         "ReduceMax": (

@@ -9,16 +9,22 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.corpus.case import Case, CaseKind, PassEffect, Rewrite
-from conformance.generation.models import IR_VERSION, argmax_shape, array_value_info, build_model, make_value_info
-from conformance.models.arrays import type_name
-from conformance.verdicts import Level
-from generators.values import permuted_quarters
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case, CaseKind, PassEffect, Rewrite
+from conformance.exact.models.arrays import type_name
+from conformance.exact.models.model_building import (
+    IR_VERSION,
+    argmax_shape,
+    array_value_info,
+    build_model,
+    make_value_info,
+)
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
 
 
 ELEMENTWISE = {"Log": "log", "Exp": "exp", "Sqrt": "sqrt"}

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.factors.message_fields import make_function
-from conformance.generation.models import make_value_info
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.message_fields import make_function
+from conformance.exact.models.model_building import make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     SHAPE,
@@ -21,12 +21,12 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
     ModelChange = Callable[[onnx.ModelProto], None]
 
@@ -86,11 +86,13 @@ def _metadata(model: onnx.ModelProto) -> None:
 
 
 def _producer(model: onnx.ModelProto) -> None:
-    model.producer_name, model.producer_version = "a converter", "1.2.3+local"
+    model.producer_name = "a converter"
+    model.producer_version = "1.2.3+local"
 
 
 def _domain(model: onnx.ModelProto) -> None:
-    model.domain, model.model_version = "org.example.models", 2**40 + 1
+    model.domain = "org.example.models"
+    model.model_version = 2**40 + 1
 
 
 def _graph_name(model: onnx.ModelProto) -> None:
@@ -98,7 +100,8 @@ def _graph_name(model: onnx.ModelProto) -> None:
 
 
 def _node_names(model: onnx.ModelProto) -> None:
-    model.graph.node[0].name, model.graph.node[1].name = "the exponential", "the/index:0"
+    model.graph.node[0].name = "the exponential"
+    model.graph.node[1].name = "the/index:0"
 
 
 def _quantization_of(name: str) -> ModelChange:
@@ -265,5 +268,6 @@ def _annotations_of_removed() -> Iterator[Case]:
 
 
 def _case(name: str, title: str, graph: ScenarioGraph | None = None, modify: ModelChange | None = None) -> Case:
-    clauses, held = ("preservation", "exp"), graph or ScenarioGraph(pair())
+    clauses = ("preservation", "exp")
+    held = graph or ScenarioGraph(pair())
     return scenario(FAMILY, name, title, clauses, APPLIES, held, modify=modify, check=OTHER_CHECKS.get(name, FAMILY))

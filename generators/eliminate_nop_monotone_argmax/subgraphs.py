@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import PassEffect, Rewrite
-from conformance.factors.message_fields import constant_node, if_node, make_branch
-from conformance.generation.models import argmax_shape, array_value_info, make_value_info
+from conformance.corpus.cases.case import PassEffect, Rewrite
+from conformance.corpus.factors.message_fields import constant_node, if_node, make_branch
+from conformance.exact.models.model_building import argmax_shape, array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     DOES_NOT_APPLY,
     PASS_OPERATORS,
@@ -22,14 +22,14 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import onnx
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 
 FAMILY = "subgraphs"

@@ -8,15 +8,15 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.factors.message_fields import (
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.message_fields import (
     add_quantization_annotations,
     constant_node,
     if_node,
     make_branch,
     make_function,
 )
-from conformance.generation.models import make_value_info
-from conformance.verdicts import Level
+from conformance.exact.models.model_building import make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     DOES_NOT_APPLY,
@@ -30,12 +30,12 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "surroundings"
 X = permuted_quarters("surroundings/X", SHAPE, np.float32)
@@ -102,7 +102,8 @@ def _second_outputs() -> Case:
 
 def _initializers_read_once() -> Iterator[Case]:
     """Yield cases in which only the removed operator reads an initializer."""
-    nodes, initializers = [producer("Exp"), argmax(result="index_X")], {}
+    nodes = [producer("Exp"), argmax(result="index_X")]
+    initializers = {}
     for op_type in PASS_OPERATORS:
         initializers[f"W_{op_type}"] = permuted_quarters(f"surroundings/{op_type}", SHAPE, np.float32) + 4
         nodes.append(producer(op_type, f"W_{op_type}", f"Y_{op_type}"))
@@ -260,7 +261,8 @@ def _names() -> Iterator[Case]:
     """Yield cases with equal names of models and graphs, and with node names that equal value names."""
 
     def rename(model: onnx.ModelProto) -> None:
-        model.graph.name, model.producer_name = "model", ""
+        model.graph.name = "model"
+        model.producer_name = ""
 
     for name, op_type, rewrite in (("first", "Exp", APPLIES), ("second", "Neg", DOES_NOT_APPLY)):
         yield _case(
@@ -322,7 +324,8 @@ def _forms() -> Iterator[Case]:
     nodes = [
         helper.make_node("Dropout", ["X"], ["same", ""]),
         helper.make_node("Clip", ["same", "", "most"], ["X0"]),
-        *[producer("Sqrt", "X0"), argmax()],
+        producer("Sqrt", "X0"),
+        argmax(),
     ]
     yield _case(
         "unnamed_values",

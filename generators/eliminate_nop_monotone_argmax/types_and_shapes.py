@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.factors.message_fields import constant_node
-from conformance.generation.models import argmax_shape, array_value_info, make_value_info
+from conformance.corpus.factors.message_fields import constant_node
+from conformance.exact.models.model_building import argmax_shape, array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
@@ -24,12 +24,12 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 FAMILY = "types_and_shapes"
 X = permuted_quarters("types/X", SHAPE, np.float32)

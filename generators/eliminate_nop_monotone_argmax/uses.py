@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from conformance.factors.message_fields import constant_node, if_node, make_branch
-from conformance.generation.models import array_value_info, make_value_info
+from conformance.corpus.factors.message_fields import constant_node, if_node, make_branch
+from conformance.exact.models.model_building import array_value_info, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     APPLIES,
     DOES_NOT_APPLY,
@@ -22,14 +22,14 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     producer,
     scenario,
 )
-from generators.values import permuted_quarters
+from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import onnx
 
-    from conformance.corpus.case import Case, Rewrite
+    from conformance.corpus.cases.case import Case, Rewrite
 
 FAMILY = "uses"
 X = permuted_quarters("uses/X", SHAPE, np.float32)
@@ -54,7 +54,8 @@ def cases() -> Iterator[Case]:
 
 
 def _uses_of_result(op_type: str, word: str) -> Iterator[Case]:
-    index, stays = index_info(SHAPE), f"{op_type} stays if its result"
+    index = index_info(SHAPE)
+    stays = f"{op_type} stays if its result"
     first, last = pair(op_type)
     rows: Sequence[tuple[str, str, Sequence[onnx.NodeProto], Sequence[onnx.ValueInfoProto]]] = (
         ("consumer_after", "has another consumer after ArgMax", [first, last, *_positive("Y")], [index, POSITIVE]),
@@ -122,7 +123,8 @@ def _captured(op_type: str, word: str) -> Iterator[Case]:
 
 def _twice() -> Iterator[Case]:
     """Yield cases in which another node uses the result twice, or as its second input."""
-    twice, less = helper.make_node("Add", ["Y", "Y"], ["Z"]), helper.make_node("Less", ["X", "Y"], ["below"])
+    twice = helper.make_node("Add", ["Y", "Y"], ["Z"])
+    less = helper.make_node("Less", ["X", "Y"], ["below"])
     yield _case(
         "exp_both_inputs",
         "Exp stays if another node uses its result twice",

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import Case
-from conformance.factors.training import tensor_names
-from conformance.generation.models import array_value_info, build_model, pseudo_random_array
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, TrainingOptimizer
-from conformance.verdicts import Level
-from generators.declarations.training import OPERAND_RANGES, usual_count
-from generators.values import FLOAT_TYPE_NAMES
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.corpus.factors.training_factors import tensor_names
+from conformance.exact.models.model_building import array_value_info, build_model, pseudo_random_array
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, TrainingOptimizer
+from generators.declarations.training_dimensions import OPERAND_RANGES, usual_count
+from generators.generated_values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
 
 
 @dataclass(frozen=True)

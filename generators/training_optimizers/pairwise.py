@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.corpus.case import Case
-from conformance.factors.training import TYPES as MIXTURES
-from conformance.generation.models import pseudo_random_array
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.corpus.factors.training_factors import TYPES as MIXTURES
+from conformance.exact.models.model_building import pseudo_random_array
 from generators.declarations.families import (
     ATTRIBUTE_LEVELS,
     RATE_FACTORS,
@@ -26,15 +26,15 @@ from generators.declarations.families import (
     VALUE_SCALES,
     pairwise_declaration,
 )
-from generators.declarations.training import OPERAND_RANGES
+from generators.declarations.training_dimensions import OPERAND_RANGES
+from generators.generated_values import FLOAT_TYPE_NAMES
 from generators.training_optimizers.operator import Operator, optimizer_model
-from generators.values import FLOAT_TYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.factors.covering_array import Row
-    from conformance.models.arrays import Array
+    from conformance.corpus.factors.covering_array import Row
+    from conformance.exact.models.arrays import Array
     from generators.declarations.family import FamilyDeclaration
 
 

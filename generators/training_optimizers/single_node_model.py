@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.factors.training import tensor_names
-from conformance.generation.models import array_value_info, build_model, make_value_info, pseudo_random_array
-from conformance.models.arrays import type_name
-from generators.declarations.training import OPERAND_RANGES
+from conformance.corpus.factors.training_factors import tensor_names
+from conformance.exact.models.arrays import type_name
+from conformance.exact.models.model_building import array_value_info, build_model, make_value_info, pseudo_random_array
+from generators.declarations.training_dimensions import OPERAND_RANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.models.arrays import Array
+    from conformance.exact.models.arrays import Array
     from generators.training_optimizers.operator import Operator
 
 

@@ -9,7 +9,7 @@ from generators import adagrad, adam, momentum
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
     from generators.training_optimizers.operator import Operator
 
 OPERATOR_MODULES = (adam, momentum, adagrad)

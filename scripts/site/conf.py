@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 project = "onnx-conformance"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/**.md", "expectations/*.md", "harnesses/*.md", "reports/**.md", "upstream/*.md"]
+include_patterns = [
+    "*.md",
+    "docs/**.md",
+    "expectations/*.md",
+    "harnesses/*.md",
+    "reports/**.md",
+    "checks/upstream/*.md",
+]
 exclude_patterns = [".*", "data"]
 myst_heading_anchors = 4
 html_theme = "furo"
@@ -87,7 +94,7 @@ CONTENTS = {
         "reports/scoreboard/README",
         "reports/findings/README",
         "reports/history/README",
-        "upstream/README",
+        "checks/upstream/README",
         "reports/hazards",
         "reports/census/README",
         "reports/models/README",

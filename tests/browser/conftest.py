@@ -11,7 +11,7 @@ from runs_in_memory import text_renderer
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-from conformance.report.formats import html
+from conformance.run.report.formats import html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

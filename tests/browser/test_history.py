@@ -15,15 +15,15 @@ from fake_subject import always_right, always_wrong, wrong_on_argmax
 from history_stores import TARGET, add_release, write_three_cases
 from selenium.webdriver.common.keys import Keys
 
-from conformance.history.store import HistoryStore, StoredRelease
-from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.studies.history.store import HistoryStore, StoredRelease
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from report_page import ReportPage
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.cases.corpus import Corpus
 
 RELEASES = [f"1.{number}.0" for number in range(36)]
 """As many releases as the longest history has."""

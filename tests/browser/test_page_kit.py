@@ -10,7 +10,7 @@ import pytest
 from evidence_inputs import write_inputs
 from onnx import TensorProto, helper
 
-from conformance.evidence.folder import write_evidence
+from conformance.studies.evidence.evidence_folder import write_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ import yaml
 from corpora import ADAM
 from repository import ROOT
 
-from conformance.expectations.file import read_expectations
+from conformance.run.expectations.expectations_file import read_expectations
 
 pytestmark = pytest.mark.programs
 

@@ -71,7 +71,7 @@ _NOXFILE = (ROOT / "noxfile.py").read_text()
 def test_scoreboard_job_installs_programs_of_all_runtimes():
     import tomllib
 
-    runtimes = tomllib.loads((ROOT / "conformance" / "adapters" / "runtimes.toml").read_text())["runtimes"]
+    runtimes = tomllib.loads((ROOT / "conformance" / "subjects" / "adapters" / "runtimes.toml").read_text())["runtimes"]
     needed = {
         package
         for runtime in runtimes.values()

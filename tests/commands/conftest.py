@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 from session_cache import compute_once
 
-from conformance.generation import expected_outputs
+from conformance.corpus.generation import expected_outputs
 
 FILES_BY_ID = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer.main
 
-from conformance.cli import create_app
+from conformance.commands.cli import create_app
 
 VERBS = typer.main.get_command(create_app(())).commands
 

@@ -7,7 +7,7 @@ import pytest
 from expandable_models import broken, one_node, plain_model
 from onnx import TensorProto
 
-from conformance.expansion import expand
+from conformance.own.expansion import expand
 
 
 def test_expand_writes_expanded_model(command, here):

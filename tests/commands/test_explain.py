@@ -14,10 +14,10 @@ from corrupted_corpora import replace_file
 from onnx import TensorProto, helper
 from refusals import assert_bad_input
 
-from conformance.audit.cases import write_cases
-from conformance.corpus.case import Case
-from conformance.reference.oracle import Answer
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.exact.reference.oracle import Answer
+from conformance.own.audit.audit_cases import write_cases
 
 
 def change(corpus, case, edit):
@@ -89,7 +89,9 @@ class TestExplain:
         assert re.search(r"docs/IR.md, Model Semantics, characters \d+ to \d+, sha256 [0-9a-f]{64} \(no package", told)
 
     def test_explain_reports_different_text_in_installed_onnx(self, command, small_corpus, monkeypatch):
-        monkeypatch.setattr("conformance.models.spec_text.specification_text", lambda document, part: "other words")
+        monkeypatch.setattr(
+            "conformance.exact.models.spec_text.specification_text", lambda document, part: "other words"
+        )
         told = command("explain", ADAM, "--data", small_corpus).out
         assert re.search(
             rf"^ +onnx {re.escape(onnx.__version__)} .*Adam-1, summary, sha256 [0-9a-f]{{64}}\)", told, re.MULTILINE

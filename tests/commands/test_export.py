@@ -9,10 +9,10 @@ from corpora import ADAM, SMALL
 from refusals import assert_bad_input
 from repository import DATA
 
-from conformance.corpus.archive import write_archive
-from conformance.corpus.case_json import load_companion
-from conformance.corpus.corpus import ADDED_FILES, NOTICE, open_corpus
-from conformance.corpus.loading import load_case
+from conformance.corpus.cases.archive import write_archive
+from conformance.corpus.cases.case_json import load_companion
+from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.corpus import ADDED_FILES, NOTICE, open_corpus
 
 
 def test_export_of_all_cases_is_a_corpus_with_index_and_judge(command, small_corpus, here):

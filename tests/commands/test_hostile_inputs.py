@@ -27,7 +27,8 @@ from corpora import ADAM, EXACT, write_part
 from hostile_inputs import CORPORA, FORGED_LINE, INPUTS, MODELS, NOT_UTF8, PLACES, model_of
 
 import conformance
-from conformance import cli, plugins
+from conformance.base import plugins
+from conformance.commands import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,7 +148,9 @@ def cells() -> Iterator[Cell]:
 def _loaded() -> None:
     """Import the package, so that children need not."""
     for module in pkgutil.walk_packages(conformance.__path__, "conformance."):
-        if not module.name.startswith(("conformance.adapters.", "conformance.__main__", "conformance.diagnosis.repro")):
+        if not module.name.startswith(
+            ("conformance.subjects.adapters.", "conformance.__main__", "conformance.run.diagnosis.repro")
+        ):
             importlib.import_module(module.name)
     importlib.import_module("onnx.reference.ops._op_list")
     plugins.registered_entry_points("backends")

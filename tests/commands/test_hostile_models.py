@@ -14,8 +14,8 @@ from large_models import argmax, chain, doubling, recursive
 from onnx import AttributeProto, helper
 from refusals import assert_bad_input
 
+from conformance.base.errors import ConformanceError
 from conformance.commands.models import expand, hazards
-from conformance.errors import ConformanceError
 
 EXAMPLES = 60
 
@@ -110,7 +110,7 @@ def test_internal_error_on_valid_model_exits_with_3(command, here, monkeypatch):
     def broken(_):
         raise ZeroDivisionError("our own")
 
-    monkeypatch.setattr("conformance.passes.analysis.analyse_argmaxes", broken)
+    monkeypatch.setattr("conformance.corpus.passes.analysis.analyse_argmaxes", broken)
     monkeypatch.setattr("tempfile.tempdir", str(here))
     onnx.save(chain(1), here / "model.onnx")
     assert command("hazards", "model.onnx").status == 3
@@ -121,7 +121,7 @@ def test_internal_error_on_invalid_model_shows_checker_message(command, here, mo
     def broken(_):
         raise ZeroDivisionError("our own")
 
-    monkeypatch.setattr("conformance.passes.analysis.analyse_argmaxes", broken)
+    monkeypatch.setattr("conformance.corpus.passes.analysis.analyse_argmaxes", broken)
     model = chain(1)
     model.graph.node.append(argmax("nowhere", "other"))
     onnx.save(model, here / "model.onnx")

@@ -19,7 +19,7 @@ from history_stores import add_release, write_three_cases
 from hostile_states import HOSTILE_KINDS
 from refusals import assert_bad_input
 
-from conformance.history.store import INDEX_FILE, HistoryStore
+from conformance.studies.history.store import INDEX_FILE, HistoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

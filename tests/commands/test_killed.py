@@ -22,7 +22,7 @@ pytestmark = pytest.mark.programs
 PROGRAM = """
 import os, signal, sys
 from unittest import mock
-from conformance.cli import main
+from conformance.commands.cli import main
 function = sys.argv.pop(1)
 with mock.patch(function, side_effect=lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)):
     main()
@@ -40,8 +40,11 @@ def paths_in(folder: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [
-        ("conformance.audit.job.write_recording", ("audit", "m.onnx", "-b", "onnx-reference", "-n", "2")),
-        ("conformance.harness_check.session.HarnessProcess.send", ("check-harness", f"exec:{sys.executable} -c pass")),
+        ("conformance.own.audit.audit_job.write_recording", ("audit", "m.onnx", "-b", "onnx-reference", "-n", "2")),
+        (
+            "conformance.subjects.harness_check.harness_session.HarnessProcess.send",
+            ("check-harness", f"exec:{sys.executable} -c pass"),
+        ),
         ("pathlib.Path.write_bytes", EVIDENCE),
     ],
     ids=lambda given: given[0] if isinstance(given, tuple) else "",

@@ -15,9 +15,9 @@ from corpora import ADAM, EXACT, SEVERAL, write_part
 from refusals import assert_bad_input
 from repository import DATA
 
-from conformance.report.html.data import CASE_PLACEHOLDER, OPTIONS_PLACEHOLDER, RERUN_SCRIPTS, SUBJECT_PLACEHOLDER
-from conformance.report.html.subjects import columns
-from conformance.results.file import read_results
+from conformance.run.report.html.data import CASE_PLACEHOLDER, OPTIONS_PLACEHOLDER, RERUN_SCRIPTS, SUBJECT_PLACEHOLDER
+from conformance.run.report.html.subjects import columns
+from conformance.run.results.results_file import read_results
 
 PASS = "eliminate_nop_monotone_argmax"
 NEVER = "fake_subject:never_fires"

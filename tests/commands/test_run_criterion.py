@@ -9,10 +9,10 @@ import pytest
 from command_outputs import expectations_text, read_records, results_by_key
 from corpora import ADAM, EXACT, SMALL
 
-from conformance.results.file import read_results
-from conformance.results.outcome_counts import OutcomeCounts
-from conformance.results.records import Expected
-from conformance.verdicts import Verdict
+from conformance.base.verdicts import Verdict
+from conformance.run.results.outcome_counts import OutcomeCounts
+from conformance.run.results.records import Expected
+from conformance.run.results.results_file import read_results
 
 RIGHT, WRONG, FAULTY, VARIES = (
     "fake_subject:always_right",

@@ -43,7 +43,7 @@ class TestErrors:
             raise ModuleNotFoundError("No module named 'it'", name="it")
 
         fake = SimpleNamespace(**vars(importlib) | {"import_module": raise_missing})
-        monkeypatch.setattr("conformance.subjects.harness.importlib", fake)
+        monkeypatch.setattr("conformance.subjects.calling.harness.importlib", fake)
         ended = run("--no-isolation", option, name)
         assert_bad_input(ended, "subject.import-failed", name, f"pip install 'onnx-conformance[{extra}]'")
 

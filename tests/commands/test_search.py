@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from corpora import case_title
 
-from conformance.corpus.corpus import open_corpus
+from conformance.corpus.cases.corpus import open_corpus
 
 SEARCH = ("search", "--no-isolation", "--operator", "ArgMax", "--examples", "20")
 

@@ -9,7 +9,7 @@ from command_outputs import results_by_key
 from corpora import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL, write_part
 from refusals import assert_bad_input
 
-from conformance.results.file import read_results
+from conformance.run.results.results_file import read_results
 
 RIGHT = "fake_subject:always_right"
 

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 from repository import ROOT
 
-from conformance.cli import _interruptions
-from conformance.errors import ExitStatus
+from conformance.base.errors import ExitStatus
+from conformance.commands.cli import _interruptions
 
 TABLE = [(int(status), status.meaning) for status in ExitStatus]
 
@@ -32,7 +32,7 @@ def test_help_has_the_table_of_the_code(command):
 
 
 def test_internal_error_prints_one_line_and_writes_traceback(command, monkeypatch):
-    monkeypatch.setattr("conformance.corpus.corpus.bundled_corpus_path", lambda: 1 / 0)
+    monkeypatch.setattr("conformance.corpus.cases.corpus.bundled_corpus_path", lambda: 1 / 0)
     ended = command("verify")
     (trace,) = re.findall(r"report it with (\S+),", ended.err)
     assert (ended.status, ": ZeroDivisionError: " in ended.err) == (3, True)
@@ -43,7 +43,7 @@ def test_internal_error_prints_one_line_and_writes_traceback(command, monkeypatc
 
 def test_help_is_told_without_loading_what_runs_and_reports(process):
     heavy = {"numpy", "onnx", "jsonschema_rs", "jinja2", "pytest"}
-    program = f"import sys, conformance.cli; print(sorted({heavy} & set(sys.modules)))"
+    program = f"import sys, conformance.commands.cli; print(sorted({heavy} & set(sys.modules)))"
     assert process("python", "-c", program).out == "[]\n"
 
 
@@ -52,12 +52,12 @@ class TestInterruptions:
     def clock(self, monkeypatch):
         """Clock that advances only when a test sets it."""
         now = SimpleNamespace(seconds=100.0)
-        monkeypatch.setattr("conformance.cli.time", SimpleNamespace(monotonic=lambda: now.seconds))
+        monkeypatch.setattr("conformance.commands.cli.time", SimpleNamespace(monotonic=lambda: now.seconds))
         return now
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_either_signal_interrupts_any_verb(self, command, monkeypatch, default_handlers, number):
-        monkeypatch.setattr("conformance.corpus.corpus.bundled_corpus_path", lambda: signal.raise_signal(number))
+        monkeypatch.setattr("conformance.corpus.cases.corpus.bundled_corpus_path", lambda: signal.raise_signal(number))
         assert command("verify").status == ExitStatus.INTERRUPTED
         assert {number: signal.getsignal(number) for number in default_handlers} == default_handlers
 
@@ -79,7 +79,7 @@ class TestInterruptions:
         text = f"import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep({seconds})\n"
         (tmp_path / "slow_to_import.py").write_text(text, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path)
-        monkeypatch.setattr("conformance.cli._LONGEST_IMPORT_SECONDS", 1.0)
+        monkeypatch.setattr("conformance.commands.cli._LONGEST_IMPORT_SECONDS", 1.0)
         with _interruptions(), pytest.raises(KeyboardInterrupt):
             import_module("slow_to_import")
             time.sleep(60)
@@ -123,7 +123,7 @@ def test_interruption_during_start_ends_without_traceback(process, here, module)
 
 
 def test_system_without_posix_is_refused(process):
-    program = "import os, conformance.cli as cli; os.name = 'nt'; cli.main()"
+    program = "import os, conformance.commands.cli as cli; os.name = 'nt'; cli.main()"
     ended = process("python", "-c", program)
     assert (ended.status, ended.err.splitlines()[0]) == (2, "error: onnx-conformance runs on Linux and macOS.")
 

@@ -15,10 +15,10 @@ import pytest
 import typer
 from corpora import ADAM, INDEX
 
-from conformance import cli
-from conformance.environments.registry import DOCUMENT_NAME, environments_folder
-from conformance.environments.requirements import find_requirements
-from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.commands import cli
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.environments.registry import DOCUMENT_NAME, environments_folder
+from conformance.subjects.environments.requirements import find_requirements
 
 pytestmark = pytest.mark.programs
 

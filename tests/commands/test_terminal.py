@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from conformance.results.outcome_counts import WEAKER_OPTION
-from conformance.serialization.terminal import print_line, print_styled, print_table
-from conformance.serialization.text import escape_unprintable
+from conformance.base.serialization.printable_text import escape_unprintable
+from conformance.base.serialization.terminal import print_line, print_styled, print_table
+from conformance.run.results.outcome_counts import WEAKER_OPTION
 
 MISLEADING = "\x1b[2J\x07\r\x9b1A\u202e"
-COMMAND = "from conformance.cli import main; main()"
+COMMAND = "from conformance.commands.cli import main; main()"
 
 
 def ran(*arguments: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
@@ -30,7 +30,9 @@ def test_controls_are_said_as_escapes(capsys):
 
 def test_piped_table_does_not_cut_names(small_corpus, tmp_path):
     module = f"a_backend_{'with_a_long_name_' * 8}end"
-    (tmp_path / f"{module}.py").write_text("from conformance.adapters.reference import ReferenceBackend as Backend\n")
+    (tmp_path / f"{module}.py").write_text(
+        "from conformance.subjects.adapters.reference import ReferenceBackend as Backend\n"
+    )
     environment = {**os.environ, "COLUMNS": "60", "PYTHONPATH": str(tmp_path)}
     words = ("run", "-b", f"{module}:Backend", "--data", str(small_corpus))
     ended = subprocess.run(

@@ -6,7 +6,7 @@ from command_outputs import read_tree
 from corpora import ADAM, SMALL
 from refusals import assert_bad_input
 
-from conformance.corpus.corpus import MANIFEST, RELEASED, manifest_bytes
+from conformance.corpus.cases.corpus import MANIFEST, RELEASED, manifest_bytes
 
 
 class TestVerify:

@@ -24,7 +24,7 @@ OWN_PACKAGE = "acme/adapter.py"
 COPIED = (
     "conformance",
     "pyproject.toml",
-    "tests/adapters/test_adapters.py",
+    "tests/subjects/adapters/test_adapters.py",
     "tests/support/distributions.py",
     "docs/how-to/test-a-provider.md",
 )
@@ -72,7 +72,8 @@ def test_table_lists_the_files_of_the_page():
 
 
 def test_table_lists_every_file_that_names_an_existing_runtime():
-    folders = ("conformance", "docs", "expectations", "reports", "scripts", "tests", "generators", "mutation", "oracle")
+    checks = ("checks/mutation", "checks/oracle")
+    folders = ("conformance", "docs", "expectations", "reports", "scripts", "tests", "generators", *checks)
     files = files_with_word("nxrt", *folders, "pyproject.toml", "noxfile.py", "README.md", "CHANGELOG.md", "action.yml")
     named = {path.replace("nxrt", "acme") for path in files} - {"docs/contributing/add-a-runtime.md"}
     listed = table_paths(PATH)
@@ -85,14 +86,14 @@ def test_project_declares_the_runtime(copy):
     assert project["optional-dependencies"]["acme"]
     module = project["entry-points"]["onnx_conformance.backends"]["acme"].partition(":")[0]
     assert (copy / f"{module.replace('.', '/')}.py").exists()
-    pinned = tomllib.loads((copy / "conformance/adapters/runtimes.toml").read_text(encoding="utf-8"))
+    pinned = tomllib.loads((copy / "conformance/subjects/adapters/runtimes.toml").read_text(encoding="utf-8"))
     assert pinned["runtimes"]["acme"]["subject"] == "acme"
 
 
 @pytest.mark.programs
 def test_adapter_of_the_page_runs_cases(copy, tmp_path):
     part = write_part(tmp_path / "part", lambda _, name: name.startswith("test_adagrad_chained_steps"))
-    run = "onnx-conformance run -b conformance.adapters.acme:AcmeBackend --results results.jsonl"
+    run = "onnx-conformance run -b conformance.subjects.adapters.acme:AcmeBackend --results results.jsonl"
     done = run_command(f"{run} --data {part}", copy)
     verdicts = {result["verdict"] for result in results_by_key(copy / "results.jsonl").values()}
     assert verdicts == {"pass", "unsupported"}, done.stdout + done.stderr

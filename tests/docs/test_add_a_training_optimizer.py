@@ -23,11 +23,11 @@ from repository import ROOT
 PATH = DOCS / "contributing" / "add-a-training-optimizer.md"
 PAGE = read_page(PATH)
 OPTIONAL = {
-    "conformance/factors/names.py",
-    "conformance/mutants/names.toml",
-    "generators/declarations/attributes.py",
-    "generators/declarations/programs.py",
-    "generators/declarations/training.py",
+    "conformance/corpus/factors/name_factors.py",
+    "conformance/run/mutants/names.toml",
+    "generators/declarations/attribute_dimensions.py",
+    "generators/declarations/program_dimensions.py",
+    "generators/declarations/training_dimensions.py",
 }
 """Files whose lists may name a new optimizer: odd names, mutants that mistake them, T, exchanged attributes."""
 
@@ -95,7 +95,7 @@ def test_html_report_has_a_case_of_the_operator(followed):
 @pytest.mark.programs
 def test_diagnosis_names_a_mutant_of_the_operator(followed):
     (followed / "stale.py").write_text(
-        "from conformance.mutants import catalogue\n"
+        "from conformance.run.mutants import catalogue\n"
         "backend = next(mutant for mutant in catalogue()['Descent'] if mutant.id == 'descent.decay_ignored').backend\n"
         "prepare = backend.prepare\n"
     )

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from repository import ROOT
 
-from conformance.adapters.reference import ReferenceBackend
-from conformance.models.arrays import dtype_of
-from conformance.models.inputs import required_input_names
+from conformance.exact.models.arrays import dtype_of
+from conformance.exact.models.input_files import required_input_names
+from conformance.subjects.adapters.reference import ReferenceBackend
 
 PAGE = (ROOT / "reports" / "findings" / "by-search.md").read_text(encoding="utf-8")
 SECTIONS = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)

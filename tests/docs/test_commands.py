@@ -41,7 +41,7 @@ NOT_RUN = {
     ),
     **dict.fromkeys(
         ("onnx-conformance report results.jsonl --evidence evidence", "python3 -I -S evidence/verify.py"),
-        "the included map names cases that the part lacks; tests/evidence writes and checks evidence",
+        "the included map names cases that the part lacks; tests/studies/evidence writes and checks evidence",
     ),
     **dict.fromkeys(
         (

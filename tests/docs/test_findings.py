@@ -27,23 +27,23 @@ from distributions import PACKAGES
 from isolation_support import isolated_subject
 from repository import DATA, ROOT
 
-from conformance.cli import create_app
-from conformance.corpus.corpus import open_corpus
-from conformance.corpus.loading import load_case
-from conformance.diagnosis.reproduction.folder import reproduction_files
-from conformance.expectations.file import read_expectations
-from conformance.files.temp_dir import write_folder
-from conformance.isolation.start_subjects import client_of
-from conformance.judging.execute import judge_case
-from conformance.results.known_faults import known_faults
-from conformance.subjects.loading import load_subject
-from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Level, Verdict
+from conformance.base.files.temp_dir import write_folder
+from conformance.base.verdicts import Level, Verdict
+from conformance.commands.cli import create_app
+from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.run.diagnosis.reproduction.reproduction_folder import reproduction_files
+from conformance.run.expectations.expectations_file import read_expectations
+from conformance.run.judging.execute import judge_case
+from conformance.run.results.known_faults import known_faults
+from conformance.subjects.calling.subject_loading import load_subject
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation.start_subjects import client_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.results.records import Result
+    from conformance.run.results.records import Result
 
 FOLDER = ROOT / "reports" / "findings"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ PAGES = {
     if path.name not in {"README.md", "by-audit.md", "by-search.md", "not-monotone.md"}
 }
 """Texts of the runtimes' pages, by file name. The other pages have tests of their own."""
-PINNED = (ROOT / "conformance" / "adapters" / "runtimes.toml").read_text(encoding="utf-8")
+PINNED = (ROOT / "conformance" / "subjects" / "adapters" / "runtimes.toml").read_text(encoding="utf-8")
 NAMES = {row["subject"]: name for name, row in tomllib.loads(PINNED)["runtimes"].items()}
 FAULTS = known_faults()
 

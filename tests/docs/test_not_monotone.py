@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 import pytest
 from repository import ROOT
 
-from conformance.results.environment import cpu_features
+from conformance.run.results.recorded_environment import cpu_features
 
 pytestmark = pytest.mark.programs
 

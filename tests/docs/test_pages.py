@@ -10,9 +10,9 @@ import pytest
 from batches import for_each
 from repository import ROOT
 
-from conformance.errors import ExitStatus
-from conformance.judging.optimizer_checks import CHECKS
-from conformance.verdicts import Verdict
+from conformance.base.errors import ExitStatus
+from conformance.base.verdicts import Verdict
+from conformance.run.judging.optimizer_checks import CHECKS
 
 DOCS = ROOT / "docs"
 FOLDERS = ("docs", "reports", "expectations", "harnesses")
@@ -126,23 +126,22 @@ def test_table_of_verdicts_is_that_of_the_code():
 
 
 def test_table_of_hazard_classes_is_that_of_the_code():
-    hazards = tomllib.loads(read("conformance/passes/hazards.toml"))
+    hazards = tomllib.loads(read("conformance/corpus/passes/hazards.toml"))
     assert sorted(first_cells("docs/explanation/hazards.md", "class")) == sorted(hazards)
 
 
-def test_package_layout_has_the_layers_of_the_import_contract():
+def test_package_layout_has_the_wings_and_parts_of_the_import_contracts():
     contracts = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if contract.get("containers") == ["conformance"])
-    expected = {
-        module.strip(): len(layers) - number
-        for number, layer in enumerate(layers)
-        for module in layer.split("|")
-        if module.strip() != "__main__"
-    }
-    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", read("docs/contributing/package-layout.md"), re.MULTILINE)
-    assert {name: int(layer) for layer, cell in rows for name in re.findall(r"`(\w+)`", cell)} == expected
+    contracts = [contract for contract in contracts if "containers" in contract]
+    layers = {contract["containers"][0]: contract["layers"] for contract in contracts}
+    wings = [wing for wing in layers["conformance"] if wing != "__main__"]
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", read("docs/contributing/package-layout.md"), re.MULTILINE)
+    assert [wing for wing, _ in rows] == wings
+    for wing, parts in rows:
+        expected = {part.strip() for layer in layers.get(f"conformance.{wing}", ()) for part in layer.split("|")}
+        assert set(re.findall(r"`(\w+)`", parts)) == expected
 
 
 def test_site_lists_each_page_once():
-    listed = re.findall(r'^ +"(docs/[^"]+)",?$|"(docs/[^"*]+)"[,)]', read("scripts/site/conf.py"), re.MULTILINE)
+    listed = re.findall(r'^ +"(docs/[^"*]+)",?$|"(docs/[^"*]+)"[,)]', read("scripts/site/conf.py"), re.MULTILINE)
     assert sorted(f"{one or other}.md" for one, other in listed) == WRITTEN

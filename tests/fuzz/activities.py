@@ -16,10 +16,10 @@ from history_stores import OneStepOff, add_release, change_tensor, write_three_c
 from onnx import TensorProto, helper
 from wheel_index import RIGHT, WRONG, write_index
 
-from conformance.generation.generators import define_cases
-from conformance.history.store import HistoryStore
-from conformance.results.file import read_results
-from conformance.run.resume import PARTIAL_SUFFIX
+from conformance.corpus.generation.generators import define_cases
+from conformance.run.corpus_run.resume import PARTIAL_SUFFIX
+from conformance.run.results.results_file import read_results
+from conformance.studies.history.store import HistoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

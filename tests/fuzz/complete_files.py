@@ -16,11 +16,11 @@ from xml.etree import ElementTree as ET
 import onnx
 from command_outputs import comparable_records, read_tree
 
-from conformance.census.file import read_census
-from conformance.corpus.corpus import open_corpus
-from conformance.environments.registry import DOCUMENT_NAME
-from conformance.history.store import HistoryStore
-from conformance.results.file import read_results
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.run.results.results_file import read_results
+from conformance.studies.census.census_file import read_census
+from conformance.studies.history.store import HistoryStore
+from conformance.subjects.environments.registry import DOCUMENT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

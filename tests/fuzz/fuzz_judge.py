@@ -105,8 +105,8 @@ def draw_input(draw: random.Random) -> tuple[list[bytes | None], int]:
     The files are the expected output, the bound, the acceptable indices and the actual output. A file is None if the
     check of the output does not need it.
     """
-    from conformance.corpus.loading import ExpectedTensor
-    from conformance.judging.compare import acceptable_elements
+    from conformance.corpus.cases.case_loading import ExpectedTensor
+    from conformance.run.judging.compare import acceptable_elements
 
     type = draw.choice(list(TYPES))
     dims = [draw.randrange(4) for _ in range(draw.randrange(4))]

@@ -30,9 +30,9 @@ from activities import ACTIVITIES, CACHE, ENVIRONMENTS, INDEX, Activity, write_i
 from complete_files import read_complete
 from isolation_support import SUPPORT, processes_in
 
-from conformance.environments.registry import UNFINISHED_PREFIX
-from conformance.errors import ConformanceError
-from conformance.files.atomic_write import TEMPORARY_PREFIX
+from conformance.base.errors import ConformanceError
+from conformance.base.files.atomic_write import TEMPORARY_PREFIX
+from conformance.subjects.environments.registry import UNFINISHED_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ INTERRUPTED = 130
 BEGINNING = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from conformance.cli import main
+from conformance.commands.cli import main
 sys.argv[0] = "onnx-conformance"
 main()
 """

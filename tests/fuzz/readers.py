@@ -17,20 +17,20 @@ from msgspec import to_builtins
 from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
 from targets import TOML, Example, FuzzFailure, Seeds, bounded, write
 
-from conformance.corpus.case_json import COMPANION_FILE, companion_bytes, read_case_json, verify_companions
-from conformance.corpus.corpus import MANIFEST, RELEASED, manifest_bytes, open_corpus, read_manifest
-from conformance.corpus.loading import load_case
-from conformance.corpus.released import read_released, release_of
-from conformance.environments.registry import DOCUMENT_NAME, list_environments
-from conformance.errors import JobError
-from conformance.expectations.file import read_expectations
-from conformance.isolation.protocol import parse_answer
-from conformance.isolation.tensors import decode_tensor
-from conformance.jobs.job import ChunkResult, JobState
-from conformance.judging.backend import placement_violation, reported_placement
-from conformance.judging.profile_rules import load_profile
-from conformance.models.validity import read_model
-from conformance.results.file import read_results
+from conformance.base.errors import JobError
+from conformance.base.jobs.job import ChunkResult, JobState
+from conformance.corpus.cases.case_json import COMPANION_FILE, companion_bytes, read_case_json, verify_companions
+from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.corpus import MANIFEST, RELEASED, manifest_bytes, open_corpus, read_manifest
+from conformance.corpus.cases.released import read_released, release_of
+from conformance.exact.models.model_validity import read_model
+from conformance.run.expectations.expectations_file import read_expectations
+from conformance.run.judging.backend import placement_violation, reported_placement
+from conformance.run.judging.profile_rules import load_profile
+from conformance.run.results.results_file import read_results
+from conformance.subjects.environments.registry import DOCUMENT_NAME, list_environments
+from conformance.subjects.isolation.protocol import parse_answer
+from conformance.subjects.isolation.tensors import decode_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,10 +22,10 @@ from unittest.mock import patch
 
 from corpora import SMALL, write_corpus
 
-from conformance.cli import main
-from conformance.errors import ConformanceError
-from conformance.generation.generators import define_cases
-from conformance.subjects.failures import SubjectFailure
+from conformance.base.errors import ConformanceError
+from conformance.commands.cli import main
+from conformance.corpus.generation.generators import define_cases
+from conformance.subjects.calling.failures import SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +89,11 @@ class Seeds:
         return cls(folder, (folder / "good.jsonl").read_bytes(), models)
 
 
-REAL = (sys.executable, "-c", "import sys; sys.argv[0] = 'onnx-conformance'; from conformance.cli import main; main()")
+REAL = (
+    sys.executable,
+    "-c",
+    "import sys; sys.argv[0] = 'onnx-conformance'; from conformance.commands.cli import main; main()",
+)
 ENCODINGS = ("utf-8", "ascii", "cp1252")
 
 

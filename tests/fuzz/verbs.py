@@ -21,8 +21,8 @@ from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corr
 from readers import PROFILE
 from targets import REAL, TOML, WRONG, Example
 
-from conformance.corpus.corpus import MANIFEST, manifest_bytes
-from conformance.history.store import HistoryStore
+from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
+from conformance.studies.history.store import HistoryStore
 
 if TYPE_CHECKING:
     from targets import Seeds

@@ -9,16 +9,16 @@ import onnx
 import pytest
 from pass_cases import declared_answers, defined_pass_cases, produced_values, remove_values
 
-from conformance.corpus.case import CaseKind, PassEffect
-from conformance.corpus.corpus import MANIFEST
-from conformance.judging.optimizer_run import checker_error
-from conformance.passes.eliminate_nop_monotone_argmax import eliminate
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import CaseKind, PassEffect
+from conformance.corpus.cases.corpus import MANIFEST
+from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.exact.reference.oracle import answers
+from conformance.run.judging.optimizer_run import checker_error
 from generators.declarations.family import coverage
 from generators.eliminate_nop_monotone_argmax import neighbours
 from generators.eliminate_nop_monotone_argmax.combined import annotated_declaration, combined_declaration
-from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, all_hazards
+from generators.eliminate_nop_monotone_argmax.hazard_cases import PRECISION, all_hazards
 from generators.eliminate_nop_monotone_argmax.pass_scenario import PASS_OPERATORS
 
 CASES = {case.id: case for case in defined_pass_cases()}
@@ -207,7 +207,7 @@ class TestOwnImplementation:
 
     def test_own_pass_removes_the_expected_values(self):
         eliminate = pytest.importorskip(
-            "conformance.passes.eliminate_nop_monotone_argmax", reason="the pass is not implemented here"
+            "conformance.corpus.passes.eliminate_nop_monotone_argmax", reason="the pass is not implemented here"
         )
         differences = {}
         for case in PASS_CASES:

@@ -11,15 +11,15 @@ import pytest
 from batches import for_each
 from onnx import helper
 
-from conformance.factors.connections import join_parts
-from conformance.factors.covering_array import Declaration, LevelCombination
-from conformance.generation.models import array_value_info, build_model
-from conformance.models.inputs import tensor_elements
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.reference.oracle import answers, evaluate
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.connections import join_parts
+from conformance.corpus.factors.covering_array import Declaration, LevelCombination
+from conformance.exact.models.input_files import tensor_elements
+from conformance.exact.models.model_building import array_value_info, build_model
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.exact.reference.oracle import answers, evaluate
 from generators import adagrad, adam, momentum
-from generators.argmax import sizes as argmax_sizes
+from generators.argmax import argmax_sizes
 from generators.declarations.families import (
     TRAINING_FAMILIES,
     coverage_lines,
@@ -29,7 +29,7 @@ from generators.declarations.families import (
 )
 from generators.declarations.family import coverage
 from generators.declarations.numbers import row_attributes
-from generators.declarations.sizes import (
+from generators.declarations.size_dimensions import (
     BEYOND_CACHE,
     BLOCKS,
     LONG_BLOCKS,
@@ -45,7 +45,7 @@ from generators.declarations.sizes import (
     tile_to_shape,
 )
 from generators.exact_scalars import MAX_ULP, excludes_float, largest_width, needs_double, with_siblings
-from generators.training_optimizers.sizes import size_cases
+from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.table import OPERATORS
 
 # The cases of the training optimizers cover every relevant kind of input.

@@ -14,16 +14,16 @@ from fake_subject import Panic, Unsupported
 from model_refusals import checker_refusal, reference_refusal
 from onnx import helper, numpy_helper
 
-from conformance.adapters.reference import ReferenceBackend
-from conformance.corpus.case import Case
-from conformance.corpus.corpus import open_corpus
-from conformance.corpus.loading import load_case
-from conformance.judging.backend import judge_backend
-from conformance.models.types import TRAINING_DOMAIN
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.reference.validity import InvalidModelError, check_model
-from conformance.subjects.harness import is_unsupported
-from conformance.verdicts import Level, Verdict
+from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import Case
+from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.exact.models.types import TRAINING_DOMAIN
+from conformance.exact.reference.node_validity import InvalidModelError, check_model
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.run.judging.backend import judge_backend
+from conformance.subjects.adapters.reference import ReferenceBackend
+from conformance.subjects.calling.harness import is_unsupported
 from generators.adagrad import OPERATOR as ADAGRAD
 from generators.adam import OPERATOR as ADAM
 from generators.invalid import cases
@@ -146,7 +146,7 @@ class TestCorpus:
             assert data_set.outputs == ()
 
     def test_oracle_does_not_compute_invalid_cases(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("conformance.generation.expected_outputs.answers", lambda *_: pytest.fail("asked"))
+        monkeypatch.setattr("conformance.corpus.generation.expected_outputs.answers", lambda *_: pytest.fail("asked"))
         write_corpus(tmp_path / "corpus", [CASES[MODE]])
         assert len(open_corpus(tmp_path / "corpus").cases) == 1
 

@@ -10,13 +10,13 @@ import pytest
 from covered_combinations import covered_pairs
 from redundant_cases import MATRICES, case_combinations, redundant_case_ids
 
-from conformance.generation.expected_outputs import case_files
-from conformance.mutants import FAMILIES
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from checks.mutation.operators import ONNX_CASES
+from conformance.base.verdicts import Level
+from conformance.corpus.generation.expected_outputs import case_files
+from conformance.exact.reference.oracle import answers
+from conformance.run.mutants import FAMILIES
 from generators import adam
 from generators.training_optimizers.table import GENERATORS
-from mutation.operators import ONNX_CASES
 
 ALL_FAMILIES = list(MATRICES.values())
 

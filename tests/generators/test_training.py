@@ -11,15 +11,15 @@ import pytest
 from committed_cases import case_ids
 from onnx import helper
 
-from conformance.corpus.case import Case
-from conformance.corpus.loading import load_case
-from conformance.expansion import has_training_optimizers
-from conformance.models.types import TRAINING_DOMAIN
-from conformance.reference.graph import Graph
-from conformance.reference.numbers.number_system import NumberSystem
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level
-from generators import expanded, training, training_step
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.corpus.cases.case_loading import load_case
+from conformance.exact.models.types import TRAINING_DOMAIN
+from conformance.exact.reference.graph import Graph
+from conformance.exact.reference.numbers.number_system import NumberSystem
+from conformance.exact.reference.oracle import answers
+from conformance.own.expansion import has_training_optimizers
+from generators import expanded, training_cases, training_step
 
 NETWORKS = case_ids("training", "network")
 CONTINUED = case_ids("training", "fed")
@@ -59,9 +59,9 @@ def committed_steps(whole_corpus):
 
 @pytest.mark.parametrize("id", LONG)
 def test_hundred_steps_approach_the_optimum(id, committed_steps):
-    way = np.abs(np.subtract(training.START, training.OPTIMUM))
+    way = np.abs(np.subtract(training_cases.START, training_cases.OPTIMUM))
     for X_new in committed_steps(id):
-        assert (np.abs(X_new.expected - training.OPTIMUM) < 0.05 * way).all()
+        assert (np.abs(X_new.expected - training_cases.OPTIMUM) < 0.05 * way).all()
 
 
 @pytest.mark.parametrize("id", LONG)

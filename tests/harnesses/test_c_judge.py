@@ -20,13 +20,13 @@ from ml_dtypes import bfloat16
 from repository import DATA, ROOT
 from script_modules import script_module
 
-from conformance.corpus.corpus import open_corpus
-from conformance.corpus.loading import ExpectedTensor
-from conformance.generation.export import INDEX_COLUMNS
-from conformance.judging.compare import is_acceptable
-from conformance.models.arrays import tensor_of
-from conformance.mutants import catalogue
-from conformance.subjects.loading import load_backend
+from conformance.corpus.cases.case_loading import ExpectedTensor
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.corpus.generation.export import INDEX_COLUMNS
+from conformance.exact.models.arrays import tensor_of
+from conformance.run.judging.compare import is_acceptable
+from conformance.run.mutants import catalogue
+from conformance.subjects.calling.subject_loading import load_backend
 
 compare_judges = script_module("compare_judges")
 

@@ -13,8 +13,8 @@ import pytest
 from command_outputs import results_by_key
 from repository import DATA, ROOT
 
-from conformance.harness_check.check import check_harness
-from conformance.harness_check.session import RuleState
+from conformance.subjects.harness_check.check import check_harness
+from conformance.subjects.harness_check.harness_session import RuleState
 
 pytestmark = pytest.mark.programs
 

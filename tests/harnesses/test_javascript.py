@@ -12,9 +12,9 @@ from isolation_support import isolated_subject
 from large_models import double_identity
 from repository import ROOT
 
-from conformance.harness_check.check import check_harness
-from conformance.harness_check.session import RuleState
-from conformance.isolation.start_subjects import client_of
+from conformance.subjects.harness_check.check import check_harness
+from conformance.subjects.harness_check.harness_session import RuleState
+from conformance.subjects.isolation.start_subjects import client_of
 
 pytestmark = pytest.mark.programs
 

@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import Case
-from conformance.generation.models import array_value_info, build_model, make_value_info
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
+from conformance.exact.models.model_building import array_value_info, build_model, make_value_info
 
 X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
 

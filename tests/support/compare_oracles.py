@@ -23,18 +23,18 @@ from random_graphs import models
 from random_optimizer_inputs import RandomInputs
 from reference_models import OPERANDS, optimizer_model
 
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level, Unsupported
-from oracle.comparison import OTHER_ACCEPTABLE_INDEX, Difference, compare_output
-from oracle.corpus import ExpectedOutput
-from oracle.evaluation import ModelOutputs
-from oracle.reals import PrecisionTooLow
-from oracle.tensors import Tensor, tensor_of
+from checks.oracle.comparison import OTHER_ACCEPTABLE_INDEX, Difference, compare_output
+from checks.oracle.corpus import ExpectedOutput
+from checks.oracle.evaluation import ModelOutputs
+from checks.oracle.reals import PrecisionTooLow
+from checks.oracle.tensors import Tensor, tensor_of
+from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.reference.oracle import answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.reference.oracle import Answer
+    from conformance.exact.reference.oracle import Answer
 
 KINDS = ("ordinary", "large", "dyadic")
 FOLDER = Path()

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from onnx import printer
 from random_graphs import models
 
-from conformance.adapters.optimizers.onnxoptimizer import optimize
-from conformance.models.comparison import canonical_form
-from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.exact.models.comparison import canonical_form
+from conformance.subjects.adapters.optimizers.onnxoptimizer import optimize
 
 
 class Differs(Exception):

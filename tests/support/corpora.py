@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from repository import DATA
 
-from conformance.corpus.corpus import MANIFEST, manifest_bytes
-from conformance.generation.write_corpus import generate
+from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
+from conformance.corpus.generation.write_corpus import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from conformance.corpus.case import Case
-    from conformance.generation.write_corpus import CorpusSize
+    from conformance.corpus.cases.case import Case
+    from conformance.corpus.generation.write_corpus import CorpusSize
 
 
 ADAM = "test_adam"

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from corpora import no_progress
 from repository import ROOT
 
-from conformance.mutants import FAMILIES
-from mutation.dimensions import all_mutants
-from mutation.operators import MutantResult, MutationScore, VariantResult, measure_mutation_score
-from mutation.pass_mutants import pass_mutants
-from mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
-from mutation.passes import CorrectPassResult, PassMutantResult, PassMutationScore, measure_pass_mutation_score
-from mutation.variants import VARIANTS
+from checks.mutation.dimensions import all_mutants
+from checks.mutation.operators import MutantResult, MutationScore, VariantResult, measure_mutation_score
+from checks.mutation.pass_mutants import pass_mutants
+from checks.mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
+from checks.mutation.passes import CorrectPassResult, PassMutantResult, PassMutationScore, measure_pass_mutation_score
+from checks.mutation.variants import VARIANTS
+from conformance.run.mutants import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.cases.corpus import Corpus
 
 
 CORRECT_PER_CASE = 2

@@ -8,9 +8,9 @@ import json
 import pytest
 from corpora import ADAM, rehash
 
-from conformance.corpus.corpus import MANIFEST, open_corpus
-from conformance.corpus.loading import LoadedCase, load_case
-from conformance.errors import CorpusError
+from conformance.base.errors import CorpusError
+from conformance.corpus.cases.case_loading import LoadedCase, load_case
+from conformance.corpus.cases.corpus import MANIFEST, open_corpus
 
 MODEL = f"node/{ADAM}/model.onnx"
 

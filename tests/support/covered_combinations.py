@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from conformance.factors.covering_array import Declaration, Row
+    from conformance.corpus.factors.covering_array import Declaration, Row
 
 
 def covered_pairs(declaration: Declaration, rows: Iterable[Row]) -> set[frozenset[tuple[str, str]]]:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.adapters.reference import PreparedReferenceGraph
-from conformance.corpus.case_json import read_case_json
-from conformance.corpus.loading import CaseInMemory, LoadedCase
-from conformance.diagnosis.collected_results import CollectedResult
-from conformance.diagnosis.diagnosis import CaseTopics, Diagnosis, diagnose
-from conformance.diagnosis.mutant_runner import can_compose
-from conformance.diagnosis.recorded_outputs import (
+from conformance.base.verdicts import Verdict
+from conformance.corpus.cases.case_json import read_case_json
+from conformance.corpus.cases.case_loading import CaseInMemory, LoadedCase
+from conformance.exact.reference.graph import Graph
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.run.diagnosis.collected_results import CollectedResult
+from conformance.run.diagnosis.diagnosis import CaseTopics, Diagnosis, diagnose
+from conformance.run.diagnosis.mutant_runner import can_compose
+from conformance.run.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,
     evidence_family,
@@ -23,17 +25,15 @@ from conformance.diagnosis.recorded_outputs import (
     observation_to_record,
     observe,
 )
-from conformance.mutants import FAMILIES, KernelPatch, MutantBackend, catalogue, op_types
-from conformance.mutants.mutant import _patched_evaluation, compose
-from conformance.reference.graph import Graph
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.verdicts import Verdict
+from conformance.run.mutants import FAMILIES, KernelPatch, MutantBackend, catalogue, op_types
+from conformance.run.mutants.mutant import _patched_evaluation, compose
+from conformance.subjects.adapters.reference import PreparedReferenceGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.corpus.corpus import Corpus
-    from conformance.mutants import Mutant
+    from conformance.corpus.cases.corpus import Corpus
+    from conformance.run.mutants import Mutant
 
 
 in_memory = cache(LoadedCase.in_memory)

@@ -9,12 +9,12 @@ from corpora import write_part
 from recorded_runs import record_run
 from repository import SUPPORT
 
-from conformance.adapters.reference import ReferenceBackend
-from conformance.census.chunks import Cell
-from conformance.census.counters import BinadeCounters, Extreme
-from conformance.census.report import json_lines
-from conformance.census.results import CellResult
-from conformance.corpus.corpus import open_corpus
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.studies.census.census_report import json_lines
+from conformance.studies.census.census_results import CellResult
+from conformance.studies.census.chunks import Cell
+from conformance.studies.census.counters import BinadeCounters, Extreme
+from conformance.subjects.adapters.reference import ReferenceBackend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,14 +62,20 @@ def write_inputs(folder: Path) -> list[Path]:
         {"id": "two", **mutant, "detection": None, "detected_by_onnx": None},
     ]
     family = {"must": 2, "detected": 1, "detected_by_onnx": None, "should": 0, "should_detected": 0}
-    score = {"suite": "1", "command": "python -m mutation", "passes": False, "variants": [], "sweep": []}
+    score = {"suite": "1", "command": "python -m checks.mutation", "passes": False, "variants": [], "sweep": []}
     documents = {
         "mutation": {
             **(head | score),
             "operators": {"argmax": {**family, "mutants": mutants}},
             "pass": {"mutants": [], "correct": []},
         },
-        "oracle": {**head, "command": "python -m oracle", "cases": 6, "counts": {"elements": 9}, "differences": []},
+        "oracle": {
+            **head,
+            "command": "python -m checks.oracle",
+            "cases": 6,
+            "counts": {"elements": 9},
+            "differences": [],
+        },
     }
     for name, document in documents.items():
         (folder / f"{name}.json").write_text(json.dumps(document, indent=1))

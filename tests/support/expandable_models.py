@@ -7,9 +7,9 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from conformance.models.graphs import all_nodes
-from conformance.reference.graph import Graph
-from conformance.reference.numbers.number_system import NumberSystem
+from conformance.exact.models.graphs import all_nodes
+from conformance.exact.reference.graph import Graph
+from conformance.exact.reference.numbers.number_system import NumberSystem
 
 TRAINING = "ai.onnx.preview.training"
 

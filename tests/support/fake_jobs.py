@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
-from conformance.errors import SubjectError
-from conformance.jobs.job import ChunkResult, require_number
-from conformance.serialization.decoding import MalformedError
+from conformance.base.errors import SubjectError
+from conformance.base.jobs.job import ChunkResult, require_number
+from conformance.base.serialization.decoding import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

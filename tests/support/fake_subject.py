@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import onnx
 
-from conformance.adapters.reference import ReferenceBackend
+from conformance.subjects.adapters.reference import ReferenceBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -349,7 +349,7 @@ class only_first_tensor(always_right):
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
-        from conformance.mutants import catalogue
+        from conformance.run.mutants import catalogue
 
         (mutant,) = (one for one in catalogue()["Momentum"] if one.id == "momentum.first_tensor_only")
         return mutant.backend.prepare(model, device)
@@ -723,7 +723,7 @@ class wrong_abs(correct):
 
     @classmethod
     def change(cls, model: onnx.ModelProto) -> None:
-        from conformance.models.graphs import iter_nodes
+        from conformance.exact.models.graphs import iter_nodes
 
         replace_operator(iter_nodes(model.graph), "Abs", "Neg")
 
@@ -750,7 +750,7 @@ class wrong_abs_in_loops(correct):
 
     @classmethod
     def change(cls, model: onnx.ModelProto) -> None:
-        from conformance.models.graphs import iter_nodes, subgraphs_of
+        from conformance.exact.models.graphs import iter_nodes, subgraphs_of
 
         for node in model.graph.node:
             for graph in subgraphs_of(node):
@@ -821,7 +821,7 @@ def never_fires(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def fires(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
     """Apply the pass without declaring it."""
-    from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+    from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 
     return eliminate(model, fixed_point)
 
@@ -919,7 +919,7 @@ def with_passes(
     """Return a graph optimizer with passes; `rewrite` changes a model by the passes that are chosen."""
 
     def optimize(model: onnx.ModelProto, *, passes: str = "") -> onnx.ModelProto:
-        from conformance.adapters.optimizers import LIST_PASSES, chosen_passes, list_of_passes
+        from conformance.subjects.adapters.optimizers import LIST_PASSES, chosen_passes, list_of_passes
 
         if passes == LIST_PASSES:
             return list_of_passes(model, names)
@@ -978,8 +978,8 @@ class correctly_rounded:
         return cls(model)
 
     def run(self, inputs: Any) -> Any:
-        from conformance.census.correct_rounding import FUNCTIONS, round_to
-        from conformance.census.float_ordinals import FLOAT_TYPES
+        from conformance.studies.census.correct_rounding import FUNCTIONS, round_to
+        from conformance.studies.census.float_ordinals import FLOAT_TYPES
 
         (X,) = inputs
         with np.errstate(all="ignore"):

@@ -10,9 +10,7 @@ import traceback
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
-import conformance.adapters.reference
-import conformance.run.plugin  # noqa: F401 - children have the modules that this process has imported
-from conformance.clauses import clauses
+from conformance.exact.clauses import clauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

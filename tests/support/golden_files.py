@@ -1,4 +1,4 @@
-"""Render all report formats for the results in tests/report/golden; run as a program, write the golden files there."""
+"""Render all report formats for the results in tests/run/report/golden; run as a program, write the files there."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from msgspec import to_builtins
 from runs_in_memory import text_renderer
 
-from conformance.report.diff import compare_runs, to_markdown, to_text
-from conformance.report.formats import annotations, badge, ctrf, junit, markdown
-from conformance.report.formats import json as summary_json
-from conformance.results.file import Results, read_results
+from conformance.run.report.diff import compare_runs, to_markdown, to_text
+from conformance.run.report.formats import annotations, badge, ctrf, junit, markdown
+from conformance.run.report.formats import json as summary_json
+from conformance.run.results.results_file import Results, read_results
 
-GOLDEN = Path(__file__).parents[1] / "report" / "golden"
+GOLDEN = Path(__file__).parents[1] / "run" / "report" / "golden"
 FORMATS = {
     "annotations.txt": text_renderer(annotations.render),
     "badge.svg": text_renderer(badge.render),

@@ -13,24 +13,24 @@ from fake_subject import always_right
 from msgspec import structs
 from onnx import TensorProto, numpy_helper
 
-from conformance.corpus.corpus import MANIFEST, open_corpus
-from conformance.corpus.loading import load_case
-from conformance.expectations.criterion import PassCriterion
-from conformance.expectations.rules import CriterionSettings
-from conformance.history.store import HistoryStore, StoredRelease
-from conformance.judging.execute import judge_case
-from conformance.judging.options import ExecutionOptions
-from conformance.results.records import HistoryRecord
-from conformance.run.recorder import Recorder
-from conformance.subjects.loading import Subject
-from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.corpus import MANIFEST, open_corpus
+from conformance.run.corpus_run.recorder import Recorder
+from conformance.run.expectations.criterion import PassCriterion
+from conformance.run.expectations.rules import CriterionSettings
+from conformance.run.judging.execute import judge_case
+from conformance.run.judging.judging_options import ExecutionOptions
+from conformance.run.results.records import HistoryRecord
+from conformance.studies.history.store import HistoryStore, StoredRelease
+from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.cases.corpus import Corpus
 
 TARGET = SubjectName.parse("onnxruntime", SubjectKind.BACKEND)
 
@@ -88,7 +88,7 @@ def add_release(
     store: HistoryStore, corpus: Corpus, release: str, backend: Any, target: SubjectName = TARGET
 ) -> StoredRelease:
     """Run a fake release on a corpus and add its results to a store."""
-    from conformance.results.file import read_results
+    from conformance.run.results.results_file import read_results
 
     path = store.folder.parent / f"{release}.jsonl"
     run_release(backend, corpus, target.at_release(release).text, path)

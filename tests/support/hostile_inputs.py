@@ -16,7 +16,7 @@ from corpora import ADAM, rehash, write_part
 from large_models import doubling
 from onnx import TensorProto, helper
 
-from conformance.corpus.corpus import MANIFEST
+from conformance.corpus.cases.corpus import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ import onnx
 from onnx import helper
 from reference_models import build_model
 
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.exact.reference.oracle import answers
 
 FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
 

@@ -7,14 +7,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.isolation.limits import Limits
-from conformance.isolation.start_subjects import StartingSubjects
-from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.start_subjects import StartingSubjects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.subjects.loading import Subject
+    from conformance.subjects.calling.subject_loading import Subject
 
 SUPPORT = Path(__file__).parent
 LONGEST_WAIT = 300.0

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.mutants import KernelPatch, MutantBackend
-from conformance.mutants.mutant import FormulaArithmetic
-from conformance.mutants.optimizer_wrappers import (
+from conformance.run.mutants import KernelPatch, MutantBackend
+from conformance.run.mutants.mutant import FormulaArithmetic
+from conformance.run.mutants.optimizer_wrappers import (
     R,
     T,
     change_operands,
@@ -17,14 +17,14 @@ from conformance.mutants.optimizer_wrappers import (
     operands_by_tensor,
     unchanged_results,
 )
-from conformance.mutants.wrappers import replace_attributes, replace_inputs, replace_outputs
+from conformance.run.mutants.wrappers import replace_attributes, replace_inputs, replace_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.models.arrays import Array
-    from conformance.mutants.mutant import KernelWrapper
-    from conformance.reference.nodes import Node
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.nodes import Node
+    from conformance.run.mutants.mutant import KernelWrapper
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx
 
-from conformance.reference.validity import InvalidModelError, check_model
-from conformance.verdicts import Unsupported
+from conformance.base.verdicts import Unsupported
+from conformance.exact.reference.node_validity import InvalidModelError, check_model
 
 
 def checker_refusal(model: onnx.ModelProto) -> str | None:

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from onnx import helper
 from reference_models import build_model, reference_outputs
 
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node
-from conformance.reference.numbers.enclosure import admissible_mask
-from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.exact.reference.enclosures import enclose_node
+from conformance.exact.reference.nodes import Node
+from conformance.exact.reference.numbers.enclosure import admissible_mask
+from conformance.exact.reference.oracle import answers
 
 TYPES = {np.dtype(np.float32): onnx.TensorProto.FLOAT, np.dtype(np.float64): onnx.TensorProto.DOUBLE}
 

@@ -9,10 +9,10 @@ import onnx
 import onnxruntime
 from onnx import helper
 
-from conformance.models.arrays import type_name
-from conformance.reference.enclosures import enclose_node
-from conformance.reference.nodes import Node
-from conformance.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.exact.models.arrays import type_name
+from conformance.exact.reference.enclosures import enclose_node
+from conformance.exact.reference.nodes import Node
+from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
 
 OPSETS = {"": 21, "com.microsoft": 1, "ai.onnx.ml": 4}
 """The version of each domain."""

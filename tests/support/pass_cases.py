@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from conformance.generation.generators import define_cases
-from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
-from conformance.models.inputs import required_input_names
-from conformance.reference.oracle import evaluate
+from conformance.corpus.generation.generators import define_cases
+from conformance.exact.models.input_files import required_input_names
+from conformance.exact.reference.oracle import evaluate
+from conformance.run.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from conformance.corpus.case import Case
-    from conformance.models.arrays import Array
+    from conformance.corpus.cases.case import Case
+    from conformance.exact.models.arrays import Array
 
 
 @cache

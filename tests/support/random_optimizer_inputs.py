@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from reference_models import OPERANDS, error_in_bounds, float32, optimizer_inputs, optimizer_model
 
-from conformance.reference.oracle import answers
+from conformance.exact.reference.oracle import answers
 
 SETTINGS = 12
 

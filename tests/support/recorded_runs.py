@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from corpora import ADAM
 
-from conformance.corpus.loading import load_case
-from conformance.expectations.criterion import PassCriterion
-from conformance.expectations.file import Expectation, Expectations
-from conformance.expectations.rules import CriterionSettings
-from conformance.judging.execute import judge_case
-from conformance.results.records import Result
-from conformance.run.recorder import Recorder
-from conformance.subjects.loading import Subject
-from conformance.verdicts import Level, Verdict
+from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case_loading import load_case
+from conformance.run.corpus_run.recorder import Recorder
+from conformance.run.expectations.criterion import PassCriterion
+from conformance.run.expectations.expectations_file import Expectation, Expectations
+from conformance.run.expectations.rules import CriterionSettings
+from conformance.run.judging.execute import judge_case
+from conformance.run.results.records import Result
+from conformance.subjects.calling.subject_loading import Subject
 
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
 

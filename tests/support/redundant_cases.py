@@ -16,17 +16,17 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.models.arrays import type_name
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from checks.mutation.operators import ONNX_CASES
+from conformance.exact.models.arrays import type_name
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators import adagrad, adam, momentum
 from generators.declarations.families import TENSOR_SHAPES, UPDATE_COUNTS
-from mutation.operators import ONNX_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from conformance.corpus.case import Case
-    from conformance.models.arrays import Array
+    from conformance.corpus.cases.case import Case
+    from conformance.exact.models.arrays import Array
 
 MATRICES = {"Adam": adam.MATRIX, "Momentum": momentum.MATRIX, "Adagrad": adagrad.MATRIX}
 

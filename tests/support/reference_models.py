@@ -13,11 +13,11 @@ import onnx
 import pytest
 from onnx import helper
 
-from conformance.models.arrays import type_name, type_number
-from conformance.reference.graph import Graph
-from conformance.reference.numbers.number_system import NumberSystem
-from conformance.reference.oracle import Answer, answers
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.exact.models.arrays import type_name, type_number
+from conformance.exact.reference.graph import Graph
+from conformance.exact.reference.numbers.number_system import NumberSystem
+from conformance.exact.reference.oracle import Answer, answers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

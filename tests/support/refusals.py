@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from conformance.errors import ConformanceError
+from conformance.base.errors import ConformanceError
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from typing import Any
 from msgspec import convert
 from runs_in_memory import make_run
 
-from conformance.results.records import Result
-from conformance.serialization.json_schema import schema_violation
-from conformance.verdicts import Level, Verdict
+from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.verdicts import Level, Verdict
+from conformance.run.results.records import Result
 
 EVIL_SUBJECT = "evil</script><script>alert(1)</script>:Backend"
 EVIL_CASE = "test_adam_</script><script>alert(2)</script>"

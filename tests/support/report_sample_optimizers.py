@@ -14,7 +14,7 @@ from typing import Any
 from report_sample import assemble_run, make_case, make_result, validated
 from runs_in_memory import with_fields
 
-from conformance.results.file import Results
+from conformance.run.results.results_file import Results
 
 OPTIMIZER = "onnxoptimizer"
 EVIL_OPTIMIZER = "evil<b>:optimize"

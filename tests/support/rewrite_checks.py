@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.corpus.case import PassEffect, Rewrite
-from conformance.judging.optimizer import judge_rewrite
-from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
-from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
-from conformance.verdicts import Level
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import PassEffect, Rewrite
+from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
+from conformance.run.judging.optimizer import judge_rewrite
+from conformance.run.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
 
 SAFE = {"X": np.array([[1, 3, 2], [5, 1, 4]], dtype=np.float32)}
 

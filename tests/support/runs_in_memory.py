@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, convert, to_builtins
 
-from conformance.results.file import LazyRecords, Results, result_row
-from conformance.results.records import CaseRecord, DiagnosisRecord, Footer, Header, Result
+from conformance.run.results.records import CaseRecord, DiagnosisRecord, Footer, Header, Result
+from conformance.run.results.results_file import LazyRecords, Results, result_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

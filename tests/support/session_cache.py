@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from repository import DATA
 
-from conformance.generation.generators import bundled_generators, define_cases
+from conformance.corpus.generation.generators import bundled_generators, define_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ import pytest
 from command_outputs import read_tree, results_by_key
 from corpora import ADAM, SMALL
 
-from conformance.corpus.corpus import open_corpus
-from conformance.generation.generators import define_cases
-from conformance.results.file import read_results
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.corpus.generation.generators import define_cases
+from conformance.run.results.results_file import read_results
 
 ACME = Path(__file__).parent / "acme-onnx"
 
@@ -61,7 +61,7 @@ def test_list_shows_third_party_backend_and_generator(acme):
 
 
 def test_third_party_backend_does_not_replace_built_in_backend(acme):
-    assert "reference  conformance.adapters.reference:ReferenceBackend\n" in acme("list", "--backends").out
+    assert "reference  conformance.subjects.adapters.reference:ReferenceBackend\n" in acme("list", "--backends").out
 
 
 def test_third_party_import_error_affects_only_that_backend(acme, small_corpus):
@@ -94,7 +94,7 @@ def test_third_party_corpus_runs_on_two_backends(acme, here):
 @pytest.mark.whole
 def test_third_party_cases_are_not_generated_by_default(process, site):
     lines = (
-        "from conformance.generation.generators import bundled_generators, define_cases",
+        "from conformance.corpus.generation.generators import bundled_generators, define_cases",
         "bundled_generators().update({name: tuple for name in bundled_generators() if name != 'functions'})",
         "print(*(case.id for _, case in define_cases(())))",
     )

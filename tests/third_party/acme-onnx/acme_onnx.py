@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from conformance.adapters.reference import ReferenceBackend
-from generators.argmax.attributes import cases as argmax_cases
+from conformance.subjects.adapters.reference import ReferenceBackend
+from generators.argmax.argmax_attributes import cases as argmax_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import onnx
 
-    from conformance.corpus.case import Case
+    from conformance.corpus.cases.case import Case
 
 __version__ = "3.1.4"
 

@@ -1,0 +1,250 @@
+"""A job of numbered chunks, the workers that execute them, and the state file for resuming an interrupted job.
+
+`run_job` yields the result of each chunk once: first the results in the state file, then new results when workers
+finish chunks. A new result is written to the state file before it is yielded.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import msgspec
+
+from conformance.base.errors import JobError
+from conformance.base.files.journal import Journal, require_identity, require_version, state_errors
+from conformance.base.plugins import suite_version
+from conformance.base.serialization.codec import JsonReader, encode_json
+from conformance.base.serialization.decoding import Count, MalformedError, NonEmpty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ChunkResult:
+    """The result of one chunk.
+
+    Attributes:
+        number: number of the chunk.
+        result: a value that JSON can represent; it depends only on the job and the number.
+    """
+
+    number: int
+    result: Any
+
+
+class Job(Protocol):
+    """Work that is divided into numbered chunks.
+
+    Workers receive the pickled job and call `open`. A job must not contain processes or open files.
+    """
+
+    result_type: ClassVar[Any]
+    """Type of the result of a chunk."""
+
+    def chunk_numbers(self) -> Iterable[int]:
+        """Return the numbers of the chunks; there can be infinitely many."""
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """Check a result from a state file or a Dask worker, which has the type `result_type`.
+
+        Raises:
+            MalformedError: it is not a result of the chunk with this number.
+        """
+
+    def open(self) -> AbstractContextManager[Callable[[int], Any]]:
+        """Start the processes that a worker needs, such as a subject; yield a function that executes a chunk by number.
+
+        The function must be called for one chunk at a time.
+
+        Raises:
+            ConformanceError: this machine lacks something that the job needs.
+        """
+
+
+class SavedJob(Job, Protocol):
+    """A job whose results can be saved to a state file."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All data on which the results depend, as JSON. Jobs with equal identities have equal chunks and results."""
+
+
+class Workers(Protocol):
+    """A group of workers that can execute the chunks of a job."""
+
+    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[ChunkResult]:
+        """Yield the result of each chunk when it is done, in any order. Closing the iterator stops the workers.
+
+        Raises:
+            ConformanceError: the job cannot be opened, or a chunk cannot be executed.
+            SuiteFault: a chunk raised an unexpected exception.
+        """
+
+
+def run_job(job: Job, workers: Workers, state: JobState | None = None) -> Iterator[ChunkResult]:
+    """Yield the result of each chunk of a job once. Closing the iterator stops the job.
+
+    Args:
+        job: the job.
+        workers: the workers.
+        state: the state file with earlier results of this job; new results are added to it before they are yielded.
+
+    Raises:
+        ConformanceError: the job cannot continue; all yielded results are in `state`.
+    """
+    finished = set()
+    for chunk in state.chunks() if state is not None else ():
+        finished.add(chunk.number)
+        yield chunk
+    numbers = (number for number in job.chunk_numbers() if number not in finished)
+    with closing(workers.run(job, numbers)) as results:  # type: ignore[type-var]
+        for chunk in results:
+            if chunk.number in finished:
+                continue
+            if state is not None:
+                state.add(chunk)
+            finished.add(chunk.number)
+            yield chunk
+
+
+STATE_FORMAT = 1
+"""Format of the state file of a job."""
+
+_HEADER_BEGINNING = b'{"record":"job"'
+
+
+class _Header(msgspec.Struct, tag_field="record", tag="job", forbid_unknown_fields=True):
+    """First line of a state file: it identifies the job."""
+
+    format: Count
+    suite: NonEmpty
+    job: dict[str, Any]
+
+
+class _ChunkLine(msgspec.Struct, tag_field="record", tag="chunk", forbid_unknown_fields=True):
+    """One of the other lines: the result of a chunk."""
+
+    number: Count
+    result: msgspec.Raw
+
+
+_decode_header = JsonReader(_Header)
+_decode_line = JsonReader(_ChunkLine)
+
+
+def result_decoder(job: Job) -> JsonReader[Any]:
+    """Return the decoder for the result of a chunk in a state file or from a Dask worker."""
+    return JsonReader(job.result_type, has_infinities=True)
+
+
+class JobState:
+    """The state file of a job: a header, and one line per finished chunk.
+
+    The file is locked as long as the object is open. An incomplete last line is removed. The results stay in the file.
+
+    Args:
+        path: path of the file; it is created if it does not exist.
+        job: the job.
+
+    Raises:
+        JobError: the file belongs to another job or version, is not a state file, cannot be written, or is in use.
+    """
+
+    def __init__(self, path: Path, job: SavedJob) -> None:
+        self._path = path
+        self._job = job
+        self._decode_result = result_decoder(job)
+        self._lines: dict[int, int] = {}
+        """Number of the line with the result of each chunk, by number of the chunk."""
+        with state_errors(path):
+            self._journal = Journal(path)
+        try:
+            with state_errors(path):
+                self._open()
+        except BaseException:
+            self._journal.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+
+    def chunks(self) -> Iterator[ChunkResult]:
+        """Yield the results that were in the file when it was opened, one per chunk, read from the file."""
+        last = max(self._lines.values(), default=0)
+        with state_errors(self._path):
+            for line_number, line in enumerate(self._journal.lines(), 1):
+                if line_number > last:
+                    break
+                if line_number > 1:
+                    chunk = self._decode_chunk(line_number, line)
+                    if self._lines[chunk.number] == line_number:
+                        yield chunk
+
+    def add(self, chunk: ChunkResult) -> None:
+        """Append the result of a chunk to the file.
+
+        Raises:
+            JobError: the file cannot be written.
+        """
+        with state_errors(self._path):
+            self._append(_ChunkLine(chunk.number, msgspec.Raw(encode_json(chunk.result))))
+
+    def _append(self, line: _Header | _ChunkLine) -> None:
+        self._journal.append(msgspec.json.encode(line) + b"\n")
+
+    def _open(self) -> None:
+        """Check all lines, and remove an incomplete last line; write the header of a new file."""
+        own = _Header(STATE_FORMAT, suite_version(), msgspec.json.decode(encode_json(self._job.identity)))
+        size = 0
+        line = b""
+        for line_number, line in enumerate(self._journal.lines(), 1):
+            if not line.endswith(b"\n"):
+                break
+            if line_number == 1:
+                self._check_header(line, own)
+            else:
+                self._lines.setdefault(self._decode_chunk(line_number, line).number, line_number)
+            size += len(line)
+        if not size and not _HEADER_BEGINNING.startswith(line[: len(_HEADER_BEGINNING)]):
+            raise self._malformed(1, "it is not JSON")
+        self._journal.cut(size)
+        if not size:
+            self._append(own)
+
+    def _check_header(self, line: bytes, own: _Header) -> None:
+        try:
+            found = _decode_header(line)
+        except MalformedError as error:
+            raise self._malformed(1, str(error)) from None
+        require_version(self._path, (found.format, found.suite), (own.format, own.suite))
+        require_identity(self._path, found.job, own.job)
+
+    def _decode_chunk(self, line_number: int, line: bytes) -> ChunkResult:
+        try:
+            found = _decode_line(line)
+            chunk = ChunkResult(found.number, self._decode_result(bytes(found.result)))
+            self._job.check_result(chunk)
+        except MalformedError as error:
+            raise self._malformed(line_number, str(error)) from None
+        return chunk
+
+    def _malformed(self, line: int, reason: str) -> JobError:
+        return JobError("malformed-state.line", path=self._path, line=line, reason=reason)
+
+
+def require_number(number: int, count: int) -> None:
+    """Check the number of a chunk of a job with `count` chunks.
+
+    Raises:
+        MalformedError: the job has no such chunk.
+    """
+    if number >= count:
+        raise MalformedError(f"there is no chunk {number} of {count}")

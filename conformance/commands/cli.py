@@ -1,0 +1,261 @@
+"""The command `onnx-conformance`: its verbs, its exit status, and the handling of errors and signals.
+
+The package `conformance.commands` implements the verbs.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import shlex
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conformance import PROJECT_URL, __version__
+from conformance.base.errors import ConformanceError, ExitStatus, StorageError, SuiteFault
+from conformance.base.files.atomic_write import open_standard_streams
+from conformance.base.processes.helper import adopt_orphans
+from conformance.base.serialization.printable_text import one_line
+from conformance.base.serialization.terminal import print_line
+from conformance.commands.command_options import Invocation, Verb, Verbs, VerbWithPanels
+from conformance.run.corpus_run.supervisor import report_status_and_exit
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from types import FrameType
+
+_SAME_INTERRUPTION_SECONDS = 1.0
+"""Time within which several signals count as one interruption."""
+
+_SENT_AGAIN_SECONDS = 0.02
+"""Time after which a signal is sent again that arrived during an import, or whose exception Python ignored."""
+
+_LONGEST_IMPORT_SECONDS = 2.0
+"""Time after which a signal interrupts an import; the module of a subject may hang when it is imported."""
+
+_COMPLETION_VARIABLE = "_ONNX_CONFORMANCE_COMPLETE"
+"""Environment variable that the completion scripts of typer set."""
+
+_VERBS = {
+    "run": "run.run",
+    "audit": "audit.audit",
+    "blame": "blame.blame",
+    "report": "results.report",
+    "diff": "results.diff",
+    "merge": "results.merge",
+    "update-expectations": "results.update_expectations",
+    "list": "corpus.list_",
+    "explain": "explain.explain",
+    "repro": "repro.repro",
+    "search": "search.search",
+    "census": "census.census",
+    "hazards": "models.hazards",
+    "expand": "models.expand",
+    "verify": "corpus.verify",
+    "generate": "corpus.generate",
+    "export": "corpus.export",
+    "check-harness": "check_harness.check_harness",
+    "env": "env.app",
+    "history": "history.app",
+}
+"""Module in `conformance.commands` of each verb or group of verbs, and its name there."""
+
+
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        print_line(f"onnx-conformance {__version__}")
+        raise typer.Exit
+
+
+def _global_options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version of the suite.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    pass
+
+
+def create_app(verbs: Collection[str]) -> typer.Typer:
+    """Return the command line with some of the verbs; only their modules are imported.
+
+    Args:
+        verbs: names of verbs and of groups of verbs; none for all.
+    """
+    app = typer.Typer(
+        help="Test an ONNX backend against the specification of Adam, Momentum, Adagrad and ArgMax.",
+        epilog="\n".join(["Exit status:", *(f"{status:d} {status.meaning}." for status in ExitStatus)]),
+        cls=Verbs,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        callback=_global_options,
+    )
+    for verb, place in _VERBS.items():
+        if verbs and verb not in verbs:
+            continue
+        module, _, name = place.partition(".")
+        command = getattr(import_module(f"conformance.commands.{module}"), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=verb)
+        else:
+            app.command(verb, cls=VerbWithPanels if verb == "run" else Verb)(command)
+    return app
+
+
+def main() -> None:
+    """Run the command line, and end the process with one of `ExitStatus`.
+
+    An error that the user can correct is printed as two sentences: the problem and a hint.
+    """
+    open_standard_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a character that the terminal cannot encode must not end a command
+    if os.name != "posix":
+        _print_error("onnx-conformance runs on Linux and macOS.", "On Windows, use WSL.")
+        sys.exit(ExitStatus.USAGE)
+    adopt_orphans()
+    status = _run_command()
+    report_status_and_exit(status)
+    sys.exit(status)
+
+
+def _run_command() -> int:
+    """Run the command line and return its exit status."""
+    invocation = Invocation()
+    try:
+        with _interruptions() as interruptions:
+            create_app(_invoked_verb())(obj=invocation)
+    except SystemExit as ending:
+        return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+    except ConformanceError as error:
+        _print_error(error.problem, error.hint, error.code, with_code=invocation.is_verbose)
+        return ExitStatus.USAGE
+    except BrokenPipeError:
+        sys.stderr.close()
+        return ExitStatus.FAILS
+    except OSError as error:
+        storage = _storage_error(error)
+        _print_error(storage.problem, storage.hint, storage.code, with_code=invocation.is_verbose)
+        return ExitStatus.USAGE
+    except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
+        problem = f"Internal error of onnx-conformance: {type(error).__name__}: {error}"
+        code = getattr(error, "code", "") if isinstance(error, SuiteFault) else SuiteFault.code
+        _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
+        return ExitStatus.FAULT
+    return ExitStatus.PASSES
+
+
+def _invoked_verb() -> list[str]:
+    """Return the verb with which the command line begins, if any; nothing if the shell completes the line."""
+    return [] if _COMPLETION_VARIABLE in os.environ else [verb for verb in sys.argv[1:2] if verb in _VERBS]
+
+
+def _storage_error(error: OSError) -> StorageError:
+    """Return the error of this suite for an error of the file system, with its reason and a hint."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
+    if path is not None and path.name.startswith("."):  # a temporary name
+        path = path.parent
+    reason = error.strerror or str(error)
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        where = f" on the disk of {path}" if path else ""
+        return StorageError("disk-full.file", where=where, reason=reason)
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        what = str(path) if path else "A file"
+        return StorageError("permission-denied", what=what, reason=reason)
+    return StorageError("system-error", path=path or "A file", reason=reason)
+
+
+@contextmanager
+def _interruptions() -> Iterator[list[float]]:
+    """Raise `KeyboardInterrupt` for SIGINT and SIGTERM in the block, and yield a list of the times of the signals.
+
+    A signal that was ignored before stays ignored. Signals within a second of the first signal have no effect: a
+    terminal, `timeout` and the parent process may each send a signal, and only the first may interrupt.
+
+    A signal is sent again later if it arrives during an import, because a half imported extension module may end the
+    process, or if Python ignores its exception, as in a destructor or a callback.
+    """
+    times: list[float] = []
+    numbers: list[int] = []
+    timers: list[threading.Timer] = []
+    first_deferred = 0.0
+
+    def send_again(number: int) -> None:
+        timers.append(threading.Timer(_SENT_AGAIN_SECONDS, os.kill, (os.getpid(), number)))
+        timers[-1].daemon = True
+        timers[-1].start()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal first_deferred
+        now = time.monotonic()
+        first_deferred = first_deferred or now
+        if _is_importing(frame) and now - first_deferred < _LONGEST_IMPORT_SECONDS:
+            send_again(number)
+        elif not times or now - times[0] > _SAME_INTERRUPTION_SECONDS:
+            times.append(now)
+            numbers.append(number)
+            signal.default_int_handler(number, frame)
+
+    def repeat_ignored(unraisable: sys.UnraisableHookArgs) -> None:
+        if times and issubclass(unraisable.exc_type, KeyboardInterrupt):
+            times.clear()
+            send_again(numbers[-1])
+        else:
+            hook(unraisable)
+
+    defaults: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    handled = [number for number, handler in defaults.items() if signal.getsignal(number) is handler]
+    for number in handled:
+        signal.signal(number, interrupt)
+    hook, sys.unraisablehook = sys.unraisablehook, repeat_ignored
+    try:
+        yield times
+    finally:
+        sys.unraisablehook = hook
+        for timer in timers:
+            timer.cancel()
+        for number in handled:
+            signal.signal(number, defaults[number])
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether a stack contains a function of the import system."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _print_error(problem: str, hint: str, code: str = "", *, with_code: bool = False) -> None:
+    """Print the problem and the hint of an error; if `with_code` is set, also the error code."""
+    label = f"error[{code}]" if with_code else "error"
+    print_line(f"{label}: {one_line(problem)}", err=True)
+    print_line(f"       {one_line(hint)}", err=True)
+
+
+def _write_traceback() -> str:
+    """Write the traceback of the current exception to a file, and return a hint that names the file."""
+    prefix = "onnx-conformance-fault-"
+    escaped = "backslashreplace"
+    with tempfile.NamedTemporaryFile("w", -1, "utf-8", None, ".txt", prefix, delete=False, errors=escaped) as file:
+        file.write(f"onnx-conformance {__version__}, Python {sys.version}\n{shlex.join(sys.argv)}\n\n")
+        traceback.print_exc(file=file)
+    where = f" at {PROJECT_URL}" if PROJECT_URL else ""
+    return f"Please report it{where} with {file.name}, which has the traceback."

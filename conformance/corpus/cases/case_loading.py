@@ -1,0 +1,218 @@
+"""Load a case for a run: its model, the inputs of each data set, and the expected outputs.
+
+`LoadedCase` reads data sets on demand. `CaseInMemory` reads all files once and returns copies.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from conformance.base.errors import CorpusError
+from conformance.base.verdicts import CheckKind, Level, check_name
+from conformance.exact.models.arrays import Array, array_of, dtype_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.corpus.cases.corpus import Corpus, CorpusCase
+
+LAYOUT_CACHE_SIZE = 512
+"""Number of cached lists of file names; most cases have the same file names as another case."""
+
+_FILE = re.compile(r"test_data_set_(\d+)/(input|output|bound|accept)_(\d+)\.pb")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedTensor:
+    """The expected value of an output, with its bounds or acceptable indices.
+
+    Attributes:
+        expected: expected value.
+        bound: largest accepted distance of each element from the expected value (double, the output's shape). None if
+            the check is `exact` or `index`.
+        choices: acceptable indices (bool, the output's shape with one more axis); None if the output is not an index.
+    """
+
+    name: str
+    expected: Array
+    bound: Array | None = None
+    choices: Array | None = None
+
+    @property
+    def check(self) -> CheckKind:
+        """Name of the check: `exact`, `bound` or `index`."""
+        return check_name(bound=self.bound, choices=self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """Inputs and expected outputs in the order of the graph; an invalid model has no expected outputs."""
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[ExpectedTensor, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedCase:
+    """A case loaded for one run. It shares no objects with other runs, so a subject may modify it.
+
+    Attributes:
+        entry: the case in the manifest.
+        model: the model that a subject prepares.
+    """
+
+    corpus: Corpus
+    entry: CorpusCase
+    model: onnx.ModelProto
+
+    @property
+    def id(self) -> str:
+        """Id of the case."""
+        return self.entry.id
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether the model is invalid: a subject must reject it, and there are no expected outputs."""
+        return self.entry.is_invalid
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether the case has no data set, so that it only tests how a graph optimizer rewrites the graph."""
+        return self.entry.is_structural
+
+    def data_sets(self) -> Iterator[DataSet]:
+        """Yield the data sets in order, each read on demand; a structural case has none.
+
+        Raises:
+            CorpusError: a file is altered or malformed, or a case that needs a data set has none.
+        """
+        names = [] if self.is_invalid else [value.name for value in self.model.graph.output]
+        data_sets = _files_by_data_set(tuple(self.entry.files))
+        if not data_sets and not self.is_structural:
+            raise CorpusError("malformed.no-data-set", path=self.entry.path, corpus=self.corpus.path)
+        for files in data_sets:
+            with _corpus_errors(self.corpus, self.entry):
+                yield _read_data_set(self.corpus, self.entry, files, names)
+
+    def in_memory(self) -> CaseInMemory:
+        """Return the case with all its data sets.
+
+        Raises:
+            CorpusError: a file is altered or malformed.
+        """
+        return CaseInMemory(self.corpus, self.entry, self.model, tuple(self.data_sets()))
+
+
+def load_case(corpus: Corpus, case: CorpusCase) -> LoadedCase:
+    """Load a case.
+
+    Raises:
+        CorpusError: the model is altered or malformed.
+    """
+    with _corpus_errors(corpus, case):
+        return LoadedCase(corpus, case, onnx.ModelProto.FromString(corpus.read(case, "model.onnx")))
+
+
+@contextmanager
+def _corpus_errors(corpus: Corpus, case: CorpusCase) -> Iterator[None]:
+    """Replace an error of decoding a case's files in the `with` block by a CorpusError."""
+    try:
+        yield
+    except (DecodeError, ValueError, KeyError, TypeError) as error:
+        raise CorpusError(
+            "malformed.case", path=case.path, corpus=corpus.path, error_type=type(error).__name__, error=error
+        ) from None
+
+
+@lru_cache(maxsize=LAYOUT_CACHE_SIZE)
+def _files_by_data_set(files: tuple[str, ...]) -> list[Mapping[tuple[str, int], str]]:
+    """Return for each data set its files by (content, number); content is `input`, `output`, `bound` or `accept`."""
+    found: dict[int, dict[tuple[str, int], str]] = {}
+    for file in files:
+        if match := _FILE.fullmatch(file):
+            found.setdefault(int(match[1]), {})[match[2], int(match[3])] = file
+    return [found[number] for number in sorted(found)]
+
+
+def _read_data_set(
+    corpus: Corpus, case: CorpusCase, files: Mapping[tuple[str, int], str], names: Sequence[str]
+) -> DataSet:
+    tensors = {key: _decode_tensor(corpus.read(case, file)) for key, file in files.items()}
+    return DataSet(
+        tuple(tensors["input", i] for i in range(sum(what == "input" for what, _ in files))),
+        tuple(
+            _expected_tensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
+            for i, name in enumerate(names)
+        ),
+    )
+
+
+def _expected_tensor(name: str, expected: Array, bound: Array | None, choices: Array | None) -> ExpectedTensor:
+    """Return the expected output `name`, after a check of the shapes; nothing is broadcast.
+
+    Raises:
+        ValueError: the bound does not have the shape of the output, or the acceptable indices (`choices`) do not have
+            that shape and one more axis.
+    """
+    if bound is not None and bound.shape != expected.shape:
+        raise ValueError(f"the bound of {name} has shape {bound.shape} instead of {expected.shape}")
+    if choices is not None and (choices.dtype != np.bool_ or choices.shape[:-1] != expected.shape):
+        raise ValueError(f"the acceptable indices of {name} do not fit its shape {expected.shape}")
+    return ExpectedTensor(name, expected, bound, choices)
+
+
+_PACKED_TYPES = frozenset(map(onnx.TensorProto.DataType.Value, ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2")))
+"""Element types of less than a byte."""
+
+
+def _decode_tensor(content: bytes) -> Array:
+    """Return the tensor in a file of the corpus as a new, writable array.
+
+    Every tensor of the corpus stores its elements in `raw_data`. Types of less than a byte are packed there.
+    """
+    proto = onnx.TensorProto.FromString(content)
+    if proto.data_type in _PACKED_TYPES:
+        return array_of(proto).copy()
+    return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseInMemory(LoadedCase):
+    """A case whose files are read once. Each run receives copies of the inputs, which a subject may modify.
+
+    Attributes:
+        held: the data sets in memory.
+    """
+
+    held: tuple[DataSet, ...]
+
+    @property
+    def level(self) -> Level:
+        """Level of the case."""
+        return self.entry.level
+
+    def data_sets(self) -> Iterator[DataSet]:
+        """Yield the data sets with copies of their inputs."""
+        return (DataSet(tuple(array.copy() for array in kept.inputs), kept.outputs) for kept in self.held)
+
+    def fresh_model(self) -> onnx.ModelProto:
+        """Return a copy of the model, which a subject may modify."""
+        return deepcopy(self.model)
+
+
+def load_case_in_memory(corpus: Corpus, case: CorpusCase) -> CaseInMemory:
+    """Load a case with all its data sets.
+
+    Raises:
+        CorpusError: a file is altered or malformed.
+    """
+    return load_case(corpus, case).in_memory()

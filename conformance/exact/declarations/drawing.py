@@ -1,0 +1,456 @@
+"""Drawing of nodes from declarations: a model of one node, and its inputs.
+
+A node is drawn by named choices, such as `size D1` or `attribute axis`. Each choice depends on the seed and on its name
+only, and not on the order of the choices. So a node in which one choice is changed keeps all others.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from conformance.exact.declarations.declaration_tables import SIZE_SETS, TYPE_SETS, Rule, declarations_of, has_schemas
+from conformance.exact.declarations.hard_values import (
+    INTEGER_MODES,
+    MODE_WEIGHTS,
+    MODES,
+    choose_by_bits,
+    element_bits,
+    elements,
+    mode_count,
+    text_bits,
+)
+from conformance.exact.models.arrays import Array, dtype_of, tensor_of, type_name, type_number
+from conformance.exact.models.model_building import array_value_info, make_ordered_node
+from conformance.exact.models.model_validity import check_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.exact.declarations.declaration_tables import DeclaredOperand, OperatorDeclaration, Option, Scalar
+
+IR_VERSION = 10
+"""IR version of drawn models."""
+
+MAX_ELEMENTS = 20_000
+"""Maximum number of elements of an operand."""
+
+MAX_ATTEMPTS = 100
+"""Number of nodes that are drawn until one is valid."""
+
+VARIANTS = 8
+"""Number of variants of the elements of an operand that a rule gives; the first variant has the plainest elements."""
+
+
+class InvalidNodeError(ValueError):
+    """The chosen options give no valid model."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice of a drawn node.
+
+    Attributes:
+        index: the index of the chosen option.
+        count: the number of options.
+        text: the chosen option as text.
+        is_plain: whether it is equal to the first option.
+    """
+
+    index: int
+    count: int
+    text: str
+    is_plain: bool
+
+
+@dataclass(frozen=True)
+class DrawnNode:
+    """A node with its inputs.
+
+    Attributes:
+        operator: its operator.
+        model: a model of this node alone.
+        operands: the values of all operands by name, in the order of the node's inputs.
+        choices: the choices by name.
+        free: the names of the operands that may have any elements.
+    """
+
+    operator: str
+    model: onnx.ModelProto
+    operands: Mapping[str, Array]
+    choices: Mapping[str, Choice]
+    free: tuple[str, ...]
+
+    @property
+    def proto(self) -> onnx.NodeProto:
+        """The node."""
+        node: onnx.NodeProto = self.model.graph.node[0]
+        return node
+
+    @cached_property
+    def inputs(self) -> dict[str, Array]:
+        """The values of the graph's inputs by name."""
+        return {value.name: self.operands[value.name] for value in self.model.graph.input}
+
+
+def draw_valid_node(operator: str, seed: str) -> tuple[DrawnNode, str]:
+    """Return the first valid node of an operator, with the seed that `draw_node` draws the node from.
+
+    Raises:
+        UsageError: the operator has no declaration.
+        InvalidNodeError: no node is valid.
+    """
+    for attempt in range(MAX_ATTEMPTS):
+        own = f"{seed}/{attempt}" if attempt else seed
+        try:
+            return draw_node(operator, own), own
+        except InvalidNodeError as error:
+            last = error
+    raise last
+
+
+def draw_node(
+    operator: str,
+    seed: str,
+    chosen: Mapping[str, int] | None = None,
+    edits: Mapping[str, Mapping[int, float]] | None = None,
+) -> DrawnNode:
+    """Return the node of a seed. Equal arguments give equal nodes.
+
+    Args:
+        operator: the operator.
+        seed: the seed.
+        chosen: for some choices by name, the index of the option to take instead; the last option if there are fewer.
+        edits: for some operands by name, elements by their flat index; an index outside of the operand is ignored.
+
+    Raises:
+        UsageError: the operator has no declaration.
+        InvalidNodeError: onnx's full check rejects the node.
+    """
+    return _Draft(operator, seed, chosen or {}, edits or {}).complete()
+
+
+@dataclass
+class _Draft:
+    """A node whose choices are being made."""
+
+    operator: str
+    seed: str
+    chosen: Mapping[str, int]
+    edits: Mapping[str, Mapping[int, float]]
+    choices: dict[str, Choice] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    operands: dict[str, Array] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    parameters: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        every = declarations_of(self.operator)
+        numbers = [str(number) for number in range(len(every))]
+        self.declaration: OperatorDeclaration = every[self.choose("declaration", numbers)]
+        opsets = self.declaration.opsets_of(self.operator)[::-1]
+        self.opset = opsets[self.choose("opset", opsets)]
+        self.op_type = self.operator.removeprefix(f"{self.declaration.domain}.")
+        self.schema: Any = None
+        if has_schemas(self.declaration.domain):
+            self.schema = onnx.defs.get_schema(self.op_type, self.opset, self.declaration.domain)
+        self.rank = self.declaration.ranks[self.choose("rank", self.declaration.ranks)]
+
+    def choose(self, name: str, options: Sequence[Any], weights: Sequence[int] = ()) -> int:
+        """Return the index of the option that a choice takes."""
+        index = self.chosen.get(name)
+        if index is None:
+            drawn = text_bits(f"{self.seed}/{name}")
+            index = drawn % len(options) if not weights else _weighted(drawn, weights)
+        index = max(0, min(index, len(options) - 1))
+        self.choices[name] = Choice(index, len(options), str(options[index]), options[index] == options[0])
+        return index
+
+    def complete(self) -> DrawnNode:
+        """Make all choices, and return the node."""
+        for name, options in self.declaration.attributes.items():
+            if (not self.schema or name in self.schema.attributes) and (
+                value := self.attribute(name, options)
+            ) is not None:
+                self.attributes[name] = value
+        for place, operand in enumerate(self.declaration.operands()):
+            if not self.schema or place < self.schema.max_input:
+                self.add_operand(operand)
+        numbers = [self.expression(each) for each in self.declaration.outputs]
+        count = numbers[self.choose("outputs", numbers)]
+        held = ("inputs", "parameters", "all but the first")
+        return self.build(count, held[self.choose("constants", held, (2, 2, 1))])
+
+    def build(self, count: int, held: str) -> DrawnNode:
+        """Return the node as a model, with types of its outputs.
+
+        Args:
+            count: the number of outputs.
+            held: which operands are initializers.
+        """
+        while self.names and not self.names[-1]:
+            self.names.pop()
+        outputs = [f"Y{number}" for number in range(1, count + 1)]
+        node = make_ordered_node(self.op_type, self.names, outputs, self.attributes, self.declaration.domain)
+        constant = self.parameters if held == "parameters" else set(list(self.operands)[1:])
+        fed = [name for name in self.operands if held == "inputs" or name not in constant]
+        graph = helper.make_graph(
+            [node],
+            "drawn",
+            [array_value_info(name, self.operands[name]) for name in fed],
+            [onnx.ValueInfoProto(name=name) for name in outputs],
+            [tensor_of(array, name) for name, array in self.operands.items() if name not in fed],
+        )
+        opset = helper.make_opsetid(self.declaration.domain, self.opset)
+        model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+        try:
+            model = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+            given = self.declaration.output_types, self.declaration.output_ranks
+            for value, dtype, rank in zip_longest(model.graph.output, *(each[:count] for each in given)):
+                type = value.type.tensor_type
+                if dtype is not None and not type.elem_type:
+                    type.elem_type = type_number(type_name(self.type_of(dtype)))
+                if rank is not None and not type.HasField("shape"):
+                    sizes = [None] * self.expression(rank)
+                    value.CopyFrom(helper.make_tensor_value_info(value.name, type.elem_type, sizes))
+            check_model(model, shapes=True)
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
+            raise InvalidNodeError(f"{self.operator}: {error}") from None
+        free = tuple(name for name in self.operands if name not in self.parameters)
+        return DrawnNode(self.operator, model, self.operands, self.choices, free)
+
+    def size(self, name: str) -> int:
+        """Return the size with a name."""
+        if name.isdecimal():
+            return int(name)
+        if name == "r":
+            return self.rank
+        sizes = self.declaration.sizes
+        given = sizes.get(name, sizes.get(name.rstrip("0123456789"), "any"))
+        if isinstance(given, Rule) and given.by:
+            case = given.cases[self.expression(given.by)]
+            assert isinstance(case, str)
+            return self.expression(case)
+        options = (
+            self.integers(given) if isinstance(given, Rule) else SIZE_SETS[given] if isinstance(given, str) else given
+        )
+        return int(options[self.choose(f"size {name}", options)])
+
+    def expression(self, text: str | int) -> int:
+        """Return the value of an expression."""
+        if isinstance(text, int):
+            return text
+        first, *rest = re.split(r"([-+*/])", text.removeprefix("="))
+        value = self.operand(first)
+        for operator, name in zip(rest[::2], rest[1::2], strict=True):
+            operand = self.operand(name)
+            if operator == "/":
+                value //= max(operand, 1)
+            else:
+                value = value * operand if operator == "*" else value + operand if operator == "+" else value - operand
+        return value
+
+    def operand(self, text: str) -> int:
+        """Return the value of an operand of an expression: a name, a number, or `S[axis]`."""
+        return self.shape(text, "")[0] if "[" in text else self.size(text)
+
+    def shape(self, text: str, name: str) -> list[int]:
+        """Return the sizes of a shape.
+
+        Args:
+            text: the shape.
+            name: the name of the operand, for its choices.
+        """
+        sizes: list[int] = []
+        for part in text.split():
+            if part.endswith("~"):
+                sizes += self.broadcast(part[:-1], name)
+            elif found := _AT_AXIS.fullmatch(part):
+                sizes += self.at_axis(found, name)
+            elif "..." in part:
+                sizes += [self.expression(part.replace("...", str(number))) for number in range(1, self.rank + 1)]
+            else:
+                sizes.append(self.expression(part))
+        if any(size < 0 for size in sizes) or prod(sizes) > MAX_ELEMENTS:
+            raise InvalidNodeError(f"{self.operator}: a negative size, or too many elements")
+        return sizes
+
+    def broadcast(self, base: str, name: str) -> list[int]:
+        """Return a shape that broadcasts to another one."""
+        whole = self.shape(self.declaration.shapes.get(base, f"{base}..."), name)
+        left_out = list(range(len(whole) + 1))
+        whole = whole[self.choose(f"dimensions left out of {name}", left_out, (2 * len(left_out), *left_out[1:])) :]
+        masks = list(range(2 ** len(whole)))
+        mask = masks[self.choose(f"dimensions of 1 in {name}", masks, (2 * len(masks), *([1] * (len(masks) - 1))))]
+        return [1 if mask >> place & 1 else size for place, size in enumerate(whole)]
+
+    def at_axis(self, part: re.Match[str], name: str) -> list[int]:
+        """Return the size of a shape at an axis, or the sizes from there, or all sizes with another one there."""
+        base, attribute, kind, size = part.groups()
+        whole = self.shape(f"{base}...", name)
+        known = self.schema.attributes if self.schema else {}
+        default = known[attribute].default_value.i if attribute in known else 0
+        axis = self.attributes.get(attribute, default)
+        if not -len(whole) <= axis < len(whole):
+            raise InvalidNodeError(f"{self.operator}: an axis of another rank")
+        if kind == ":":
+            return whole[axis % len(whole) :]
+        if not kind:
+            return [whole[axis]]
+        whole[axis] = self.expression(size.replace("...", f"_{name}"))
+        return whole
+
+    def integers(self, rule: Rule) -> list[int]:
+        """Return the integers of a range, those near 0 first."""
+        low = self.expression(rule.low)
+        high = self.expression(rule.high)
+        if low > high:
+            raise InvalidNodeError(f"{self.operator}: an empty range")
+        return sorted(range(low, high + 1), key=lambda number: (abs(number), number < 0))
+
+    def type_of(self, names: str) -> np.dtype[Any]:
+        """Return the element type of a type variable, or of one of several variables that the schema has."""
+        constraints = self.schema.type_constraints if self.schema else ()
+        allowed = {each.type_param_str: each.allowed_type_strs for each in constraints}
+        own = self.declaration.types
+        name = next((each for each in names.split("|") if each in allowed), names.split("|", maxsplit=1)[0])
+        given = own.get(name, (name,))
+        every = TYPE_SETS[given] if isinstance(given, str) else given
+        types = [each for each in every if name not in allowed or f"tensor({each})" in allowed[name]]
+        if not types:
+            raise InvalidNodeError(f"{self.operator}: version {self.opset} has none of the types of {name}")
+        return dtype_of(type_number(types[self.choose(f"type {name}", types)] if name in own else name))
+
+    def attribute(self, name: str, options: Sequence[Option]) -> Any:
+        """Return the value of an attribute; None if it is absent."""
+        texts = [each if isinstance(each, (int, float, str, tuple)) else "drawn" for each in options]
+        option = options[self.choose(f"attribute {name}", texts)]
+        if isinstance(option, Rule):
+            return self.attribute_by_rule(name, option)
+        if isinstance(option, tuple):
+            return [self.scalar(each) for each in option]
+        return None if option == "absent" else self.scalar(option)
+
+    def attribute_by_rule(self, name: str, rule: Rule) -> Any:
+        if rule.by:
+            case = rule.cases[self.expression(rule.by)]
+            return self.attribute_by_rule(name, case) if isinstance(case, Rule) else case
+        if rule.shape:
+            return self.shape(rule.shape, name)
+        if rule.type:
+            number = type_number(type_name(self.type_of(rule.type)))
+            return onnx.TensorProto.DataType.Name(number) if (self.op_type, self.opset) == ("Cast", 1) else number
+        if rule.tensor:
+            lists = rule.lists or tuple((each,) for each in rule.options)
+            numbers = [self.scalar(each) for each in lists[self.choose(f"attribute {name}, value", lists)]]
+            return tensor_of(np.array(numbers).astype(self.type_of(rule.tensor)))
+        values: Sequence[Any] = self.integers(rule) if rule.low else rule.options
+        if not rule.count:
+            return values[self.choose(f"attribute {name}, value", values)]
+        found: list[Any] = []
+        for number in range(1, self.expression(rule.count) + 1):
+            left = [
+                value for value in values if not rule.distinct or value % self.expression(rule.distinct) not in found
+            ]
+            found.append(left[self.choose(f"attribute {name}, element {number}", left)])
+        return found
+
+    def scalar(self, value: Scalar) -> Any:
+        """Return a number or a text, or the value of an expression."""
+        return self.expression(value) if isinstance(value, str) and value.startswith("=") else value
+
+    def add_operand(self, operand: DeclaredOperand) -> None:
+        """Choose the elements of an input, or leave it out."""
+        name = operand.name
+        if operand.mark == "-" or (operand.mark == "?" and not self.choose(f"input {name}", ("left out", "given"))):
+            self.names.append("")
+            return
+        dtype = self.type_of(operand.type)
+        repeated = [f"{name}{number + 1}" for number in range(self.size("count"))] if operand.mark == "*" else [name]
+        kinds = self.declaration.value_kinds(name)
+        shown = [each if isinstance(each, str) else "chosen" for each in kinds]
+        kind = kinds[self.choose(f"kind of {name}", shown) if len(kinds) > 1 else 0]
+        for each in repeated:
+            shape = self.shape(operand.shape, each)
+            array = self.elements(each, kind, dtype, shape)
+            array = np.ascontiguousarray(array.astype(dtype)).reshape(shape)
+            for place, value in self.edits.get(each, {}).items():
+                if place < array.size:
+                    array.reshape(-1)[place] = value
+            self.names.append(each)
+            self.operands[each] = array
+            if not isinstance(kind, str):
+                self.parameters.add(each)
+
+    def elements(self, name: str, kind: str | Rule, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
+        """Return elements of one of `VALUE_KINDS`, or of a rule."""
+        if isinstance(kind, Rule):
+            return self.by_rule(name, kind, dtype, shape)
+        count = mode_count(dtype, kind)
+        modes = (INTEGER_MODES if dtype.kind in "iu" else MODES)[:count]
+        mode = self.choose(f"values of {name}", modes, MODE_WEIGHTS[:count] if modes[0] == MODES[0] else ())
+        return elements(f"{self.seed}/{name}", dtype, shape, kind, mode, self.declaration.hard)
+
+    def by_rule(self, name: str, rule: Rule, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
+        """Return elements of a rule."""
+        if rule.by:
+            case = rule.cases[self.expression(rule.by)]
+            assert isinstance(case, Rule)
+            return self.by_rule(name, case, dtype, shape)
+        if rule.shape:
+            return np.array(self.shape(rule.shape, name), dtype)
+        if rule.lists:
+            chosen = rule.lists[self.choose(f"values of {name}", rule.lists)]
+            return np.array([self.scalar(each) for each in chosen], dtype)
+        variants = ["plain", *map(str, range(1, VARIANTS))]
+        variant = self.choose(f"values of {name}", variants)
+        bits = element_bits(f"{self.seed}/{name}/{variant}", shape) if variant else np.zeros(shape, np.uint64)
+        if rule.columns:
+            sizes = np.array(self.shape(rule.columns, name))
+            if (sizes == 0).any():
+                raise InvalidNodeError(f"{self.operator}: an index of an empty dimension")
+            return np.asarray((bits % (2 * sizes).astype(np.uint64)).astype(np.int64) - sizes * (variant > 0))
+        values: Sequence[Any] = self.integers(rule) if rule.low else [self.scalar(each) for each in rule.options]
+        if rule.distinct:
+            return self.distinct(values, self.expression(rule.distinct), bits)
+        array = choose_by_bits(values, bits)
+        for place, each in enumerate(rule.first):
+            array.reshape(-1)[place] = self.scalar(each)
+        return array
+
+    def distinct(self, values: Sequence[int], modulus: int, bits: Array) -> Array:
+        """Return integers that differ modulo a number."""
+        left = list(values)
+        found = []
+        for each in bits.reshape(-1):
+            if not left:
+                raise InvalidNodeError(f"{self.operator}: too few distinct integers")
+            found.append(left[int(each) % len(left)])
+            left = [value for value in left if (value - found[-1]) % modulus]
+        return np.array(found, np.int64)
+
+
+_AT_AXIS = re.compile(r"(\w+)\[(\w+)(:|=|)([^\]]*)\]")
+
+
+def _weighted(drawn: int, weights: Sequence[int]) -> int:
+    """Return an index, drawn in proportion to weights."""
+    left = drawn % sum(weights)
+    for index, weight in enumerate(weights):
+        left -= weight
+        if left < 0:
+            return index
+    raise AssertionError(weights)
+
+
+def element_count(node: DrawnNode) -> int:
+    """Return the number of elements of all operands."""
+    return sum(prod(array.shape) for array in node.operands.values())

@@ -1,0 +1,182 @@
+"""External data: tensors of a model whose elements are in other files of its folder, mapped into memory when needed."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import re
+import stat
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx.helper import get_all_tensor_dtypes
+
+from conformance.base.errors import ModelError
+from conformance.exact.models.arrays import Array, check_shape, dtype_of
+from conformance.exact.models.graphs import all_tensors
+from conformance.exact.models.input_files import initializer_arrays, tensor_elements
+from conformance.exact.models.types import element_type_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def external_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Yield the tensors of a model that are in external data."""
+    return (tensor for tensor in all_tensors(model) if tensor.data_location == onnx.TensorProto.EXTERNAL)
+
+
+def map_external_tensor(tensor: onnx.TensorProto, folder: Path) -> Array:
+    """Return the elements of a tensor in external data, mapped into memory; they cannot be changed.
+
+    Args:
+        tensor: the tensor.
+        folder: the folder of the model.
+
+    Raises:
+        ModelError: the tensor is not one that can be mapped, or the file cannot be used; see `external_bytes`.
+    """
+    if is_packed(tensor):
+        raise _unreadable(tensor, "several elements share a byte")
+    return external_bytes(tensor, folder).view(dtype_of(tensor.data_type)).reshape(tuple(tensor.dims))
+
+
+def is_packed(tensor: onnx.TensorProto) -> bool:
+    """Return whether several elements of a tensor share a byte."""
+    return _type_of(tensor) in _PACKED_BITS
+
+
+def external_bytes(tensor: onnx.TensorProto, folder: Path) -> Array:
+    """Return the bytes of a tensor in external data, mapped into memory; they cannot be changed.
+
+    The file must be a regular file below the folder that has no other name, and no part of its path may be a link.
+
+    Args:
+        tensor: the tensor.
+        folder: the folder of the model.
+
+    Raises:
+        ModelError: the file is not such a file, or the entries of the tensor contradict its shape or the file.
+    """
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    try:
+        size = _size_of(tensor, entries)
+        offset = _number(entries, "offset", 0)
+        descriptor = _open_below(folder, entries.get("location", ""))
+        try:
+            return _map(descriptor, offset, size)
+        finally:
+            os.close(descriptor)
+    except (ValueError, OSError) as error:
+        raise _unreadable(tensor, error.strerror if isinstance(error, OSError) and error.strerror else error) from None
+
+
+def _unreadable(tensor: onnx.TensorProto, reason: object) -> ModelError:
+    return ModelError("external-data", name=tensor.name, reason=str(reason).rstrip(". "))
+
+
+def _size_of(tensor: onnx.TensorProto, entries: Mapping[str, str]) -> int:
+    """Return the number of bytes that the type and shape of a tensor need.
+
+    Raises:
+        ValueError: the length in the entries is another number.
+    """
+    check_shape(tensor.dims)
+    size: int = (math.prod(tensor.dims) * _bits_of(tensor) + 7) // 8
+    if _number(entries, "length", size) != size:
+        raise ValueError(f"its length is {entries['length']}, and its type and shape need {size} bytes")
+    return size
+
+
+def _map(descriptor: int, offset: int, size: int) -> Array:
+    """Map a part of an open file into memory.
+
+    Raises:
+        ValueError: the file is too short.
+    """
+    if offset + size > os.fstat(descriptor).st_size:
+        raise ValueError("it is too short")
+    if not size:
+        return np.empty(0, np.uint8)
+    with os.fdopen(os.dup(descriptor), "rb") as stream:
+        return np.asarray(np.memmap(stream, np.uint8, "r", offset, (size,)))
+
+
+def _number(entries: Mapping[str, str], key: str, default: int) -> int:
+    text = entries.get(key, "")
+    if not re.fullmatch("[0-9]{0,18}", text, re.ASCII):
+        raise ValueError(f"its {key} is not a number")
+    return int(text) if text else default
+
+
+def _open_below(folder: Path, location: str) -> int:
+    """Open a file below a folder, and return its descriptor.
+
+    Raises:
+        ValueError: the path leaves the folder, or the file is not a regular file with one name.
+        OSError: the file cannot be opened, or a part of the path is a link.
+    """
+    parts = PurePosixPath(location).parts
+    if not parts or location.startswith("/") or ".." in parts or "\0" in location:
+        raise ValueError(f"{location!r} is not a path below the folder of the model")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for place, part in enumerate(parts, 1):
+        kind = os.O_NONBLOCK if place == len(parts) else os.O_DIRECTORY
+        try:
+            inner = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | kind, dir_fd=descriptor)
+        except OSError as error:
+            is_link = error.errno in {errno.ELOOP, errno.EMLINK, errno.ENOTDIR}
+            reason = "it is a link, or not a folder" if is_link else error.strerror
+            raise ValueError(f"{part} of {location}: {reason}") from None
+        finally:
+            os.close(descriptor)
+        descriptor = inner
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        os.close(descriptor)
+        raise ValueError(f"{location} is not a regular file, or has a second name")
+    return descriptor
+
+
+def _bits_of(tensor: onnx.TensorProto) -> int:
+    """Return the number of bits of an element.
+
+    Raises:
+        ValueError: the elements are strings, or of an unknown type.
+    """
+    if is_packed(tensor):
+        return _PACKED_BITS[_type_of(tensor)]
+    if tensor.data_type not in get_all_tensor_dtypes() or dtype_of(tensor.data_type).kind == "O":
+        raise ValueError(f"elements of type {_type_of(tensor)} cannot be in a file")
+    return dtype_of(tensor.data_type).itemsize * 8
+
+
+def _type_of(tensor: onnx.TensorProto) -> str:
+    return element_type_text(tensor.data_type)
+
+
+_PACKED_BITS = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
+"""Bits of an element, by type, if several elements share a byte."""
+
+
+def initializer_arrays_in(graph: onnx.GraphProto, folder: Path | None) -> dict[str, Array]:
+    """Return the initializers of a graph by name; those in external data are mapped into memory.
+
+    Args:
+        graph: the graph.
+        folder: the folder of external data; None if the graph has none.
+
+    Raises:
+        Unsupported: an initializer is in external data without a folder, or a sparse one cannot be converted.
+        ModelError: external data cannot be used; see `map_external_tensor`.
+    """
+
+    def read(tensor: onnx.TensorProto) -> Array:
+        if folder is None or tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return tensor_elements(tensor)
+        return map_external_tensor(tensor, folder)
+
+    return initializer_arrays(graph, read)

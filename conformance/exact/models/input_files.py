@@ -1,0 +1,198 @@
+"""Initializers and inputs of an ONNX graph: constant tensors as arrays, and the inputs that a caller must supply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from conformance.base.verdicts import Unsupported
+from conformance.exact.models.arrays import Array, array_of, dtype_of, type_name
+from conformance.exact.models.graphs import constant_names, is_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+MAX_DENSE_ELEMENTS = 1 << 24
+"""Maximum number of elements of a sparse tensor after conversion to a dense array."""
+
+
+def tensor_elements(tensor: onnx.TensorProto) -> Array:
+    """Return a tensor's elements. If the installed onnx does not know the element type, return the raw bytes.
+
+    Raises:
+        Unsupported: the elements are in external data.
+    """
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise Unsupported("a tensor is in external data")
+    if tensor.data_type not in helper.get_all_tensor_dtypes():
+        return np.frombuffer(tensor.raw_data, dtype=np.uint8)
+    return array_of(tensor)
+
+
+def initializer_arrays(
+    graph: onnx.GraphProto, read_dense: Callable[[onnx.TensorProto], Array] = tensor_elements
+) -> dict[str, Array]:
+    """Return a graph's initializers, dense and sparse, by name. Sparse tensors become dense arrays.
+
+    Args:
+        graph: the graph.
+        read_dense: returns the elements of a dense initializer.
+
+    Raises:
+        Unsupported: an initializer is in external data, or a sparse one cannot be converted.
+    """
+    dense = {tensor.name: read_dense(tensor) for tensor in graph.initializer}
+    return dense | {tensor.values.name: dense_array(tensor) for tensor in graph.sparse_initializer}
+
+
+def constant_value(node: onnx.NodeProto) -> Array | None:
+    """Return the result of a node of the operator Constant; None if it is no tensor of numbers.
+
+    Raises:
+        Unsupported: the elements are in external data.
+    """
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            return tensor_elements(attribute.t)
+        if attribute.name in ("value_float", "value_floats", "value_int", "value_ints"):
+            type = np.float32 if attribute.name.startswith("value_float") else np.int64
+            return np.asarray(helper.get_attribute_value(attribute), type)
+    return None
+
+
+def constant_node_values(graph: onnx.GraphProto) -> dict[str, Array]:
+    """Return the results of the nodes of the operator Constant by name, as far as they are tensors of numbers.
+
+    Raises:
+        Unsupported: the elements are in external data.
+    """
+    values = {node.output[0]: constant_value(node) for node in graph.node if is_operator(node, "Constant")}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def dense_array(sparse: onnx.SparseTensorProto) -> Array:
+    """Convert a sparse tensor to a dense array.
+
+    Indices are either positions in row-major order or rows of coordinates.
+
+    Raises:
+        Unsupported: the dense array would be too large, or an index is out of range.
+    """
+    values = tensor_elements(sparse.values)
+    indices = tensor_elements(sparse.indices)
+    shape = tuple(sparse.dims)
+    if np.prod(shape, dtype=object) > MAX_DENSE_ELEMENTS:
+        raise Unsupported(f"a sparse tensor of shape {list(shape)} is too large")
+    dense = np.zeros(shape, dtype=values.dtype)
+    try:
+        dense[np.unravel_index(indices, shape) if indices.ndim == 1 else tuple(indices.T)] = values
+    except (IndexError, ValueError) as error:
+        raise Unsupported(f"a sparse tensor has an index out of range: {error}") from None
+    return dense
+
+
+def required_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    """Return the graph inputs without a default value, in order. An initializer is the default of its input."""
+    defaults = constant_names(graph)
+    return [value for value in graph.input if value.name not in defaults]
+
+
+def fed_input_names(graph: onnx.GraphProto, count: int) -> list[str]:
+    """Return the names of the graph inputs for which a caller with `count` values has values, in order."""
+    fed = graph.input if count == len(graph.input) else required_inputs(graph)
+    return [value.name for value in fed]
+
+
+def required_input_names(graph: onnx.GraphProto) -> list[str]:
+    """Return the names of the graph inputs without a default value, in order."""
+    return [value.name for value in required_inputs(graph)]
+
+
+@dataclass(frozen=True)
+class DeclaredInput:
+    """Name, element type and shape that a model declares for an input.
+
+    Attributes:
+        dtype: None if the input is not a tensor, or if the installed onnx does not know its element type.
+        shape: sizes, with None for a dimension of any size. It is None if the rank is not declared.
+    """
+
+    name: str
+    dtype: np.dtype[np.generic] | None
+    shape: tuple[int | None, ...] | None
+
+    @classmethod
+    def of(cls, value: onnx.ValueInfoProto) -> DeclaredInput:
+        """Return the declaration that a graph input contains."""
+        if not value.type.HasField("tensor_type"):
+            return cls(value.name, None, None)
+        tensor = value.type.tensor_type
+        sizes = tuple(
+            size.dim_value if size.dim_value >= 0 and size.HasField("dim_value") else None for size in tensor.shape.dim
+        )
+        return cls(value.name, known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
+
+    def check(self, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> None:
+        """Raise an error if the element type and shape of an array do not match the declaration.
+
+        Raises:
+            ValueError: the element type or shape differs.
+        """
+        if self.dtype is not None and dtype != self.dtype:
+            given = "of an unknown type" if dtype is None else dtype
+            raise ValueError(f"the value {self.name} is {given}, but the model declares {type_name(self.dtype)}")
+        if self.shape is None:
+            return
+        fits = len(self.shape) == len(shape)
+        if not fits or any(size not in {None, given} for size, given in zip(self.shape, shape, strict=True)):
+            raise ValueError(f"the value {self.name} has shape {tuple(shape)}, but the model declares {self.shape}")
+
+
+def known_dtype(elem_type: int) -> np.dtype[np.generic] | None:
+    """Return the NumPy type for an ONNX element type; None if the installed onnx does not know it."""
+    try:
+        return dtype_of(elem_type)
+    except KeyError:
+        return None
+
+
+@dataclass(frozen=True)
+class GraphInputs:
+    """Declarations of the inputs of a graph, in the graph's order.
+
+    Attributes:
+        inputs: the inputs that a caller must supply.
+        every: all inputs. A caller may supply these instead.
+    """
+
+    inputs: tuple[DeclaredInput, ...]
+    every: tuple[DeclaredInput, ...] = ()
+
+    @classmethod
+    def of(cls, model: onnx.ModelProto) -> GraphInputs:
+        """Return the declarations of a model's inputs."""
+        return cls(
+            tuple(DeclaredInput.of(value) for value in required_inputs(model.graph)),
+            tuple(DeclaredInput.of(value) for value in model.graph.input),
+        )
+
+    def by_name(self, inputs: Sequence[Array]) -> dict[str, Array]:
+        """Check arrays against the declarations and return them by name.
+
+        Args:
+            inputs: one array for each required input, or one for each input, in order.
+
+        Raises:
+            ValueError: the number of arrays, or an element type or shape, differs from the declarations.
+        """
+        declarations = self.every if len(inputs) == len(self.every) else self.inputs
+        if len(inputs) != len(declarations):
+            raise ValueError(f"{len(inputs)} inputs are given, but the model declares {len(self.inputs)}")
+        for declared, array in zip(declarations, inputs, strict=True):
+            declared.check(array.dtype, array.shape)
+        return {declared.name: array for declared, array in zip(declarations, inputs, strict=True)}

@@ -1,0 +1,216 @@
+"""Enclosures of pooling, of LRN and of AffineGrid."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.base.verdicts import Unsupported
+from conformance.exact.reference.enclosures.quantization import enclose_values
+from conformance.exact.reference.formulas.elementwise import raise_to, sqrt, tensor
+from conformance.exact.reference.formulas.linear import (
+    dilations,
+    explicit_pads,
+    extents,
+    integers,
+    mean,
+    strides,
+    windows,
+)
+from conformance.exact.reference.nodes import Node
+from conformance.exact.reference.numbers.enclosure import Enclosure, admit, between
+from conformance.exact.reference.numbers.precision import format_of, is_computed
+from conformance.exact.reference.tolerances import ROUNDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.nodes import NodeEnclosure
+    from conformance.exact.reference.numbers.enclosure import Tensor
+
+
+def _pads(node: Node, X: Enclosure, kernel: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the padding of a pooling; with `ceil_mode` a last incomplete window gets padding at its end."""
+    pads = explicit_pads(node, X.shape[2:], kernel)
+    if not node.attributes.get("ceil_mode", 0):
+        return pads
+    steps = strides(node, len(kernel))
+    result = []
+    for size, (low, high), extent, step in zip(X.shape[2:], pads, extents(node, kernel), steps, strict=True):
+        count = ceil((size + low + high - extent) / step) + 1
+        if (count - 1) * step >= size + low:  # a window that starts in the padding at the end does not count
+            count -= 1
+        result.append((low, max(high, (count - 1) * step + extent - size - low)))
+    return result
+
+
+def _window_sums(x: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[int, int]]) -> Array:
+    """Return the sums of the elements in each window of a pooling."""
+    return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
+
+
+def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    given = inputs[0]
+    assert given is not None
+    X = given if isinstance(given, Enclosure) else enclose_values(given)  # the padding of integers is an infinity
+    kernel = node.attributes["kernel_shape"]
+    pads = _pads(node, X, kernel)
+
+    def largest(x: Array, fill: float) -> Array:
+        return np.asarray(np.max(windows(x, node, kernel, pads, fill), axis=0))
+
+    error = np.zeros(1) if X.is_exact else largest(X.error, 0.0)
+    value = largest(X.value, -np.inf)
+    result: Tensor = Enclosure(value, np.broadcast_to(error, value.shape), X.dtype).leave_open(np.isnan(value))
+    if not is_computed(X.dtype):
+        result = value.astype(X.dtype)
+    if len(node.outputs) < 2 or not node.outputs[1]:
+        return [result]
+    return [result, _places_of_largest(node, X, kernel, pads)]
+
+
+def _places_of_largest(node: Node, X: Enclosure, kernel: Sequence[int], pads: Sequence[tuple[int, int]]) -> Tensor:
+    """Return the places of the largest elements in the flattened tensor; the page decides between no equal elements.
+
+    The page does not state either how the column-major order counts several matrices.
+    """
+    if not X.is_exact:
+        raise Unsupported("rounding of an input decides the indices of MaxPool")
+    is_column_major = bool(node.attributes.get("storage_order", 0))
+    counts = np.arange(prod(X.shape[2:]), dtype=np.float64).reshape(X.shape[2:], order="F" if is_column_major else "C")
+    planes = np.arange(prod(X.shape[:2]), dtype=np.float64).reshape(*X.shape[:2], *[1] * len(kernel))
+    elements, places = (
+        np.asarray(windows(array, node, kernel, pads, -np.inf)) for array in (X.value, planes * counts.size + counts)
+    )
+    is_largest = (elements == elements.max(axis=0)) & (places >= 0)
+    low, high = (
+        extreme(np.where(is_largest, places, fill), axis=0) for extreme, fill in ((np.min, np.inf), (np.max, -np.inf))
+    )
+    is_open = low != high
+    if is_column_major and planes.size > 1:
+        is_open = np.ones_like(is_open)
+    is_open |= np.isnan(elements).any(axis=0)
+    low, high = np.where(is_open, 0, low), np.where(is_open, X.value.size - 1, high)
+    if not is_open.any():
+        return low.astype(np.int64)
+    return between(low, high, np.dtype(np.int64))
+
+
+def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = tensor(inputs[0])
+    kernel = node.attributes["kernel_shape"]
+    if any(gap != 1 for gap in dilations(node, len(kernel))) and node.opset < 19:
+        raise Unsupported("AveragePool with dilations below opset 19")
+    pads = _pads(node, X, kernel)
+    declared = explicit_pads(node, X.shape[2:], kernel)
+
+    sums = X.add_terms(lambda x: _window_sums(x, node, kernel, pads), prod(kernel))
+    counted = np.ones(X.shape[2:])[np.newaxis, np.newaxis]
+    if node.attributes.get("count_include_pad", 0):
+        counted = np.pad(counted, [(0, 0), (0, 0), *declared], constant_values=1.0)
+        pads = [(0, high - given) for (_, high), (_, given) in zip(pads, declared, strict=True)]
+    count = _window_sums(counted, node, kernel, pads)
+    return [sums / Enclosure.exact(count, X.dtype)]
+
+
+def _global_average_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = tensor(inputs[0])
+    return [mean(X, range(2, len(X.shape)))]
+
+
+def _global_max_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = tensor(inputs[0])
+    result = X.extreme(range(2, len(X.shape)), largest=True, keepdims=True)
+    return [result.leave_open(np.isnan(result.value))]
+
+
+def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose AffineGrid: the products of matrices with the positions of all pixels, the last axis first.
+
+    The page states no position of a single pixel along an axis whose centre is both corners.
+    """
+    theta = tensor(inputs[0])
+    (count, _, *sizes) = integers(inputs[1])
+    if count != theta.shape[0]:
+        raise Unsupported("AffineGrid with another number of matrices than images")
+    is_aligned = bool(node.attributes.get("align_corners", 0))
+    axes = [(2 * np.arange(size) - (size - 1)) / max(1, size - 1 if is_aligned else size) for size in map(float, sizes)]
+    positions = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(sizes)], -1)
+    error = np.full(positions.shape, ROUNDINGS["position in AffineGrid"] * float(format_of(theta.dtype).unit_roundoff))
+    grid = theta.dot(
+        Enclosure(positions, error, theta.dtype), lambda a, b: np.einsum("nij,...j->n...i", a, b), len(sizes) + 1
+    )
+    return [grid.leave_open(np.full(grid.shape, is_aligned and 1 in sizes))]
+
+
+def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = tensor(inputs[0])
+    kernel = node.attributes["kernel_shape"]
+    pads = _pads(node, X, kernel)
+    p = node.attributes.get("p", 2)
+    P = _powers(X, p)
+    value, magnitudes, error = (_window_sums(part, node, kernel, pads) for part in (P.value, P.magnitude, P.error))
+    return [_root(X.from_terms(value, magnitudes, error, prod(kernel)), p)]
+
+
+def _global_lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = tensor(inputs[0])
+    p = node.attributes.get("p", 2)
+    return [_root(_powers(X, p).sum(range(2, len(X.shape)), keepdims=True), p)]
+
+
+def _powers(X: Enclosure, p: int) -> Enclosure:
+    """Return the powers Abs(X)^p, by multiplication or by a function."""
+    if p == 1:
+        return abs(X)
+    return X * X if p == 2 else abs(X).named("pow", lambda x: np.power(np.maximum(x, 0), float(p)))
+
+
+def _root(X: Enclosure, p: int) -> Enclosure:
+    if p == 1:
+        return X
+    return sqrt(X) if p == 2 else X.named("pow", lambda x: np.power(np.maximum(x, 0), 1 / p))
+
+
+def _lrn(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose LRN: X / (bias + alpha / size * square_sum)^beta, with sums over neighbouring channels."""
+    X = tensor(inputs[0])
+    size = node.attributes["size"]
+    given = node.attributes
+    alpha, beta, bias = (float(given.get(name, default)) for name, default in _LRN_DEFAULTS.items())
+    before = (size - 1) // 2
+    window = Node("LRN", (), (), {}, node.opset)
+    squares = X * X
+
+    def total(x: Array) -> Array:
+        flat = x.reshape(x.shape[0], 1, x.shape[1], -1)
+        return _window_sums(flat, window, (size, 1), [(before, size - 1 - before), (0, 0)]).reshape(x.shape)
+
+    def running() -> Enclosure:
+        whole = squares.sum([1], keepdims=True)
+        reached = np.broadcast_to(np.nan_to_num(2 * whole.value + whole.error, nan=np.inf, posinf=np.inf), X.shape)
+        return squares.from_terms(value, reached, error, 2 * X.shape[1])
+
+    value, magnitudes, error = (total(part) for part in (squares.value, squares.magnitude, squares.error))
+    sums = admit("LRN", written=lambda: squares.from_terms(value, magnitudes, error, size), running=running)
+    base = bias + (X.constant(alpha) / X.constant(size)) * sums
+    return [X / raise_to(base, beta)]
+
+
+_LRN_DEFAULTS: Mapping[str, float] = {"alpha": float(np.float32(1e-4)), "beta": 0.75, "bias": 1.0}
+"""The defaults of the schema, which are numbers in float."""
+
+
+IMAGE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    "MaxPool": _max_pool,
+    "AveragePool": _average_pool,
+    "GlobalAveragePool": _global_average_pool,
+    "GlobalMaxPool": _global_max_pool,
+    "AffineGrid": _affine_grid,
+    "LpPool": _lp_pool,
+    "GlobalLpPool": _global_lp_pool,
+    "LRN": _lrn,
+}

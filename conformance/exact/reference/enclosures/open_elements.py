@@ -1,0 +1,275 @@
+"""Elements that the specification leaves open: the page of the operator states no result for their operands.
+
+An open element has an infinite bound, or a bound that contains every result with a meaning: an index of ArgMax is the
+index of an element also if an element is NaN. The tables in `tolerances` list the operators.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.base.verdicts import Unsupported
+from conformance.exact.models.types import softmax_default_axis
+from conformance.exact.reference.enclosures.exact import evaluate
+from conformance.exact.reference.formulas.linear import reduced_axes
+from conformance.exact.reference.numbers.enclosure import Enclosure, as_enclosure, between
+from conformance.exact.reference.numbers.precision import format_of, is_computed
+from conformance.exact.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFLOW
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.nodes import Node, NodeEnclosure
+    from conformance.exact.reference.numbers.enclosure import Tensor
+
+
+def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Return the outputs of a node with the elements marked that its page leaves open.
+
+    Args:
+        node: the node.
+        inputs: its inputs.
+        results: its outputs.
+    """
+    first = inputs[0] if inputs else None
+    if node.op_type == "OneHot" and node.opset < 11 and isinstance(first, np.ndarray):
+        # the page excludes negative indices, and states a result of them
+        is_negative = np.expand_dims(first < 0, node.attributes.get("axis", -1))
+        return [as_enclosure(results[0]).leave_open(is_negative)]
+    if first is None or not np.size(_elements(first)):
+        return _mark_empty_mean(node, inputs, results)
+    if is_computed(first.dtype):
+        if node.op_type in UNSPECIFIED_NAN and any(_has_nan(tensor) for tensor in inputs):
+            results = _mark_nan(node, inputs, results)
+    elif first.dtype.kind in "iu" and isinstance(first, np.ndarray):
+        if node.op_type in UNSPECIFIED_OVERFLOW:
+            results = _mark_overflow(node, inputs, results)
+        if node.op_type in _UNDEFINED:
+            results = _mark_undefined(node, inputs, results)
+        if node.op_type == "Shrink":
+            results = [_mark_shrunk(node, first)]
+    if node.op_type == "TopK" and not node.attributes.get("sorted", 1):
+        results = [_in_any_order(tensor, node.attributes.get("axis", -1)) for tensor in results]
+    return results
+
+
+def leave_large_states_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Return the outputs of LinearAttention, undetermined if the factors of a term overflow in another order.
+
+    Args:
+        node: the node.
+        inputs: its inputs: query, key, value, past_state, decay and beta.
+        results: its outputs, as its function body computes them.
+    """
+    given = [None if tensor is None else _elements(tensor).astype(np.float64) for tensor in [*inputs, None, None, None]]
+    query, key, value, state, _, beta = (_largest_magnitude(array) for array in given[:6])
+    gain = 1.0 if given[4] is None else np.exp(given[4].max(initial=0.0))
+    shape = _elements(inputs[1]).shape
+    rule = node.attributes.get("update_rule", "gated_delta")
+    width = shape[2] // node.attributes["kv_num_heads"]
+    for _ in range(shape[1]):
+        state *= gain
+        state += max(beta, 1.0) * key * (value + ("delta" in rule) * state * key * width)
+    reached = state * width * max(query, 1.0) * max(node.attributes.get("scale", 0.0), 1.0)
+    if inputs[0] is None or reached <= format_of(inputs[0].dtype).largest:
+        return results
+    return [None if tensor is None else as_enclosure(tensor).undetermined(np.array(True)) for tensor in results]
+
+
+def _largest_magnitude(array: Array | None) -> float:
+    """Return the largest magnitude of the finite elements; 0 for an operand that is left out."""
+    return 0.0 if array is None else float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+
+
+def _elements(tensor: Tensor) -> Array:
+    return tensor.value if isinstance(tensor, Enclosure) else np.asarray(tensor)
+
+
+def _is_nan(tensor: Tensor) -> Array:
+    elements = _elements(tensor)
+    return np.isnan(elements.astype(np.float64)) if elements.dtype.kind != "O" else np.zeros(elements.shape, dtype=bool)
+
+
+def _has_nan(tensor: Tensor) -> bool:
+    return tensor is not None and is_computed(tensor.dtype) and bool(_is_nan(tensor).any())
+
+
+def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    X = _is_nan(inputs[0])
+    rank = X.ndim
+    axis = node.attributes.get("axis", -1)
+
+    def along(axes: int | tuple[int, ...], *, keepdims: bool = True) -> Array:
+        return np.asarray(X.any(axis=axes, keepdims=keepdims))
+
+    if node.op_type in ("ArgMax", "ArgMin"):
+        axis = node.attributes.get("axis", 0)
+        mask = along(axis, keepdims=bool(node.attributes.get("keepdims", 1)))
+        return [_within(results[0], mask, X.shape[axis])]
+    if node.op_type == "TopK":
+        mask = along(axis)
+        values = _order_with_nan(as_enclosure(inputs[0]), as_enclosure(results[0]), axis, node)
+        return [values, _within(results[1], mask, X.shape[axis])]
+    if node.op_type == "Hardmax":
+        axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % rank
+        axes = (axis,) if node.opset >= 13 else tuple(range(axis, rank))
+        return [_within(results[0], along(axes), 2)]
+    if node.op_type in ("ReduceMax", "ReduceMin"):
+        axes = tuple(reduced_axes(node, inputs, rank) or ())
+        mask = along(axes, keepdims=bool(node.attributes.get("keepdims", 1)))
+        return [as_enclosure(results[0]).leave_open(mask)]
+    if node.op_type in ("MaxPool", "GlobalMaxPool"):
+        return results  # their windows are known where they are computed
+    operands = [_is_nan(tensor) for tensor in inputs if tensor is not None and is_computed(tensor.dtype)]
+    return [as_enclosure(results[0]).leave_open(reduce(np.logical_or, operands))]
+
+
+def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> Enclosure:
+    """Return the elements that TopK selects. An element is open if it depends on the place of NaN.
+
+    NaN comes after all numbers, or before them. The numbers keep their order.
+    """
+    elements = np.moveaxis(X.value, axis, -1)
+    count = result.shape[axis]
+    is_nan = np.asarray(np.isnan(elements))
+    if X.error.any():
+        return result.leave_open(np.moveaxis(np.asarray(is_nan.any(-1, keepdims=True)), -1, axis))
+    sign = 1 if node.attributes.get("largest", 1) else -1
+    ordered = -sign * np.sort(-sign * elements, -1)  # NaN is last
+    places = np.arange(count) - is_nan.sum(-1, keepdims=True)
+    last = ordered[..., :count]
+    first = np.where(places < 0, np.nan, np.take_along_axis(ordered, np.maximum(places, 0), -1))
+    low = np.fmin(last, first)
+    high = np.fmax(last, first)
+    with np.errstate(all="ignore"):
+        width = np.where((low == high) | np.isnan(low), 0.0, high - low)  # half of it could underflow
+        width = np.where(np.isnan(first) != np.isnan(last), np.inf, width)  # no distance contains a number and NaN
+    is_open = (last != first) & ~(np.isnan(last) & np.isnan(first))
+    value, error, mask = (np.moveaxis(np.asarray(part), -1, axis) for part in (low, width, is_open))
+    return Enclosure(value, error, result.dtype, unspecified=mask)
+
+
+def _within(tensor: Tensor, mask: Array, count: int) -> Enclosure:
+    """Return integers below a count, of which some are open."""
+    exact = as_enclosure(tensor)
+    middle = (count - 1) / 2
+    mask = np.broadcast_to(mask, exact.shape)
+    arrays = np.where(mask, middle, exact.value), np.where(mask, middle, exact.error)
+    return Enclosure(*arrays, exact.dtype, unspecified=mask)
+
+
+def _in_any_order(tensor: Tensor, axis: int) -> Tensor:
+    """Return the selected elements, in an order that is open; each is between the smallest and the largest."""
+    selected = as_enclosure(tensor)
+    if not selected.value.size:
+        return tensor
+    low, high = (
+        np.broadcast_to(extreme(ends, axis=axis, keepdims=True), selected.shape)
+        for extreme, ends in ((np.min, selected.value - selected.error), (np.max, selected.value + selected.error))
+    )
+    if (low == high).all():
+        return tensor
+    return between(low, high, selected.dtype)
+
+
+def _mark_empty_mean(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    first = inputs[0] if inputs else None
+    if node.op_type != "ReduceMean" or first is None or not isinstance(results[0], (Enclosure, np.ndarray)):
+        return results
+    axes = reduced_axes(node, inputs, len(first.shape))
+    if axes is None or all(first.shape[axis] for axis in axes):
+        return results
+    return [as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool))]
+
+
+def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Mark integers whose exact value the type does not have, and means that are not integers."""
+    result = results[0]
+    if not isinstance(result, np.ndarray):
+        return results
+    given: list[Any] = list(inputs)
+    arrays = [each.astype(np.float64) if _is_operand(each) else each for each in given]
+    if len(inputs) > 1 and node.op_type.startswith(("Reduce", "Cum")):
+        arrays[1:] = given[1:]
+    dtype = given[0].dtype
+    limits = np.iinfo(dtype)
+    is_mean = node.op_type in ("Mean", "ReduceMean")
+    try:
+        (wide,) = (result,) if is_mean else evaluate(node, arrays)
+    except Unsupported:
+        return results
+    exact = np.asarray(wide, dtype=np.float64)
+    total = exact * len(inputs) if node.op_type == "Mean" else exact
+    if node.op_type == "ReduceMean":
+        total = exact * (np.size(_elements(inputs[0])) // max(1, exact.size))
+    if node.op_type == "ReduceL2":  # the function of the schema adds squares in the type of the operand
+        total = exact * exact
+    slack = 1 - 2.0**-50 if limits.bits == 64 else 1.0
+    with np.errstate(all="ignore"):
+        overflows = ~((total >= limits.min * slack) & (total <= limits.max * slack))
+    # a mean above 2^53 has no fraction in double
+    between = (exact % 1 != 0) | (np.abs(exact) > 2.0**53) if result.dtype != dtype else np.zeros(exact.shape, bool)
+    if not overflows.any() and result.dtype == dtype:
+        return results
+    value = exact if is_mean else result
+    error = np.where(overflows, np.inf, np.where(between, 1.0, 0.0) + np.abs(value) * is_mean * 2.0**-52)
+    return [Enclosure(value, error, dtype, unspecified=overflows | between)]
+
+
+def _mark_shrunk(node: Node, X: Array) -> Tensor:
+    """Return the result of Shrink of integers; a fraction may be rounded in either direction, and may overflow."""
+    limit, bias = (float(node.attributes.get(name, default)) for name, default in (("lambd", 0.5), ("bias", 0.0)))
+    is_moved = np.abs(X.astype(np.float64)) > limit
+    wide = X.astype(np.float64)
+    limits = np.iinfo(X.dtype)
+    wide = np.where(is_moved, np.where(wide > limit, wide - bias, wide + bias), 0.0)
+    if not bias:
+        return np.where(is_moved, X, 0).astype(X.dtype)
+    overflows = (wide < limits.min) | (wide > limits.max)
+    fractions = wide % 1 != 0
+    error = np.where(fractions, 1.0, 0.0) + np.abs(wide) * 2.0**-52
+    return Enclosure(wide, np.where(overflows, np.inf, error), X.dtype, unspecified=overflows | fractions)
+
+
+_UNDEFINED: Mapping[str, Callable[[Array], Array]] = {
+    **dict.fromkeys(("Div", "Mod"), lambda divisor: divisor == 0),
+    "Pow": lambda exponent: exponent < 0,
+}
+"""The second operands for which an operator of integers has no result on its page."""
+
+
+def _mark_undefined(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    result = as_enclosure(results[0])
+    mask = np.broadcast_to(_UNDEFINED[node.op_type](_elements(inputs[1])), result.shape)
+    if not mask.any():
+        return results
+    return [result.leave_open(mask if result.unspecified is None else mask | result.unspecified)]
+
+
+def _bit_shift(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return shifted integers. Below opset 28 the page states no result for a shift by all bits or more."""
+    X, Y = inputs
+    assert isinstance(X, np.ndarray)
+    assert isinstance(Y, np.ndarray)
+    X, Y = np.broadcast_arrays(X, Y)
+    bits = 8 * X.dtype.itemsize
+    is_inside = (Y >= 0) & (bits > Y)
+    is_left = node.attributes["direction"] == "LEFT"
+    shift = np.left_shift if is_left else np.right_shift
+    beyond = np.zeros_like(X) if is_left else np.where(X < 0, ~np.zeros_like(X), np.zeros_like(X))
+    Z = np.where(is_inside, shift(X, np.where(is_inside, Y, 0).astype(X.dtype)), beyond)
+    if node.opset >= 28 or is_inside.all():
+        return [Z]
+    return [Enclosure.exact(Z).leave_open(~is_inside)]
+
+
+INTEGER_ENCLOSURES: Mapping[str, NodeEnclosure] = {"BitShift": _bit_shift}
+"""The operators of integers that leave elements open themselves."""
+
+
+def _is_operand(tensor: Tensor) -> bool:
+    return isinstance(tensor, np.ndarray) and tensor.dtype.kind in "iu"

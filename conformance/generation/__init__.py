@@ -1,4 +1,0 @@
-"""Write a corpus: run the generators, compute expected outputs with the oracle, and write the files.
-
-`conformance.generation.models` has functions that generators use to build models and input data.
-"""

@@ -1,0 +1,116 @@
+"""Wrong nodes of an audit as cases of a corpus: models of the nodes alone, with recorded operands and expected outputs.
+
+`run --data` runs the cases on any subject, and `repro` writes a folder for one of them. A node that was judged together
+with nodes before it becomes a case with all of these nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.base.verdicts import Level, Unsupported
+from conformance.corpus.cases.case import IDENTIFIER, Case
+from conformance.corpus.generation.write_corpus import generate
+from conformance.exact.models.graphs import names_taken_by
+from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
+from conformance.own.graphs.cutting import complete_part, part_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import onnx
+
+    from conformance.exact.models.arrays import Array
+    from conformance.own.audit.judgement import JudgedNode
+
+CORPUS_VERSION = "1.0.0"
+"""The version of the corpora that an audit writes."""
+
+MAX_CASE_BYTES = 2**28
+"""Maximum size of the values of a case. Larger wrong nodes become no case."""
+
+
+def case_of_wrong_node(
+    name: str,
+    node: JudgedNode,
+    model: onnx.ModelProto,
+    values: Mapping[str, Array],
+    constants: Mapping[str, Array],
+    numbers_in_whole: Sequence[int],
+) -> Case | None:
+    """Return a wrong node as a case; None if its outputs are not determinate, or its values are too large.
+
+    Args:
+        name: the name of the audited model, for the id of the case.
+        node: the judgement of the node.
+        model: the model that was judged.
+        values: the values of the subject by name.
+        constants: the values that do not depend on the model's inputs.
+        numbers_in_whole: the number of each node in the whole model, of which the judged one may be a part.
+    """
+    numbers = sorted({node.number, *node.segment})
+    protos = [model.graph.node[number] for number in numbers]
+    own = [output for output in protos[-1].output if output]
+    operands = _operands(protos)
+    if any(name not in values for name in (*operands, *own)):
+        return None
+    if sum(values[operand].nbytes for operand in operands) > MAX_CASE_BYTES:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            given = {operand: values[operand] for operand in operands}
+            expected = evaluate_nodes(protos, given, partial(enclose, NodeScope.of(model)))
+        answers = tuple(answer_of(expected[output]) for output in own)
+    except (Unsupported, ValueError, KeyError):
+        return None
+    if all(answer.accepts_every_value for answer in answers):
+        return None
+    fed = {name: values[name] for name in operands if name not in constants}
+    held = {name: constants[name] for name in operands if name in constants}
+    single = part_of(model, node.name or node.op_type, numbers)
+    complete_part(single, fed, held, {name: each.expected for name, each in zip(own, answers, strict=True)})
+    number = numbers_in_whole[node.number]
+    return Case(
+        id=case_id(name, number, node.op_type),
+        title=f"{node.op_type} gives what its specification states: node {number} of {name}",
+        level=Level.MUST,
+        clauses=(),
+        tags=("audit", re.sub(r"[^a-z0-9]+", "_", node.op_type.lower())),
+        model=single.SerializeToString(deterministic=True),
+        data_sets=(tuple(fed.values()),),
+        answers=(answers,),
+        full_check_exception="the node is from a model of a user",
+    )
+
+
+def case_id(name: str, number: int, op_type: str) -> str:
+    """Return the id of a case: the words of the model's name, the number of the node and its operator."""
+    words = re.sub(r"[^a-z0-9]+", "_", f"{name}_{number}_{op_type}".lower()).strip("_")
+    id = f"test_audit_{words}"[-120:] if len(words) > 100 else f"test_audit_{words}"
+    return id if IDENTIFIER.fullmatch(id) else f"test_audit_{number}"
+
+
+def write_cases(directory: Path, cases: Iterable[Case]) -> int:
+    """Write cases as a corpus, and return their number. Of cases with one id, the first is written.
+
+    Raises:
+        CorpusError: the directory is not empty or cannot be written.
+    """
+    unique: dict[str, tuple[str, Case]] = {}
+    for case in cases:
+        unique.setdefault(case.id, ("audit", case))
+    if unique:
+        generate(directory, list(unique.values()), CORPUS_VERSION, lambda _: None)
+    return len(unique)
+
+
+def _operands(protos: list[onnx.NodeProto]) -> list[str]:
+    """Return the names of the values that some nodes take and none of them makes."""
+    made = {name for node in protos for name in node.output}
+    names = dict.fromkeys(name for node in protos for name in names_taken_by(node))
+    return [name for name in names if name not in made]

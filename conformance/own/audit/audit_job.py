@@ -1,0 +1,479 @@
+"""The judgement of a model's nodes as a job: chunks of nodes, which worker processes or Dask workers judge.
+
+The recorded values of a model on a subject are in a folder, together with the model: each value is a file named by its
+digest, and a worker reads only the values of its nodes. The folder also has the finished chunks. `--resume` keeps it.
+
+The result does not depend on the number of workers: a chunk depends only on the recorded values, and a hidden value is
+computed again in each chunk that needs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import msgspec
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from conformance.base.errors import JobError
+from conformance.base.files.atomic_write import write_bytes_atomically
+from conformance.base.files.journal import (
+    open_blob,
+    read_state,
+    require_identity,
+    require_state_folder,
+    require_version,
+    state_errors,
+    write_blob,
+)
+from conformance.base.jobs.job import JobState, require_number, run_job
+from conformance.base.plugins import suite_version
+from conformance.base.serialization.codec import JsonReader, encode_json
+from conformance.base.serialization.decoding import Count, MalformedError
+from conformance.exact.models.arrays import MAX_RANK, dtype_of, hash_values, type_name, type_number
+from conformance.exact.models.external_data import initializer_arrays_in
+from conformance.exact.models.input_files import constant_node_values
+from conformance.own.audit.judgement import Judgement, JudgementOptions, NodeJudgement
+from conformance.own.graphs.intermediate_values import Exposure, RecordedValues, value_digest_of
+from conformance.subjects.isolation.protocol import placeholder_for_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from conformance.base.jobs.job import ChunkResult, Workers
+    from conformance.exact.models.arrays import Array
+    from conformance.own.audit.judgement import JudgedNode
+
+RECORD_FORMAT = 4
+"""Version of a folder with recorded values."""
+
+MAX_RECORD_BYTES = 2**28
+"""Maximum size of the file `record.json`."""
+
+MAX_VALUE_BYTES = 2**40
+"""Maximum size of a recorded value."""
+
+CHUNK_NODES = 16
+"""Maximum number of nodes in a chunk."""
+
+CHUNK_ELEMENTS = 2**22
+"""Number of elements of the outputs of a chunk above which the next node is in another chunk."""
+
+
+class JudgedChunk(msgspec.Struct, forbid_unknown_fields=True):
+    """The judgements of one chunk."""
+
+    nodes: list[NodeJudgement]
+
+
+class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Content in a file of its own, which has the digest of the content as its name."""
+
+    digest: str
+    size: Annotated[int, msgspec.Meta(ge=0, le=MAX_VALUE_BYTES)]
+
+
+class StoredValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A recorded value. Its content is the elements, or a JSON list if they are texts."""
+
+    name: str
+    way: Exposure
+    dtype: str
+    shape: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_RANK)]
+    content: Blob
+
+
+class OtherValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An output that is a sequence or a map: the name of its type in Python, and its digest."""
+
+    type: str
+    digest: str
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file `record.json`: what was recorded on a subject, apart from the elements."""
+
+    format: Count
+    suite: str
+    key: RecordingKey
+    is_repeatable: bool
+    repeats_when_prepared_again: bool
+    runs: Count
+    remark: str
+    refused: dict[str, str]
+    hidden: list[str]
+    others: dict[str, OtherValue]
+    model: Blob
+    values: list[StoredValue]
+
+
+class _RecordVersion(msgspec.Struct):
+    """The part of `record.json` that every format has."""
+
+    format: Count
+    suite: str = "of another format"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The recorded values of a model on a subject with one data set.
+
+    Attributes:
+        model: the model whose nodes are judged.
+        values: its values.
+        is_repeatable: whether the first and the second run of the prepared model returned the same outputs.
+        repeats_when_prepared_again: whether a model that was prepared again returned the same outputs.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
+    """
+
+    model: onnx.ModelProto
+    values: RecordedValues
+    is_repeatable: bool
+    repeats_when_prepared_again: bool
+    data_folder: Path | None = None
+
+
+class RecordingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Identity of the audit that a recording belongs to.
+
+    Attributes:
+        model: SHA-256 of the model's file.
+        subject: the id of the subject.
+        version: its version.
+        inputs: SHA-256 of the inputs.
+    """
+
+    model: str
+    subject: str
+    version: str
+    inputs: str
+
+    @classmethod
+    def of(cls, model: str, subject: str, version: str, arrays: Sequence[Array]) -> RecordingKey:
+        """Return the key for some inputs."""
+        return cls(model, subject, version, hash_values(arrays))
+
+    @property
+    def folder(self) -> str:
+        """The name of the recording's folder."""
+        return hashlib.sha256("\0".join(msgspec.structs.astuple(self)).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class JudgementJob:
+    """The judgement of one recording; see `conformance.base.jobs.job.Job`.
+
+    Attributes:
+        folder: the folder of the recording; all workers must see it under this path.
+        key: what the recording belongs to.
+        digest: SHA-256 of the record, which has the digests of the model and of all values.
+        ranges: the first and the last-plus-one number of the nodes of each chunk.
+        all_elements: whether every element of a large tensor is judged.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
+    """
+
+    result_type: ClassVar[Any] = JudgedChunk
+
+    folder: Path
+    key: RecordingKey
+    digest: str
+    ranges: tuple[tuple[int, int], ...]
+    all_elements: bool = False
+    data_folder: Path | None = None
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """See `conformance.base.jobs.job.SavedJob`."""
+        return {**msgspec.structs.asdict(self.key), "values": self.digest, "all elements": self.all_elements}
+
+    def chunk_numbers(self) -> range:
+        """See `conformance.base.jobs.job.Job`."""
+        return range(len(self.ranges))
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.base.jobs.job.Job`."""
+        require_number(chunk.number, len(self.ranges))
+        nodes = chunk.result.nodes
+        if [node.number for node in nodes] != [*range(*self.ranges[chunk.number])]:
+            raise MalformedError(f"chunk {chunk.number} has judgements of other nodes")
+        if any(not 0 <= number < self.ranges[-1][1] for node in nodes for number in node.segment):
+            raise MalformedError("a node was judged together with a node that does not exist")
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], JudgedChunk]]:
+        """See `conformance.base.jobs.job.Job`."""
+        recording = read_recording(self.folder, self.key, self.data_folder, self.digest)
+        judgement = Judgement(recording.model, recording.values, JudgementOptions(self.all_elements))
+        yield lambda number: JudgedChunk(list(judgement.judge(range(*self.ranges[number]))))
+
+
+@dataclass(frozen=True)
+class AuditWorkers:
+    """The workers of an audit, and the folder for its recordings.
+
+    Attributes:
+        workers: the workers.
+        directory: a folder that has a folder for each recording.
+    """
+
+    workers: Workers
+    directory: Path
+
+    def check(self, model: str) -> None:
+        """Check that the folder has no recordings of another model.
+
+        Raises:
+            JobError: it has, or it is not a folder.
+        """
+        with state_errors(self.directory):
+            require_state_folder(self.directory)
+            folders = [path for path in sorted(self.directory.glob("*")) if path.suffix != _PARTIAL_SUFFIX]
+        for folder in folders:
+            with _recording_errors(folder):
+                require_state_folder(folder)
+                found = _read_record(folder)[0].key.model
+            require_identity(self.directory, {"model": found}, {"model": model})
+
+    def find(self, key: RecordingKey, data_folder: Path | None) -> Recording | None:
+        """Return the recording of an interrupted audit of a model; None if there is none."""
+        folder = self.directory / key.folder
+        return read_recording(folder, key, data_folder) if folder.exists() else None
+
+    def judge(
+        self, key: RecordingKey, recording: Recording, progress: Callable[[int, int], None], *, all_elements: bool
+    ) -> list[JudgedNode]:
+        """Save a recording unless it is saved, judge its nodes on the workers, and return the judgements.
+
+        Args:
+            key: what the recording belongs to.
+            recording: the recording.
+            progress: is called with the number of judged nodes and the number of all nodes.
+            all_elements: whether every element of a large tensor is judged.
+
+        Raises:
+            ConformanceError: the folder cannot be written, or the job cannot continue.
+        """
+        folder = self.directory / key.folder
+        if not folder.exists():
+            write_recording(folder, key, recording)
+        with _recording_errors(folder):
+            _, digest = _read_record(folder)
+        ranges = chunk_ranges(recording)
+        job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, recording.data_folder)
+        judged: list[NodeJudgement] = []
+        with JobState(folder / f"chunks{'-all' if all_elements else ''}.jsonl", job) as state:
+            for chunk in run_job(job, self.workers, state):
+                judged += chunk.result.nodes
+                progress(len(judged), len(recording.model.graph.node))
+        return Judgement(recording.model, recording.values).complete(judged)
+
+
+def chunk_ranges(recording: Recording) -> tuple[tuple[int, int], ...]:
+    """Return the chunks of a model's nodes: at most `CHUNK_NODES` nodes, or `CHUNK_ELEMENTS` elements of outputs."""
+    ranges = []
+    start = 0
+    elements = 0
+    nodes = recording.model.graph.node
+    for number, node in enumerate(nodes):
+        if number > start and (number - start >= CHUNK_NODES or elements > CHUNK_ELEMENTS):
+            ranges.append((start, number))
+            start = number
+            elements = 0
+        values = recording.values.values
+        elements += sum(math.prod(values[name].shape) for name in node.output if name in values)
+    return (*ranges, (start, len(nodes))) if len(nodes) else ()
+
+
+def write_recording(folder: Path, key: RecordingKey, recording: Recording) -> None:
+    """Write a recording to a new folder, whose name it gets when it is complete.
+
+    Raises:
+        JobError: the folder cannot be written.
+    """
+    partial = folder.with_name(folder.name + _PARTIAL_SUFFIX)
+    recorded = recording.values
+    with state_errors(folder.parent):
+        require_state_folder(folder.parent)
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            partial.mkdir(parents=True)
+            model = recording.model.SerializeToString()
+            record = Record(
+                RECORD_FORMAT,
+                suite_version(),
+                key,
+                recording.is_repeatable,
+                recording.repeats_when_prepared_again,
+                recorded.runs,
+                recorded.remark,
+                recorded.refused,
+                [name for name, way in recorded.ways.items() if way is Exposure.HIDDEN],
+                {
+                    name: OtherValue(type(value).__name__, value_digest_of(value))
+                    for name, value in recorded.others.items()
+                },
+                Blob(write_blob(partial / _BLOBS, model), len(model)),
+                [
+                    _write_value(partial / _BLOBS, name, array, recorded.ways[name])
+                    for name, array in recorded.values.items()
+                    if recorded.ways.get(name, Exposure.CONSTANT) is not Exposure.CONSTANT  # the model has it
+                ],
+            )
+            write_bytes_atomically(partial / "record.json", encode_json(record) + b"\n")
+            partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+def _write_value(folder: Path, name: str, array: Array, way: Exposure) -> StoredValue:
+    if array.dtype.kind in "OUS":
+        content: bytes | memoryview = encode_json([str(text) for text in array.reshape(-1)])
+    else:
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    blob = Blob(write_blob(folder, content), len(content))
+    return StoredValue(name, way, type_name(array.dtype), array.shape, blob)
+
+
+def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, digest: str = "") -> Recording:
+    """Return a recording, whose values are read when they are used.
+
+    Args:
+        folder: the folder of the recording.
+        key: what the recording belongs to.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
+        digest: the digest of the record, if it is known.
+
+    Raises:
+        JobError: the folder cannot be read, or it is not a recording for the key.
+    """
+    with _recording_errors(folder):
+        require_state_folder(folder.parent, folder.name, _BLOBS)
+        record, found = _read_record(folder)
+        if record.key != key or found != (digest or found):
+            raise MalformedError("it belongs to another subject or to other inputs")
+        model = onnx.ModelProto.FromString(bytes(_open_blob(folder, record.model)))
+        ways = {value.name: value.way for value in record.values} | dict.fromkeys(record.hidden, Exposure.HIDDEN)
+        others = {name: placeholder_for_type(each.type, each.digest) for name, each in record.others.items()}
+        ways |= dict.fromkeys(others, Exposure.OUTPUT)
+        constants = initializer_arrays_in(model.graph, data_folder)
+        known = constants | constant_node_values(model.graph)
+        values = StoredValues(folder, {value.name: value for value in record.values}, known)
+        return Recording(
+            model,
+            RecordedValues(
+                values,
+                dict.fromkeys(constants, Exposure.CONSTANT) | ways,
+                [others[value.name] if value.name in others else values[value.name] for value in model.graph.output],
+                record.runs,
+                record.remark,
+                record.refused,
+                others,
+            ),
+            record.is_repeatable,
+            record.repeats_when_prepared_again,
+            data_folder,
+        )
+
+
+class StoredValues(Mapping[str, "Array"]):
+    """The values of a recording by name: each is read from its file when it is used.
+
+    Args:
+        folder: the folder of the recording.
+        stored: the recorded values by name.
+        known: other values by name.
+
+    Raises:
+        ValueError: a value has an impossible type, shape or size.
+    """
+
+    def __init__(self, folder: Path, stored: Mapping[str, StoredValue], known: Mapping[str, Array]) -> None:
+        self._folder = folder
+        self._stored = dict(stored)
+        self._known = dict(known)
+        for value in stored.values():
+            _check_size(value)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a value.
+
+        Raises:
+            KeyError: there is no such value.
+            JobError: its file cannot be read, or has other content.
+        """
+        if name not in self._stored:
+            return self._known[name]
+        with _recording_errors(self._folder):
+            return _read_value(self._folder, self._stored[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._known, *self._stored]))
+
+    def __len__(self) -> int:
+        return len(self._known.keys() | self._stored.keys())
+
+
+def _check_size(value: StoredValue) -> None:
+    """Check the size of a value before memory is allocated for it.
+
+    Raises:
+        ValueError: the type is unknown, or the shape does not have this size.
+    """
+    dtype = dtype_of(type_number(value.dtype))
+    if math.prod(max(1, size) for size in value.shape) * dtype.itemsize > MAX_VALUE_BYTES:
+        raise ValueError(f"the shape of {value.name} is too large")
+    if dtype.kind != "O" and math.prod(value.shape) * dtype.itemsize != value.content.size:
+        raise ValueError(f"{value.name} has another size than its shape")
+
+
+def _read_value(folder: Path, value: StoredValue) -> Array:
+    dtype = dtype_of(type_number(value.dtype))
+    content = _open_blob(folder, value.content)
+    if dtype.kind == "O":
+        return np.array(_decode_texts(content), dtype=object).reshape(value.shape)
+    if not content:
+        return np.empty(value.shape, dtype)
+    return np.frombuffer(content, np.uint8).view(dtype).reshape(value.shape)
+
+
+def _open_blob(folder: Path, blob: Blob) -> memoryview:
+    return open_blob(folder / _BLOBS, blob.digest, blob.size)
+
+
+def _read_record(folder: Path) -> tuple[Record, str]:
+    """Return the record of a folder, and its digest."""
+    file = folder / "record.json"
+    content = read_state(file, MAX_RECORD_BYTES)
+    found = _decode_version(content)
+    require_version(file, (found.format, found.suite), (RECORD_FORMAT, suite_version()))
+    return _decode_record(content), hashlib.sha256(content).hexdigest()
+
+
+_PARTIAL_SUFFIX = ".partial"
+_BLOBS = "blobs"
+_decode_version = JsonReader(_RecordVersion)
+_decode_record = JsonReader(Record)
+_decode_texts = JsonReader(list[str])
+
+
+@contextmanager
+def _recording_errors(folder: Path) -> Iterator[None]:
+    """Raise a `JobError` for a folder that cannot be read, or that is not a recording."""
+    try:
+        with state_errors(folder):
+            yield
+    except (DecodeError, KeyError, ValueError) as error:
+        raise JobError("malformed-recording", folder=folder, error=error) from None
+    except JobError as error:
+        if error.code != "job.state-unusable":
+            raise
+        raise JobError("recording-unreadable", problem=error.problem) from None

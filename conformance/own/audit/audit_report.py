@@ -1,0 +1,448 @@
+"""Reports of an audit: text for the terminal, and JSON."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence  # noqa: TC003 - msgspec reads the annotations
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from conformance.base.verdicts import Level
+from conformance.exact.models.graphs import operator_text
+from conformance.exact.reference.tolerances import FORMS, FUNCTIONS, forms_of
+from conformance.own.audit.audit_operands import number_text
+from conformance.own.audit.judgement import JudgedElement, JudgedNode, JudgedResult, NodeVerdict
+from conformance.own.graphs.reading import LoadedModel, ModelRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conformance.own.audit.audit_session import SubjectAudit
+    from conformance.own.audit.probes import ProbedNode
+
+MAX_LISTED_NODES = 20
+"""Wrong nodes that the terminal lists, and nodes of each other kind."""
+
+MAX_LISTED_ERRORS = 8
+"""Nodes in the table of errors."""
+
+MAX_LISTED_OPERATORS = 8
+"""Operators that are named as not judged in a line."""
+
+
+class OperatorRow(msgspec.Struct, rename={"at_should": "at should", "not_judged": "not judged"}):
+    """The numbers of nodes of one operator by verdict, and the largest share of a bound.
+
+    Nodes that are judged at level `should` only are counted apart from the judged ones.
+    """
+
+    operator: str
+    nodes: int = 0
+    judged: int = 0
+    at_should: int = 0
+    wrong: int = 0
+    unspecified: int = 0
+    not_judged: int = 0
+    share: float = 0.0
+
+
+def operator_rows(nodes: Sequence[JudgedNode]) -> list[OperatorRow]:
+    """Return one row for each operator."""
+    rows: dict[str, OperatorRow] = {}
+    for node in nodes:
+        row = rows.setdefault(operator_name(node), OperatorRow(operator_name(node)))
+        row.nodes += 1
+        if node.verdict is NodeVerdict.NOT_JUDGED:
+            row.not_judged += 1
+            continue
+        row.judged += node.level is Level.MUST
+        row.at_should += node.level is not Level.MUST
+        row.wrong += node.verdict is NodeVerdict.WRONG
+        row.unspecified += node.verdict is NodeVerdict.UNSPECIFIED
+        row.share = max(row.share, node.level_share)
+    return sorted(rows.values(), key=lambda row: (-row.wrong, -row.nodes, row.operator))
+
+
+def operator_name(node: JudgedNode) -> str:
+    """Return the operator of a node, with its domain unless it is the main domain."""
+    return operator_text(node.op_type, node.domain)
+
+
+def share_text(share: float) -> str:
+    """Return the share of a bound as text: `0.65`, or `not equal` where the output must be equal."""
+    return "not equal" if math.isinf(share) else f"{share:.2g}"
+
+
+def reasons(nodes: Sequence[JudgedNode]) -> list[tuple[str, int]]:
+    """Return why nodes were not judged, each with the number of nodes, the most frequent first."""
+    counts = Counter(node.reason for node in nodes if node.reason and node.verdict is NodeVerdict.NOT_JUDGED)
+    return counts.most_common()
+
+
+def text_lines(audit: SubjectAudit) -> Iterator[str]:
+    """Yield the lines that the terminal shows for one subject and data set."""
+    yield f"{audit.subject} {audit.version}, {audit.data_set}"
+    if audit.failure:
+        yield f"  The subject does not run the model: {audit.failure}"
+        return
+    if not audit.is_repeatable:
+        yield "  The first and the second run of the prepared model return different outputs."
+    if not audit.repeats_when_prepared_again:
+        yield "  The model returns different outputs when it is prepared again."
+    ways = ", ".join(f"{count} by {way}" for way, count in audit.ways.items())
+    yield f"  values: {ways}{f' ({audit.remark})' if audit.remark else ''}"
+    rows = operator_rows(audit.nodes)
+    width = max([len("operator"), *(len(row.operator) for row in rows)])
+    yield f"  {'operator':{width}}  nodes  judged  at should  wrong  unspecified  not judged  largest error / bound"
+    for row in rows:
+        share = share_text(row.share) if row.not_judged < row.nodes else "-"
+        yield (
+            f"  {row.operator:{width}}  {row.nodes:5}  {row.judged:6}  {row.at_should:9}  {row.wrong:5}"
+            f"  {row.unspecified:11}  {row.not_judged:10}  {share:>21}"
+        )
+    yield from _error_lines(audit)
+    yield f"  {judged_text(audit)}"
+    for node in [each for each in audit.nodes if each.open_element][:MAX_LISTED_NODES]:
+        yield f"  UNSPECIFIED {open_text(node)}"
+    yield from _fault_lines(audit, "SHOULD", audit.nodes_below_should, should_text)
+    for reason, count in reasons(audit.nodes):
+        yield f"  not judged, {count}: {reason}"
+    yield from _fault_lines(audit, "WRONG", audit.wrong_nodes, wrong_text)
+    if len(audit.wrong_nodes) > MAX_LISTED_NODES:
+        yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
+    if audit.probes:
+        yield f"  on hard data: {probes_text(audit.probes)}"
+    for kind, probes, text in (
+        ("WRONG", audit.wrong_probes, wrong_text),
+        ("SHOULD", audit.probes_below_should, should_text),
+    ):
+        yield from _fault_lines(audit, f"{kind} ON HARD DATA", [each.node for each in probes], text)
+
+
+def probes_text(probes: Sequence[ProbedNode]) -> str:
+    """Return how many distinct nodes were judged on hard data, and how many are wrong."""
+    verdicts = Counter(each.node.verdict for each in probes)
+    judged, at_should = (sum(each.node.is_judged_at(level) for each in probes) for level in (Level.MUST, Level.SHOULD))
+    text = f"{judged} of {len(probes)} distinct nodes judged{_more_at_should(at_should - judged)}"
+    text += f", {_wrong_text(verdicts[NodeVerdict.WRONG], sum(each.node.should_worst is not None for each in probes))}"
+    unspecified = verdicts[NodeVerdict.UNSPECIFIED]
+    return f"{text}, {unspecified} unspecified" if unspecified else text
+
+
+def _error_lines(audit: SubjectAudit) -> Iterator[str]:
+    """Yield a table of the nodes with the largest errors against the exact value of the whole model."""
+    if not audit.has_traced_errors:
+        yield "  errors since the inputs: not computed, because the model is too large"
+        return
+    nodes = sorted(audit.nodes, key=lambda node: -(node.accumulated or 0.0))[:MAX_LISTED_ERRORS]
+    rows = [(f"{node.number} {operator_name(node)}", node) for node in nodes if node.accumulated]
+    if not rows:
+        return
+    width = max(len("largest errors"), *(len(name) for name, _ in rows))
+    yield f"  {'largest errors':{width}}  of the node  since the inputs"
+    for name, node in rows:
+        own = "-" if node.verdict is NodeVerdict.NOT_JUDGED else f"{node.introduced:.2g}"
+        yield f"  {name:{width}}  {own:>11}  {node.accumulated:16.2g}  {origin_text(audit, node)}".rstrip()
+
+
+def origin_text(audit: SubjectAudit, node: JudgedNode) -> str:
+    """Return where the error of a node comes from; an empty text if that is not known."""
+    if node.origin is None or not node.accumulated or node.verdict is NodeVerdict.NOT_JUDGED:
+        return ""
+    if node.origin == node.number:
+        return "introduced here"
+    origin = next(each for each in audit.nodes if each.number == node.origin)
+    return f"propagated from node {origin.number} {operator_name(origin)}"
+
+
+def node_command(audit: SubjectAudit, node: JudgedNode) -> str | None:
+    """Return the command that runs a node alone, with the nodes that it was judged together with; None if unknown."""
+    numbers = sorted({*node.segment, node.number})
+    return " ".join([audit.command, *(f"--node {number}" for number in numbers)]) if audit.command else None
+
+
+def _fault_lines(
+    audit: SubjectAudit, kind: str, nodes: Sequence[JudgedNode], text: Callable[[JudgedNode], str]
+) -> Iterator[str]:
+    for node in nodes[:MAX_LISTED_NODES]:
+        yield f"  {kind} {text(node)}"
+        if command := node_command(audit, node):
+            yield f"    to run it alone: {command}"
+
+
+class JudgedShare(msgspec.Struct):
+    """The judged share of some audits at a level.
+
+    Attributes:
+        nodes: the number of nodes that are judged at the level.
+        should_nodes: the number of nodes that are judged at level `should` only.
+        all_nodes: the number of nodes.
+        wrong: the number of wrong nodes.
+        wrong_at_should: the number of nodes that are outside of their bounds of level `should` only.
+        unspecified: the number of nodes with elements for which the page states no result, and without a wrong element.
+        elements: the number of judged elements.
+        all_elements: the number of elements of all nodes.
+        represented_elements: the number of elements that the judged ones stand for: of a large output, only a sample is
+            compared.
+        undetermined: the number of elements for which every value is admissible.
+        loose: the number of elements whose bound is larger than the magnitude of the expected value.
+        open_elements: the number of elements for which the page states no result.
+        operations: about how many operations the judged nodes need.
+        all_operations: about how many operations all nodes need.
+        unjudged: the number of nodes that were not judged, by operator, the most frequent first.
+        share: the smallest one of the judged shares of the nodes, the elements and the arithmetic.
+    """
+
+    nodes: int = 0
+    should_nodes: int = 0
+    all_nodes: int = 0
+    wrong: int = 0
+    wrong_at_should: int = 0
+    unspecified: int = 0
+    elements: int = 0
+    all_elements: int = 0
+    represented_elements: float = 0.0
+    undetermined: int = 0
+    loose: int = 0
+    open_elements: int = 0
+    operations: int = 0
+    all_operations: int = 0
+    unjudged: dict[str, int] = {}
+    share: float = 0.0
+
+    @classmethod
+    def of(cls, audits: Sequence[SubjectAudit], level: Level = Level.MUST) -> JudgedShare:
+        """Return how much of some audits was judged at a level."""
+        nodes = [node for audit in audits for node in audit.nodes]
+        judged = [node for node in nodes if node.is_judged_at(level)]
+        useless = [node.useless_bounds(level) for node in nodes]
+        verdicts = Counter(node.verdict for node in nodes)
+        unjudged = Counter(operator_name(node) for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED)
+        found = cls(
+            nodes=len(judged),
+            should_nodes=sum(node.is_judged_at(Level.SHOULD) and node.level is Level.SHOULD for node in nodes),
+            all_nodes=len(nodes),
+            wrong=verdicts[NodeVerdict.WRONG],
+            wrong_at_should=sum(node.should_worst is not None for node in nodes),
+            unspecified=verdicts[NodeVerdict.UNSPECIFIED],
+            elements=sum(node.judged_elements(level) for node in judged),
+            all_elements=sum(node.all_elements for node in nodes),
+            represented_elements=sum(
+                node.judged_elements(level) / node.elements * node.all_elements for node in judged if node.elements
+            ),
+            undetermined=sum(undetermined for undetermined, _ in useless),
+            loose=sum(loose for _, loose in useless),
+            open_elements=sum(node.unspecified for node in nodes),
+            operations=sum(node.operations for node in judged),
+            all_operations=sum(node.operations for node in nodes),
+            unjudged=dict(unjudged.most_common()),
+        )
+        parts = (found.nodes, found.represented_elements, found.operations)
+        wholes = (len(nodes), found.all_elements, found.all_operations)
+        found.share = min((part / whole for part, whole in zip(parts, wholes, strict=True) if whole), default=0.0)
+        return found
+
+    def is_enough(self, required: float) -> bool:
+        """Return whether at least a share was judged, and at least one node and one element.
+
+        A model whose tensors are all empty needs no judged element.
+        """
+        has_elements = self.elements > 0 or not self.all_elements
+        return self.nodes > 0 and has_elements and self.share >= required
+
+    @property
+    def text(self) -> str:
+        """The judged share, in one line."""
+        elements = [f"{self.elements} of {self.all_elements} element{'' if self.all_elements == 1 else 's'}"]
+        elements += [
+            f"{count} {kind}"
+            for count, kind in (
+                (self.undetermined, "undetermined"),
+                (self.loose, "with a bound above their magnitude"),
+                (self.open_elements, "unspecified"),
+            )
+            if count
+        ]
+        arithmetic = self.operations / self.all_operations if self.all_operations else 0.0
+        text = f"{self.nodes} of {self.all_nodes} nodes judged{_more_at_should(self.should_nodes)} "
+        text += f"({', '.join(elements)}; {_percent(arithmetic)} of the arithmetic), "
+        text += _wrong_text(self.wrong, self.wrong_at_should)
+        if self.unspecified:
+            text += f", {self.unspecified} unspecified"
+        listed = [f"{count} {operator}" for operator, count in self.unjudged.items()]
+        if len(listed) > MAX_LISTED_OPERATORS:
+            listed[MAX_LISTED_OPERATORS:] = ["…"]
+        return f"{text}; not judged: {', '.join(listed)}" if listed else text
+
+
+def _more_at_should(count: int) -> str:
+    return f", {count} more at level should" if count else ""
+
+
+def _wrong_text(wrong: int, at_should: int) -> str:
+    return f"{wrong} wrong{_more_at_should(at_should)}"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; 100 % only for the whole, and 0 % only for nothing."""
+    return f"{min(99.9, max(0.1, 100 * share)):.3g} %" if 0 < share < 1 else f"{share:.0%}".replace("%", " %")
+
+
+def summary_text(audits: Sequence[SubjectAudit]) -> str:
+    """Return how much was judged on the user's data, and on hard data."""
+    probes = [each for audit in audits for each in audit.probes]
+    return JudgedShare.of(audits).text + (f"; on hard data {probes_text(probes)}" if probes else "")
+
+
+def judged_text(audit: SubjectAudit) -> str:
+    """Return how many nodes and elements were judged, and how many nodes are wrong."""
+    return "the subject does not run the model" if audit.failure else JudgedShare.of([audit]).text
+
+
+def wrong_text(node: JudgedNode) -> str:
+    """Return the description of a wrong node in one line."""
+    fault = node.reason if node.worst is None else _element_text(node, node.worst, node.share, Level.MUST)
+    return f"{_place(node)}: {fault}"
+
+
+def should_text(node: JudgedNode) -> str:
+    """Return the description of a node that is outside of its bound of level `should` only; otherwise no text."""
+    worst = node.should_worst
+    return "" if worst is None else f"{_place(node)}: {_element_text(node, worst, node.should_share, Level.SHOULD)}"
+
+
+def open_text(node: JudgedNode) -> str:
+    """Return the description of a node with an element for which the page states no result; otherwise no text."""
+    element = node.open_element
+    if element is None:
+        return ""
+    value = number_text(element.value)
+    are_open = "1 element is" if node.unspecified == 1 else f"{node.unspecified} elements are"
+    return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open"
+
+
+def _place(node: JudgedNode) -> str:
+    place = f"node {node.number} {operator_name(node)} {node.name}"
+    return f"{place} (judged together with {', '.join(node.together)})" if node.together else place
+
+
+def _element_name(element: JudgedElement) -> str:
+    return f"{element.output}[{', '.join(map(str, element.index))}]"
+
+
+def _element_text(node: JudgedNode, element: JudgedElement, share: float, level: Level) -> str:
+    """Return an element outside of its bound, with its bound, the operands and the source of the bound."""
+    text = f"{_element_name(element)} is {number_text(element.value)}, expected {number_text(element.expected)}"
+    if element.bound:
+        text += f" ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
+    operands = f"; {', '.join(element.operands)}" if element.operands else ""
+    return f"{text}{operands}; {bound_source(node, element, level)}"
+
+
+def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
+    """Return where the bound of an element comes from."""
+    if not element.bound:
+        return (
+            f"{node.op_type} has exact results, also for the sign of zero" if level is Level.SHOULD else "exact result"
+        )
+    source = f"bound of {operator_name(node)} in {node.type} at level {level}"
+    if node.together:
+        source += f", composed over {1 + len(node.together)} nodes"
+    function = FUNCTIONS.get(node.op_type.lower())
+    if function is not None and node.type:
+        source += f", {function.ulps(node.type, is_strict=level is Level.SHOULD):g} ULP of the function"
+    if node.op_type in FORMS:
+        forms = [FORMS[node.op_type][form] for form in forms_of(node.op_type, level)]
+        source += f", for the forms {' and '.join(forms)}"
+    return source
+
+
+class NodeRecord(JudgedResult, frozen=True, kw_only=True):
+    """A node in the document of an audit; for `together`, `accumulated` and `origin` see `JudgedNode`.
+
+    Attributes:
+        operator: the operator, with its domain unless it is the main domain.
+        command: the command that runs the node alone; None if the node has no fault.
+    """
+
+    together: tuple[str, ...]
+    accumulated: float | None
+    origin: int | None
+    operator: str
+    command: str | None
+
+
+class ProbeRecord(NodeRecord, frozen=True, kw_only=True):
+    """A distinct node on hard values; for its attributes see `conformance.own.audit.probes.ProbedNode`."""
+
+    nodes: int
+    probes: int
+
+
+class AuditRecord(msgspec.Struct):
+    """The audit on one subject with one data set; for most attributes see `SubjectAudit`."""
+
+    subject: str
+    version: str
+    data_set: str
+    failure: str | None
+    is_repeatable: bool
+    repeats_when_prepared_again: bool
+    ways: Mapping[str, int]
+    remark: str | None
+    model_runs: int
+    judged: JudgedShare
+    operators: list[OperatorRow]
+    command: str | None
+    has_traced_errors: bool
+    nodes: list[NodeRecord]
+    probes: list[ProbeRecord]
+
+
+class AuditDocument(msgspec.Struct):
+    """The file of `--json`.
+
+    Attributes:
+        model: the model.
+        inputs: the names, types and shapes of the inputs of each data set.
+        seed: the seed of pseudo-random inputs; None for inputs from files.
+        audits: the audits, one for each subject and data set.
+    """
+
+    format: Literal[1]
+    model: ModelRecord
+    inputs: Sequence[str]
+    seed: int | None
+    audits: list[AuditRecord]
+
+
+def audit_document(
+    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], seed: int | None
+) -> AuditDocument:
+    """Return the document of some audits of one model; for the arguments see `AuditDocument`."""
+    record = ModelRecord(model.path.name, model.digest, len(model.prepared.graph.node))
+    return AuditDocument(1, record, inputs, seed, list(map(_audit_record, audits)))
+
+
+def _audit_record(audit: SubjectAudit) -> AuditRecord:
+    own = {
+        "judged": JudgedShare.of([audit]),
+        "operators": operator_rows(audit.nodes),
+        "nodes": [NodeRecord(**_node_fields(audit, node)) for node in audit.nodes],
+        "probes": [
+            ProbeRecord(**_node_fields(audit, each.node), **_shared(ProbeRecord, each)) for each in audit.probes
+        ],
+    }
+    return AuditRecord(**_shared(AuditRecord, audit) | own)
+
+
+def _node_fields(audit: SubjectAudit, node: JudgedNode) -> dict[str, Any]:
+    command = node_command(audit, node) if node.fault_rank else None
+    return {**_shared(NodeRecord, node), "operator": operator_name(node), "command": command}
+
+
+def _shared(record: type[msgspec.Struct], source: object) -> dict[str, Any]:
+    """Return the attributes of an object that a record of it has under the same names."""
+    return {name: getattr(source, name) for name in record.__struct_fields__ if hasattr(source, name)}

@@ -1,0 +1,379 @@
+"""An audit of a model on one subject with one data set: `audit_subject` is the pipeline of its stages.
+
+1. `record_model` runs the model, exposes its intermediate values, and takes the branches of its If nodes.
+2. `judge_recording` judges each node on the recorded values.
+3. `Confirmation.confirm` judges each node outside of its bounds again, on other operands that it may have received.
+4. `trace_errors` finds the node from which the errors of other nodes come.
+5. `probe_nodes` runs each distinct node on hard values, and judges it.
+6. `cases_of_wrong_nodes` makes cases of a corpus.
+
+Each stage returns new data, and changes none of its arguments. The result, `SubjectAudit`, is data only;
+`conformance.own.audit.audit_report` shows it. The page "The way of an audit" follows one model through the stages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from conformance.base.errors import UsageError
+from conformance.base.verdicts import Level
+from conformance.exact.models.external_data import initializer_arrays_in
+from conformance.exact.models.graphs import find_producers, graph_edges, with_inferred_types
+from conformance.exact.models.input_files import constant_node_values
+from conformance.own.audit.audit_cases import case_of_wrong_node
+from conformance.own.audit.audit_job import AuditWorkers, Recording, RecordingKey
+from conformance.own.audit.confirmation import Confirmation
+from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
+from conformance.own.audit.probes import ProbedNode, probe_nodes
+from conformance.own.audit.propagation import trace_errors
+from conformance.own.graphs.cutting import cut
+from conformance.own.graphs.inlining import inline_taken_branches
+from conformance.own.graphs.intermediate_values import (
+    Exposure,
+    SubjectRefused,
+    are_identical,
+    record_values,
+    run_once,
+    set_data_folder,
+)
+from conformance.own.graphs.model_inputs import InputSet
+from conformance.own.graphs.reading import LoadedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import onnx
+
+    from conformance.corpus.cases.case import Case
+    from conformance.exact.models.arrays import Array
+    from conformance.own.audit.confirmation import ConfirmedNode
+    from conformance.own.graphs.intermediate_values import RecordedValues
+    from conformance.subjects.calling.subject_loading import Subject
+
+MAX_CASES = 100
+"""Number of wrong nodes that become cases."""
+
+MAX_BRANCH_DEPTH = 8
+"""Maximum depth of nested If nodes whose branches are moved into the main graph."""
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """Options of an audit.
+
+    Attributes:
+        all_elements: whether every element of a large output is judged, and not a sample.
+        makes_cases: whether wrong nodes become cases.
+        workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
+        probes: the number of sets of hard values on which each distinct small node runs alone.
+        command: the command line of the audit, to which `--node` can be added; None if it is not known.
+    """
+
+    all_elements: bool = False
+    makes_cases: bool = False
+    workers: AuditWorkers | None = None
+    probes: int = 0
+    command: str | None = None
+
+
+_DEFAULT_OPTIONS = AuditOptions()
+
+
+@dataclass(frozen=True)
+class SubjectAudit:
+    """The audit of a model on one subject with one data set.
+
+    Attributes:
+        subject: the id of the subject.
+        version: its version.
+        data_set: the name of the data set.
+        failure: the message of the subject if it did not run the model; otherwise None.
+        is_repeatable: whether the first and the second run of one prepared model returned the same outputs.
+        repeats_when_prepared_again: whether a model that was prepared again returned the same outputs.
+        ways: the number of intermediate values by the way they were obtained.
+        remark: why added outputs could not be used for all values; None if they could.
+        model_runs: the number of models that were run to obtain the values.
+        nodes: the judged nodes, in the model's order.
+        edges: pairs of numbers of nodes; the second node takes a result of the first.
+        cases: wrong nodes as cases, if they are asked for.
+        probes: the distinct nodes that ran alone on hard values.
+        has_traced_errors: whether the exact values of the whole model were computed.
+        command: the command line of the audit, to which `--node` can be added; None if it is not known.
+    """
+
+    subject: str
+    version: str
+    data_set: str
+    failure: str | None = None
+    is_repeatable: bool = True
+    repeats_when_prepared_again: bool = True
+    ways: Mapping[str, int] = field(default_factory=dict)
+    remark: str | None = None
+    model_runs: int = 0
+    nodes: Sequence[JudgedNode] = ()
+    edges: Sequence[tuple[int, int]] = ()
+    cases: Sequence[Case] = ()
+    has_traced_errors: bool = False
+    command: str | None = None
+    probes: Sequence[ProbedNode] = ()
+
+    @property
+    def wrong_nodes(self) -> list[JudgedNode]:
+        """The nodes with a wrong output, the worst first."""
+        wrong = [node for node in self.nodes if node.verdict is NodeVerdict.WRONG]
+        return sorted(wrong, key=lambda node: (-node.share, node.number))
+
+    @property
+    def nodes_below_should(self) -> list[JudgedNode]:
+        """The nodes outside of their bounds of level `should` only, the worst first."""
+        below = [node for node in self.nodes if node.should_worst is not None]
+        return sorted(below, key=lambda node: (-node.should_share, node.number))
+
+    @property
+    def wrong_probes(self) -> list[ProbedNode]:
+        """The distinct nodes with a wrong output on hard values."""
+        return [each for each in self.probes if each.node.verdict is NodeVerdict.WRONG]
+
+    @property
+    def probes_below_should(self) -> list[ProbedNode]:
+        """The distinct nodes that are outside of their bounds of level `should` only on hard values."""
+        return [each for each in self.probes if each.node.should_worst is not None]
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether the subject failed, returned different outputs for the same inputs, or has a wrong node."""
+        is_stable = self.is_repeatable and self.repeats_when_prepared_again
+        return bool(self.failure) or not is_stable or bool(self.wrong_nodes) or bool(self.wrong_probes)
+
+    def has_faults_at(self, level: Level) -> bool:
+        """Return whether the audit has faults, if outputs must keep the bounds of a level."""
+        below = self.nodes_below_should or self.probes_below_should
+        return self.has_faults or (level is not Level.MUST and bool(below))
+
+
+def audit_subject(
+    model: LoadedModel,
+    subject: Subject,
+    data_set: InputSet,
+    progress: Callable[[str], None] = lambda _: None,
+    options: AuditOptions = _DEFAULT_OPTIONS,
+    numbering: Mapping[str, int] | None = None,
+) -> SubjectAudit:
+    """Run a model on a subject, and judge its nodes on the values that the subject computed.
+
+    Args:
+        model: the model.
+        subject: the backend.
+        data_set: the inputs.
+        progress: is called with a text for the user.
+        options: the options of the audit.
+        numbering: the numbers of the nodes in the whole model, by the name of an output; None if `model` is whole.
+
+    Raises:
+        ConformanceError: the folder of the workers cannot be used, or the workers cannot continue.
+    """
+    key = RecordingKey.of(model.digest, subject.id, subject.version or "", data_set.arrays)
+    set_data_folder(subject.target, model.data_folder)
+    try:
+        found = options.workers.find(key, model.data_folder) if options.workers else None
+        recording = found or record_model(model, subject, data_set, progress)
+    except SubjectRefused as refusal:
+        return SubjectAudit(key.subject, key.version, data_set.name, str(refusal), command=options.command)
+    judged = recording.model
+    recorded = recording.values
+    nodes = judge_recording(recording, key, progress, options)
+    confirmation = Confirmation(judged, recorded, subject, data_set.arrays, options.all_elements)
+    confirmed = [confirmation.confirm(node) for node in nodes]
+    traced = trace_errors(judged, recorded, [each.node for each in confirmed])
+    probes = probe_nodes(judged, recorded, subject, options.probes, progress)
+    ways = Counter(recorded.ways.values())
+    audit = SubjectAudit(
+        key.subject,
+        key.version,
+        data_set.name,
+        is_repeatable=recording.is_repeatable,
+        repeats_when_prepared_again=recording.repeats_when_prepared_again,
+        ways={str(way): ways[way] for way in Exposure if ways[way] and way is not Exposure.CONSTANT},
+        remark=recorded.remark or None,
+        model_runs=sum(
+            [recorded.runs, *(each.model_runs for each in confirmed), *(each.model_runs for each in probes)]
+        ),
+        nodes=[each.node for each in confirmed] if traced is None else traced,
+        edges=graph_edges(judged.graph),
+        has_traced_errors=traced is not None,
+        command=options.command,
+        probes=probes,
+    )
+    numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
+    cases = cases_of_wrong_nodes(model.path.stem, audit, recording, confirmed, numbers) if options.makes_cases else []
+    return replace(_renumbered(audit, numbers), cases=cases)
+
+
+def audit_nodes_alone(
+    model: LoadedModel,
+    subject: Subject,
+    data_set: InputSet,
+    numbers: Sequence[int],
+    progress: Callable[[str], None] = lambda _: None,
+    options: AuditOptions = _DEFAULT_OPTIONS,
+) -> SubjectAudit:
+    """Cut some nodes out of a model, and audit them as a model of their own on the values that the subject computed.
+
+    Args:
+        model: the model.
+        subject: the backend.
+        data_set: the inputs of the model.
+        numbers: the numbers of the nodes, as an audit of the model shows them.
+        progress: is called with a text for the user.
+        options: the options of the audit.
+
+    Raises:
+        UsageError: a node does not exist, or its operands are hidden.
+    """
+    set_data_folder(subject.target, model.data_folder)
+    try:
+        recording = record_model(model, subject, data_set, progress)
+    except SubjectRefused as refusal:
+        return SubjectAudit(subject.id, subject.version or "", data_set.name, str(refusal))
+    count = len(recording.model.graph.node)
+    if max(numbers) >= count:
+        raise UsageError("node-missing", number=max(numbers), count=count)
+    part = cut(recording.model, sorted(set(numbers)), recording.values.values)
+    if part is None:
+        raise UsageError("node-not-alone", subject=subject.id, numbers=list(numbers))
+    content = part.model.SerializeToString(deterministic=True)
+    single = LoadedModel(
+        model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder
+    )
+    inputs = InputSet(data_set.name, tuple(part.arrays))
+    return audit_subject(single, subject, inputs, progress, options, find_producers(recording.model.graph))
+
+
+def record_model(
+    model: LoadedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None] = lambda _: None
+) -> Recording:
+    """Run a model three times, and record its intermediate values.
+
+    An If is replaced by the branch that it takes, at every depth, as long as the outputs keep their bits. Some runtimes
+    keep them only if the values at the border of the branch are rounded as they were.
+
+    Raises:
+        SubjectRefused: the subject does not run the model.
+    """
+    first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
+    (again,) = run_once(subject.target, model.original, data_set.arrays)
+    is_repeatable = are_identical(first, second)
+    repeats_again = are_identical(first, again)
+
+    def expose(prepared: onnx.ModelProto, *, is_stable: bool) -> RecordedValues:
+        constants = initializer_arrays_in(prepared.graph, model.data_folder)
+        inputs = data_set.arrays
+        return record_values(
+            subject.target, prepared, inputs, first, progress, is_stable=is_stable, constants=constants
+        )
+
+    judged = model.prepared
+    values = expose(model.prepared, is_stable=is_repeatable and repeats_again)
+    for _ in range(MAX_BRANCH_DEPTH):
+        for keeps_borders in (False, True):
+            inlined = inline_taken_branches(judged, values.values, keeps_borders=keeps_borders)
+            if inlined is not None and _keeps_outputs(subject, inlined, data_set.arrays, first):
+                break
+        else:
+            break
+        progress("the branches that are taken are moved into the main graph")
+        try:
+            further = expose(inlined, is_stable=True)
+        except SubjectRefused:
+            break
+        judged, values = inlined, replace(further, runs=further.runs + values.runs)
+    values = replace(values, values={**values.values, **constant_node_values(judged.graph)})
+    return Recording(judged, values, is_repeatable, repeats_again, model.data_folder)
+
+
+def _keeps_outputs(subject: Subject, model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Any]) -> bool:
+    """Return whether the subject computes outputs with the same bits."""
+    try:
+        (results,) = run_once(subject.target, model, inputs)
+    except SubjectRefused:
+        return False
+    return are_identical(results, outputs)
+
+
+def judge_recording(
+    recording: Recording, key: RecordingKey, progress: Callable[[str], None], options: AuditOptions = _DEFAULT_OPTIONS
+) -> list[JudgedNode]:
+    """Judge each node on the recorded values, in this process or on workers."""
+
+    def count(done: int, total: int) -> None:
+        if done % 50 == 0 or done == total:
+            progress(f"{done} of {total} nodes judged")
+
+    if options.workers is not None:
+        return options.workers.judge(key, recording, count, all_elements=options.all_elements)
+    return judge_nodes(recording.model, recording.values, count, JudgementOptions(options.all_elements))
+
+
+def cases_of_wrong_nodes(
+    name: str, audit: SubjectAudit, recording: Recording, confirmed: Sequence[ConfirmedNode], numbers: Sequence[int]
+) -> list[Case]:
+    """Return the wrong nodes of an audit as cases.
+
+    Args:
+        name: the name of the audited model.
+        audit: the audit, with the numbers of the judged model.
+        recording: the recorded values.
+        confirmed: the judgements, with the values of nodes that were judged again.
+        numbers: the number in the whole model of each judged node.
+    """
+    recorded = recording.values
+    constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
+    others = {each.node.number: each.values for each in confirmed if each.values is not None}
+    wrong: list[tuple[JudgedNode, Mapping[str, Array]]] = [
+        *((node, others.get(node.number, recorded.values)) for node in audit.wrong_nodes),
+        *((each.node, each.values) for each in audit.wrong_probes),
+    ]
+    made = (
+        case_of_wrong_node(name, node, recording.model, values, constants, numbers)
+        for node, values in wrong[:MAX_CASES]
+    )
+    return [case for case in made if case is not None]
+
+
+def _numbers_in(part: onnx.ModelProto, numbering: Mapping[str, int]) -> list[int]:
+    """Return the numbers of a part's nodes in the whole model.
+
+    The nodes of a branch may have replaced an If in the part alone. They stand before the nodes that have the outputs
+    of the If, and have its number.
+    """
+    found = []
+    following = 0
+    for node in reversed(part.graph.node):
+        following = next((numbering[name] for name in node.output if name in numbering), following)
+        found.append(following)
+    return found[::-1]
+
+
+def _renumbered(audit: SubjectAudit, numbers: Sequence[int]) -> SubjectAudit:
+    """Return an audit with other numbers of the nodes; `numbers` has the new number of each node."""
+
+    def renumber(node: JudgedNode) -> JudgedNode:
+        return structs.replace(
+            node,
+            number=numbers[node.number],
+            segment=tuple(numbers[each] for each in node.segment),
+            origin=None if node.origin is None else numbers[node.origin],
+        )
+
+    edges = dict.fromkeys((numbers[first], numbers[second]) for first, second in audit.edges)
+    return replace(
+        audit,
+        nodes=[renumber(node) for node in audit.nodes],
+        probes=[replace(probed, node=renumber(probed.node)) for probed in audit.probes],
+        edges=[(first, second) for first, second in edges if first != second],
+    )

@@ -1,0 +1,620 @@
+"""Judgement of each node of a model on the values that a subject computed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct, structs
+
+from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.models.arrays import type_name
+from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
+from conformance.exact.models.input_files import DeclaredInput
+from conformance.exact.reference.enclosures import has_signed_zeros
+from conformance.exact.reference.formulas.linear import FLOAT
+from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps, inner_node_count
+from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.exact.reference.numbers.precision import format_of
+from conformance.exact.reference.oracle import EVALUATION_ERRORS
+from conformance.exact.reference.tolerances import NARROW
+from conformance.own.audit.audit_operands import operand_texts
+from conformance.own.audit.audit_sampling import Sample, take_sample, values_of
+from conformance.own.graphs.arithmetic import operation_count
+from conformance.own.graphs.cutting import part_of
+from conformance.own.graphs.distances import are_comparable, find_distances, relative_error
+from conformance.own.graphs.intermediate_values import Exposure
+from conformance.subjects.calling.harness import value_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+
+    import onnx
+
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.enclosures.sequences import TensorOrSequence
+    from conformance.exact.reference.numbers.enclosure import Tensor
+    from conformance.own.graphs.distances import Distances
+    from conformance.own.graphs.intermediate_values import RecordedValues
+
+
+@dataclass(frozen=True)
+class JudgementOptions:
+    """The operands that a runtime may have passed to nodes, and how much of their outputs is compared.
+
+    Attributes:
+        all_elements: whether every element of a large output is judged, and not a sample.
+        rounded: the names of values that a node may have received before they were rounded to their type.
+        keeps_float: whether nodes of float16 and bfloat16 are computed in float, and only their outputs are rounded.
+        folded: the names of constants that may be folded: a product of constants is rounded to their type once more.
+    """
+
+    all_elements: bool = False
+    rounded: Container[str] = ()
+    keeps_float: bool = False
+    folded: Container[str] = ()
+
+
+class NodeVerdict(StrEnum):
+    """The verdict on one node."""
+
+    CORRECT = "correct"
+    WRONG = "wrong"
+    UNSPECIFIED = "unspecified"
+    NOT_JUDGED = "not judged"
+
+
+class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
+    """An element of an output that a report shows.
+
+    Attributes:
+        output: the name of the output.
+        index: the position of the element.
+        value: the subject's value.
+        expected: the expected value.
+        bound: the largest admissible difference.
+        operands: the elements of the node's operands that the element depends on, as texts; empty if they are many.
+    """
+
+    output: str
+    index: tuple[int, ...]
+    value: float
+    expected: float
+    bound: float
+    operands: tuple[str, ...] = ()
+
+
+class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
+    """The part of a node's judgement that all its forms have: in memory, in a chunk, and in a report.
+
+    Attributes:
+        number: the position of the node in the main graph.
+        name: the name of the node, or of its first output.
+        verdict: the verdict.
+        reason: why it was not judged, or what is wrong with type or shape; otherwise None.
+        elements: the number of elements of the outputs that were compared: all, or those of a sample.
+        all_elements: the number of elements of all outputs.
+        undetermined: the number of compared elements for which every value is admissible, for example after an
+            overflow.
+        loose: the number of compared elements whose bound is larger than the magnitude of the expected value.
+        unspecified: the number of compared elements for which the page of the operator states no result.
+        share: the largest difference from the expected value, as a share of the bound; infinite for an exact output
+            that differs.
+        worst: the element with this share, if it is outside of its bound.
+        open_element: the first unspecified element.
+        should_share: the largest difference as a share of the bound of level `should`.
+        should_worst: the element with this share, if it is outside of the bound of level `should` only.
+        inner_nodes: the number of nodes in its subgraphs, which were judged together with the node.
+        way: how its outputs were obtained.
+        type: the element type of its first output; None if the output is not known.
+        operations: about how many operations the node needs; see `conformance.own.graphs.arithmetic`.
+        introduced: the largest error against the exact result of the node's own operands; see
+            `conformance.own.audit.propagation`.
+        level: `should` if only the bounds of this level are useful for at least half of the elements.
+        should_undetermined: the number of undetermined elements with the bounds of level `should`.
+        should_loose: the number of loose elements with the bounds of level `should`.
+    """
+
+    number: int
+    name: str
+    verdict: NodeVerdict
+    reason: str | None = None
+    elements: int = 0
+    all_elements: int = 0
+    undetermined: int = 0
+    loose: int = 0
+    unspecified: int = 0
+    share: float = 0.0
+    worst: JudgedElement | None = None
+    open_element: JudgedElement | None = None
+    should_share: float = 0.0
+    should_worst: JudgedElement | None = None
+    inner_nodes: int = 0
+    way: str = ""
+    type: str | None = None
+    operations: int = 0
+    introduced: float = 0.0
+    level: Level = Level.MUST
+    should_undetermined: int = 0
+    should_loose: int = 0
+
+    def useless_bounds(self, level: Level) -> tuple[int, int]:
+        """Return the numbers of undetermined and of loose elements with the bounds of a level."""
+        return (self.undetermined, self.loose) if level is Level.MUST else (self.should_undetermined, self.should_loose)
+
+
+class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
+    """The judgement of one node of the main graph on its own; `Judgement.complete` makes it a `JudgedNode`.
+
+    Attributes:
+        op_type: the operator of the node.
+        domain: the domain of the operator; empty for the main domain.
+        segment: the numbers of the nodes that were judged together with this node, because the values between them are
+            hidden.
+    """
+
+    op_type: str
+    domain: str
+    segment: tuple[int, ...] = ()
+
+
+class JudgedNode(NodeJudgement, frozen=True):
+    """The final judgement of one node of the main graph.
+
+    Attributes:
+        together: the names of the nodes of `segment`.
+        accumulated: the largest error against the exact value of the whole model; None if that is not known.
+        origin: the number of the node from which most of the accumulated error comes; None if that is not known.
+    """
+
+    together: tuple[str, ...] = ()
+    accumulated: float | None = None
+    origin: int | None = None
+
+    @property
+    def level_share(self) -> float:
+        """The largest difference as a share of the bound of the level at which the node is judged."""
+        return self.share if self.level is Level.MUST else self.should_share
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict, with the level if the node is judged at level `should` only."""
+        at_should = f"{'within' if self.should_worst is None else 'outside of'} its bounds of level should"
+        return str(self.verdict) if self.level is Level.MUST else at_should
+
+    def is_judged_at(self, level: Level) -> bool:
+        """Return whether at least half of its elements have a useful bound of a level."""
+        return self.verdict is not NodeVerdict.NOT_JUDGED and self.level.is_within(level)
+
+    def judged_elements(self, level: Level) -> int:
+        """Return the number of compared elements that a wrong value would put outside of a useful bound of a level."""
+        return self.elements - sum(self.useless_bounds(level)) - self.unspecified
+
+    @property
+    def fault_rank(self) -> int:
+        """2 for a wrong node, 1 for a node outside of its bounds of level `should` only, and otherwise 0."""
+        return 2 if self.verdict is NodeVerdict.WRONG else int(self.should_worst is not None)
+
+
+@dataclass
+class _Hidden:
+    """The enclosure of a hidden value, and the numbers of the nodes that it was computed by."""
+
+    tensor: TensorOrSequence
+    nodes: frozenset[int] = field(default_factory=frozenset)
+
+
+_DEFAULT_OPTIONS = JudgementOptions()
+
+
+class Judgement:
+    """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
+
+    Args:
+        model: the model, without calls of model-local functions.
+        recorded: the values, also those of the operator Constant.
+        options: the operands that a runtime may have passed to nodes.
+    """
+
+    def __init__(
+        self, model: onnx.ModelProto, recorded: RecordedValues, options: JudgementOptions = _DEFAULT_OPTIONS
+    ) -> None:
+        self.nodes = list(model.graph.node)
+        self._recorded = recorded
+        self._options = options
+        self._scope = NodeScope.of(model)
+        self._hidden: dict[str, _Hidden | None] = {}
+        self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
+        self._producers = find_producers(model.graph)
+
+    def judge(self, numbers: Iterable[int]) -> Iterator[NodeJudgement]:
+        """Yield the judgements of some nodes on their own; nodes of the operator Constant are left out."""
+        for number in numbers:
+            if not is_operator(self.nodes[number], "Constant"):
+                yield self._judge_node(number)
+
+    def complete(self, judged: Iterable[NodeJudgement]) -> list[JudgedNode]:
+        """Return the final judgements from those of all nodes on their own.
+
+        A node without a known output has the judgement of the node that was judged together with it.
+        """
+        own = sorted(judged, key=lambda node: node.number)
+        names = {each.number: each.name for each in own}
+        obtained = {*self._recorded.values, *self._recorded.others}
+        known = {each.number for each in own if not obtained.isdisjoint(self.nodes[each.number].output)}
+        covering: dict[int, NodeJudgement] = {}
+        for each in sorted(own, key=lambda node: node.level.rank):
+            if each.number in known and each.verdict is not NodeVerdict.NOT_JUDGED:
+                covering = dict.fromkeys(each.segment, each) | covering
+        complete = []
+        for each in own:
+            final = {**structs.asdict(each), "together": tuple(names[number] for number in each.segment)}
+            if each.number not in known and each.verdict is not NodeVerdict.NOT_JUDGED:
+                if later := covering.get(each.number):
+                    final |= {"level": later.level, "reason": f"judged together with {later.name}"}
+                else:
+                    reason = "its value is hidden, and no later value that depends on it could be judged"
+                    final |= {"verdict": NodeVerdict.NOT_JUDGED, "reason": reason}
+            complete.append(JudgedNode(**final))
+        return complete
+
+    def _hidden_value(self, name: str) -> _Hidden | None:
+        """Return the enclosure of a value that is not recorded; None if it cannot be computed."""
+        pending = [name]
+        while pending:
+            number = self._producers.get(pending[-1])
+            if pending[-1] in self._hidden or number is None:
+                self._hidden.setdefault(pending.pop(), None)
+                continue
+            before = [
+                each
+                for each in names_taken_by(self.nodes[number])
+                if each not in self._recorded.values and each not in self._hidden
+            ]
+            if before:
+                pending += before
+            else:
+                self._judge_node(number)
+                for output in self.nodes[number].output:
+                    self._hidden.setdefault(output, None)
+        return self._hidden[name]
+
+    def _operands(self, node: onnx.NodeProto) -> tuple[dict[str, TensorOrSequence], set[int]]:
+        """Return the operands of a node by name, and the numbers of the nodes that computed its hidden operands."""
+        known: dict[str, TensorOrSequence] = {}
+        before: set[int] = set()
+        for name in names_taken_by(node):
+            if name in self._recorded.values:
+                known[name] = self._operand(name, self._recorded.values[name])
+            elif (hidden := self._hidden_value(name)) is not None:
+                known[name] = hidden.tensor
+                before |= hidden.nodes
+        if self._options.keeps_float:
+            known = {name: each if isinstance(each, list) else _in_float(each) for name, each in known.items()}
+        return known, before
+
+    def _judge_node(self, number: int) -> NodeJudgement:
+        node = self.nodes[number]
+        recorded = self._recorded
+        first = node.output[0] if node.output else ""
+        known, before = self._operands(node)
+        tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
+        outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
+        shapes = {name: np.shape(values_of(tensor)) for name, tensor in tensors.items()}
+        shapes |= {name: array.shape for name, array in outputs.items()}
+        inner_nodes = inner_node_count(node)
+        unjudged = NodeJudgement(
+            number,
+            node.name or first,
+            NodeVerdict.NOT_JUDGED,
+            op_type=node.op_type,
+            domain=node.domain,
+            all_elements=sum(int(array.size) for array in outputs.values()),
+            inner_nodes=inner_nodes,
+            way=str(recorded.ways.get(first, Exposure.HIDDEN)),
+            type=next((type_name(array.dtype) for array in outputs.values()), None),
+            operations=operation_count(node, shapes) * (1 + inner_nodes),
+        )
+        if refusal := recorded.refused.get(first):
+            return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
+        try:
+            is_whole = self._options.all_elements or len(tensors) < len(known)
+            sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
+            part = Sample(node, tensors, outputs) if sample is None else sample
+            with np.errstate(all="ignore"):
+                if sample is None and node.op_type in WITH_STATES and first in outputs:
+                    expected = enclose_steps(self._scope, node, known, outputs[first])
+                else:
+                    expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
+        except Unsupported as error:
+            return structs.replace(unjudged, reason=str(error))
+        except EVALUATION_ERRORS as error:
+            reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
+            return structs.replace(unjudged, reason=reason)
+        comparison = _Comparison(part, not before and has_signed_zeros(self._scope.node(node)))
+        element_type = unjudged.type
+        for position, (name, tensor) in enumerate(zip(node.output, expected, strict=False)):
+            if name in outputs:
+                if not isinstance(tensor, list):
+                    own = _rounded_to(outputs[name].dtype, tensor) if self._options.keeps_float else tensor
+                    comparison.add(name, position, own, outputs[name].shape)
+            elif name:
+                if name in recorded.others and isinstance(tensor, list):
+                    comparison.add_sequence(name, tensor, recorded.others[name])
+                unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
+                self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
+                if tensor is not None and not isinstance(tensor, list):
+                    element_type = element_type or type_name(tensor.dtype)
+        unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)))
+        return comparison.conclude(unjudged, self._contradiction(outputs))
+
+    def _operand(self, name: str, array: Array) -> Tensor:
+        """Return a recorded value as a node may have received it."""
+        if name in self._options.rounded:
+            return Enclosure.rounding_of(array)
+        if name in self._options.folded:
+            constant = Enclosure.exact(array)
+            error = np.abs(constant.value) * float(format_of(array.dtype).unit_roundoff)
+            return replace(constant, error=np.where(np.isfinite(constant.value), error, 0.0))
+        return array
+
+    def _contradiction(self, outputs: Mapping[str, Array]) -> str:
+        """Return which declaration of the model contradicts an output of a node; an empty text if none does."""
+        for name, array in outputs.items():
+            shape = self._declared.get(name)
+            if shape is None:
+                continue
+            sizes = zip(shape, array.shape, strict=False)
+            if len(shape) != array.ndim or any(size is not None and size != found for size, found in sizes):
+                text = "x".join("?" if size is None else str(size) for size in shape) or "scalar"
+                found = "x".join(map(str, array.shape)) or "scalar"
+                return f"the model is invalid: it declares {name} as {text}, but its node makes {found}"
+        return ""
+
+
+def judge_nodes(
+    model: onnx.ModelProto,
+    recorded: RecordedValues,
+    progress: Callable[[int, int], None] = lambda *_: None,
+    options: JudgementOptions = _DEFAULT_OPTIONS,
+) -> list[JudgedNode]:
+    """Judge all nodes of the main graph on the recorded values.
+
+    Args:
+        model: the model, without calls of model-local functions.
+        recorded: the values.
+        progress: is called with the number of judged nodes and the number of all nodes.
+        options: the operands that a runtime may have passed to nodes.
+    """
+    judgement = Judgement(model, recorded, options)
+    judged = []
+    for node in judgement.judge(range(len(judgement.nodes))):
+        judged.append(node)
+        progress(node.number + 1, len(judgement.nodes))
+    return judgement.complete(judged)
+
+
+def judge_last(
+    model: onnx.ModelProto,
+    numbers: Sequence[int],
+    recorded: RecordedValues,
+    values: Mapping[str, Array],
+    options: JudgementOptions = _DEFAULT_OPTIONS,
+) -> JudgedNode:
+    """Judge the last of some nodes of a model on other values, together with the nodes before it that it needs.
+
+    Args:
+        model: the model.
+        numbers: the numbers of the nodes, in order.
+        recorded: the recorded values of the model.
+        values: the values that are used instead, by name.
+        options: the operands that a runtime may have passed to nodes.
+    """
+    judged = judge_nodes(part_of(model, "part", numbers), replace(recorded, values=values), options=options)[-1]
+    return structs.replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
+
+
+def _element_count(expected: Sequence[Any]) -> int:
+    """Return the number of elements of all tensors and maps of a sequence."""
+    return sum(len(each) if isinstance(each, dict) else int(np.prod(each.shape, dtype=np.int64)) for each in expected)
+
+
+def _is_admissible_sequence(actual: Any, expected: Sequence[Any]) -> bool | None:
+    """Return whether an output may be a sequence; None if a digest does not show it.
+
+    Args:
+        actual: the output: a list, or an object with the digest of a list.
+        expected: the expected elements: maps, tensors, or enclosures of tensors.
+    """
+    if isinstance(actual, (list, tuple)):
+        pairs = zip(actual, expected, strict=False)
+        return len(actual) == len(expected) and all(_is_admissible(*pair) for pair in pairs)
+    digest = getattr(actual, "digest", "")
+    if not digest or any(isinstance(each, Enclosure) and not each.is_exact for each in expected):
+        return None
+    exact = [each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for each in expected]
+    narrow = [{key: np.float32(x) for key, x in each.items()} if isinstance(each, dict) else each for each in exact]
+    return digest in {value_digest(exact), value_digest(narrow)}
+
+
+def _is_admissible(actual: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and value_digest(_as_floats(actual)) == value_digest(_as_floats(expected))
+    if not isinstance(actual, np.ndarray) or not are_comparable(actual, expected):
+        return False
+    return bool((find_distances(actual, expected).shares <= 1).all())
+
+
+def _as_floats(scores: Mapping[Any, Any]) -> dict[Any, float]:
+    return {key: float(each) for key, each in scores.items()}
+
+
+@dataclass
+class _LevelCounts:
+    """The outputs of a node compared with the bounds of one level; for the fields see `NodeJudgement`."""
+
+    undetermined: int = 0
+    loose: int = 0
+    share: float = 0.0
+    worst: JudgedElement | None = None
+
+
+@dataclass
+class _Comparison:
+    """The comparison of the outputs of a node with their enclosures.
+
+    Attributes:
+        part: the part of the node that is judged.
+        keeps_signs: whether the sign of a zero matters at level `should`.
+        must: the comparison with the bounds of level `must`.
+        should: the comparison with the bounds of level `should`.
+        elements: the number of compared elements.
+        in_sequences: the number of those that are in sequences or maps.
+        unspecified: the number of elements for which the page of the operator states no result.
+        open_element: the first of them.
+        introduced: the largest error.
+        mismatch: what is wrong with a type or a shape, or with a sequence; otherwise None.
+    """
+
+    part: Sample
+    keeps_signs: bool
+    must: _LevelCounts = field(default_factory=_LevelCounts)
+    should: _LevelCounts = field(default_factory=_LevelCounts)
+    elements: int = 0
+    in_sequences: int = 0
+    unspecified: int = 0
+    open_element: JudgedElement | None = None
+    introduced: float = 0.0
+    mismatch: str | None = None
+
+    def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
+        """Compare an output with its enclosure.
+
+        Args:
+            name: the name of the output.
+            position: its position.
+            expected: its enclosure; None if it is not known.
+            shape: the shape of the whole output.
+        """
+        actual = self.part.outputs[name]
+        self.elements += int(actual.size)
+        if expected is None:
+            self._add_undetermined(int(actual.size))
+            return
+        if not are_comparable(actual, expected):
+            must_be = f"{expected.dtype} {list(expected.shape)}"
+            self._add_mismatch(f"{name} is {actual.dtype} {list(actual.shape)}, but must be {must_be}")
+            return
+        if not actual.size:
+            return
+
+        def element(place: int, distances: Distances) -> JudgedElement:
+            value, middle, bound = (
+                _number(each.flat[place]) for each in (actual, distances.expected, distances.bounds)
+            )
+            index = tuple(int(each) for each in np.unravel_index(place, actual.shape))
+            operands = operand_texts(self.part.node, self.part.operands, actual.shape, index)
+            return JudgedElement(name, self.part.locate(position, place, shape), value, middle, bound, operands)
+
+        strict = (expected.should or expected) if isinstance(expected, Enclosure) else expected
+        at_must = find_distances(actual, expected)
+        at_should = find_distances(actual, strict, has_signed_zeros=self.keeps_signs)
+        self.introduced = max(self.introduced, relative_error(actual, np.asarray(at_must.expected)))
+        self.unspecified += int(np.count_nonzero(at_must.unspecified))
+        if at_must.unspecified.any() and self.open_element is None:
+            self.open_element = element(int(np.argmax(at_must.unspecified)), at_must)
+        for counts, distances in ((self.must, at_must), (self.should, at_should)):
+            counts.undetermined += int(np.count_nonzero(distances.undetermined))
+            counts.loose += int(np.count_nonzero(distances.loose))
+            place = int(np.argmax(distances.shares))
+            share = float(distances.shares.flat[place])
+            if share > 1 and (share > counts.share or counts.worst is None):
+                counts.worst = element(place, distances)
+            counts.share = max(share, counts.share)
+
+    def add_sequence(self, name: str, expected: list[Any], actual: Any) -> None:
+        """Compare an output that is a sequence."""
+        count = _element_count(expected)
+        self.elements += count
+        self.in_sequences += count
+        is_admissible = _is_admissible_sequence(actual, expected)
+        if is_admissible is None:
+            self._add_undetermined(count)
+        elif not is_admissible:
+            self._add_mismatch(f"{name} has other elements than {len(expected)} tensors or maps that the page states")
+
+    def _add_undetermined(self, count: int) -> None:
+        self.must.undetermined += count
+        self.should.undetermined += count
+
+    def _add_mismatch(self, text: str) -> None:
+        self.mismatch = text
+        self.must.share = math.inf
+
+    def conclude(self, unjudged: NodeJudgement, contradiction: str) -> NodeJudgement:
+        """Return the judgement of the node.
+
+        Args:
+            unjudged: the judgement without a comparison.
+            contradiction: why the model is invalid; otherwise empty.
+        """
+        must = self.must
+        should = self.should
+        found = structs.replace(
+            unjudged,
+            elements=self.elements,
+            all_elements=unjudged.all_elements + self.in_sequences,
+            unspecified=self.unspecified,
+            open_element=self.open_element,
+            introduced=self.introduced,
+            **vars(must),
+            **{f"should_{name}": value for name, value in vars(should).items()},
+        )
+        if self.mismatch or must.worst is not None:
+            wrong = structs.replace(found, verdict=NodeVerdict.WRONG, reason=self.mismatch)
+            return structs.replace(wrong, should_share=must.share, should_worst=None)
+        levels = (Level.MUST, Level.SHOULD)
+        useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
+        verdict = NodeVerdict.CORRECT
+        reason = None
+        if contradiction:
+            verdict = NodeVerdict.NOT_JUDGED
+            reason = contradiction
+        elif not useful:
+            verdict = NodeVerdict.NOT_JUDGED
+            reason = (
+                f"more than half of the elements have no useful bound: {must.undetermined} are undetermined, and the "
+                f"bounds of {must.loose} are larger than the expected values"
+            )
+        elif self.unspecified:
+            verdict = NodeVerdict.UNSPECIFIED
+            elements = "1 element" if self.unspecified == 1 else f"{self.unspecified} elements"
+            reason = f"the page of {found.op_type} states no result for {elements}"
+        return structs.replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
+
+
+def _in_float(tensor: Tensor) -> Tensor:
+    """Return a tensor of a narrow type as one of float, and every other tensor unchanged."""
+    if tensor is None or type_name(tensor.dtype) not in NARROW:
+        return tensor
+    return replace(tensor, dtype=FLOAT) if isinstance(tensor, Enclosure) else tensor.astype(FLOAT)
+
+
+def _rounded_to(dtype: np.dtype[Any], tensor: Tensor) -> Tensor:
+    """Return a tensor of float rounded to a narrow type, and every other tensor unchanged."""
+    if tensor is None or type_name(dtype) not in NARROW or tensor.dtype != FLOAT:
+        return tensor
+    if not isinstance(tensor, Enclosure):
+        return tensor.astype(dtype)
+    rounded = replace(tensor.as_type(dtype).returned(), unspecified=tensor.unspecified)
+    return replace(rounded, compute_should=lambda: tensor.should and tensor.should.as_type(dtype).returned())
+
+
+def _number(element: Any) -> float:
+    try:
+        return int(element) if np.asarray(element).dtype.kind in "iu" else float(element)
+    except (TypeError, ValueError):
+        return math.nan

@@ -1,0 +1,229 @@
+"""Probes: each distinct node of a model runs alone on hard values, and is judged.
+
+The values of a user seldom have ties, NaN, infinities, zeros of both signs, subnormal numbers or large numbers. The
+hard values come from the declaration of the operator. Indices take other valid values, also negative ones. Constants,
+and operands that are shapes or axes, keep the values of the model. Nodes are distinct if the operator, an attribute, or
+the type or the shape of an operand differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import ChainMap
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.base.verdicts import Level
+from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
+from conformance.exact.models.graphs import main_opset, names_taken_by, subgraphs_of, with_inferred_types
+from conformance.exact.models.input_files import DeclaredInput, required_input_names
+from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
+from conformance.own.graphs.cutting import cut
+from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import onnx
+
+    from conformance.exact.declarations.declaration_tables import Rule
+    from conformance.exact.models.arrays import Array
+    from conformance.own.graphs.intermediate_values import RecordedValues
+    from conformance.subjects.calling.subject_loading import Subject
+
+PROBED_ELEMENTS = 64
+MAX_REPETITIONS = 8
+"""Elements that an operand should have in all probes of one mode, and how often probes are repeated at most."""
+
+MAX_PROBED_ELEMENTS = 2**14
+"""Maximum number of elements of the operands and results of a node that is probed."""
+
+MAX_STAND_IN_ELEMENTS = 2**40
+"""Number of elements from which an inferred shape is not used; stand-ins take no memory."""
+
+
+@dataclass(frozen=True)
+class ProbedNode:
+    """The judgement of a distinct node on hard values.
+
+    Attributes:
+        node: the judgement of the worst probe; its number and its name are those of the first such node.
+        nodes: the number of nodes of the model that are equal to it.
+        probes: the number of probes that were judged.
+        values: the values of the worst probe by name, if the node is wrong.
+        model_runs: the number of models that were run.
+    """
+
+    node: JudgedNode
+    nodes: int
+    probes: int
+    values: Mapping[str, Array] = field(default_factory=dict)
+    model_runs: int = 0
+
+
+def probe_nodes(
+    model: onnx.ModelProto,
+    recorded: RecordedValues,
+    subject: Subject,
+    count: int,
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[ProbedNode]:
+    """Run each distinct small node of a model alone on hard values, and judge it.
+
+    Args:
+        model: the model.
+        recorded: the values that the subject computed.
+        subject: the backend.
+        count: the number of probes of each node.
+        progress: is called with a text for the user.
+    """
+    if not count:
+        return []
+    groups: dict[Any, list[int]] = {}
+    unprobed: dict[Any, list[int]] = {}
+    shown, recorded = recorded, _with_stand_ins(model, recorded)
+    for number, node in enumerate(model.graph.node):
+        hidden = {name for name in node.input if name and name not in shown.values and name in recorded.values}
+        kinds = _free_operands(main_opset(model), node, recorded) if _has_values(node, recorded) else {}
+        if kinds and hidden <= kinds.keys() and _is_small(node, recorded):
+            groups.setdefault(_configuration(node, recorded), []).append(number)
+        elif _is_hidden(node, recorded) or not hidden <= kinds.keys():
+            key = (node.domain, node.op_type, _attributes(node))
+            unprobed.setdefault(key, []).append(number)
+    reason = "the subject hides a value of the node, and hard values cannot replace it"
+    found = [
+        ProbedNode(_unjudged(numbers[0], model.graph.node[numbers[0]], reason), len(numbers), 0)
+        for numbers in unprobed.values()
+    ]
+    for place, numbers in enumerate(groups.values()):
+        progress(f"{place} of {len(groups)} distinct nodes probed")
+        probed = _probe(model, recorded, subject, numbers, count)
+        if probed is not None:
+            found.append(probed)
+    return sorted(found, key=lambda each: each.node.number)
+
+
+def _with_stand_ins(model: onnx.ModelProto, recorded: RecordedValues) -> RecordedValues:
+    """Return recorded values in which zeros of the same type and shape stand for hidden values.
+
+    A probe runs a node alone, and gives it other elements; so it needs only the types and shapes. A hidden value whose
+    type or shape cannot be inferred stays hidden.
+    """
+    stand_ins: dict[str, Array] = {}
+    known: Any = recorded.values
+    values = ChainMap(stand_ins, known)
+    for number, node in enumerate(model.graph.node):
+        if not _is_hidden(node, recorded) or not all(name in values for name in names_taken_by(node)):
+            continue
+        single = cut(model, [number], values)
+        for value in with_inferred_types(single.model).graph.output if single is not None else ():
+            declared = DeclaredInput.of(value)
+            shape = tuple(size for size in declared.shape or () if size is not None)
+            is_known = declared.shape == shape and value.name not in recorded.values
+            if is_known and declared.dtype is not None and math.prod(shape) < MAX_STAND_IN_ELEMENTS:
+                stand_ins[value.name] = np.broadcast_to(np.zeros((), declared.dtype), shape)
+    return replace(recorded, values=values, ways={**recorded.ways, **dict.fromkeys(stand_ins, Exposure.STAND_IN)})
+
+
+def _is_hidden(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
+    """Return whether the subject hides a result of a node."""
+    return any(
+        recorded.ways.get(name) is Exposure.HIDDEN and name not in recorded.values for name in node.output if name
+    )
+
+
+def _has_values(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
+    """Return whether the operands and results of a node are known."""
+    return all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output)))
+
+
+def _is_small(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
+    """Return whether a node has no subgraph, and operands and results that are small tensors."""
+    names = [*names_taken_by(node), *filter(None, node.output)]
+    if any(True for _ in subgraphs_of(node)):
+        return False
+    arrays: list[Any] = [recorded.values[name] for name in names]
+    return all(isinstance(array, np.ndarray) for array in arrays) and (
+        sum(array.size for array in arrays) <= MAX_PROBED_ELEMENTS
+    )
+
+
+def _configuration(node: onnx.NodeProto, recorded: RecordedValues) -> tuple[Any, ...]:
+    """Return what distinguishes nodes: operator, attributes, and type, shape and source of each operand."""
+    operands = [
+        (recorded.values[name].dtype.str, recorded.values[name].shape, _is_constant(name, recorded)) if name else None
+        for name in node.input
+    ]
+    return node.domain, node.op_type, _attributes(node), tuple(operands), len(node.output)
+
+
+def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
+    return tuple(sorted(attribute.SerializeToString(deterministic=True) for attribute in node.attribute))
+
+
+def _is_constant(name: str, recorded: RecordedValues) -> bool:
+    return recorded.ways.get(name, Exposure.CONSTANT) is Exposure.CONSTANT
+
+
+def _free_operands(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str | Rule]:
+    constants = {name for name in node.input if _is_constant(name, recorded)}
+    return free_operands(node, opset, recorded.values, constants)
+
+
+def _probe(
+    model: onnx.ModelProto, recorded: RecordedValues, subject: Subject, numbers: Sequence[int], count: int
+) -> ProbedNode | None:
+    """Run the first of some equal nodes on hard values; None if it cannot be a model of its own."""
+    number = numbers[0]
+    node = model.graph.node[numbers[0]]
+    single = cut(model, [number], recorded.values)
+    if single is None:
+        return None
+    kinds = _free_operands(main_opset(model), node, recorded)
+    hard = hard_numbers_of(node, main_opset(model), recorded.values)
+    probes = [
+        {
+            name: hard_elements(node, recorded.values, name, kinds[name], probe, hard) if name in kinds else array
+            for name, array in single.inputs.items()
+        }
+        for probe in range(count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs]))
+    ]
+    names = required_input_names(single.model.graph)
+    try:
+        results = run_each(subject.target, single.model, [[given[name] for name in names] for given in probes])
+    except SubjectRefused as refusal:
+        reason = f"the subject does not run the node alone on hard values: {refusal}"
+        return ProbedNode(_unjudged(number, node, reason), len(numbers), 0, model_runs=1)
+    own = {name: recorded.values[name] for name in node.input if name in recorded.values}
+    made = [value.name for value in single.model.graph.output]
+    judged = [
+        (judge_last(model, [number], recorded, {**own, **given, **dict(zip(made, outputs, strict=True))}), given)
+        for given, outputs in zip(probes, results, strict=True)
+    ]
+    worst, given = max(judged, key=lambda each: _rank(each[0]))
+    known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
+    done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
+    return ProbedNode(worst, len(numbers), done, known, 1)
+
+
+def _repetitions(operands: Sequence[Array]) -> int:
+    """Return how often the probes are repeated with other elements, so that small operands have each hard number."""
+    size = max((array.size for array in operands), default=0)
+    return max(1, min(MAX_REPETITIONS, PROBED_ELEMENTS // max(1, size)))
+
+
+def _unjudged(number: int, node: onnx.NodeProto, reason: str) -> JudgedNode:
+    name = node.name or node.output[0]
+    return JudgedNode(number, name, NodeVerdict.NOT_JUDGED, reason, op_type=node.op_type, domain=node.domain)
+
+
+def _rank(node: JudgedNode) -> tuple[int, bool, float]:
+    """Return a sort key: a wrong node is worst, then one below level `should`, then one with unspecified elements.
+
+    Of equal verdicts, that of level `must` comes first.
+    """
+    order = (NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT, NodeVerdict.UNSPECIFIED, NodeVerdict.WRONG)
+    share = node.share if np.isfinite(node.share) else 1e300
+    return order.index(node.verdict) * 2 + (node.should_worst is not None), node.level is Level.MUST, share

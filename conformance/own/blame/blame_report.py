@@ -1,0 +1,280 @@
+"""Reports of `blame`: the text of each step, an issue text, an HTML page, and a reproduction folder."""
+
+from __future__ import annotations
+
+import math
+import re
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import UNSET
+
+from conformance.base.files.temp_dir import write_folder
+from conformance.base.pages import templating
+from conformance.base.serialization.codec import encode_document
+from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable, one_line
+from conformance.exact.models.arrays import tensor_of
+from conformance.exact.models.graphs import operator_text
+from conformance.own.blame.verdict import BlameOutcome, BlameVerdict
+from conformance.run.diagnosis.reproduction.reproduction_folder import printed_model
+from conformance.run.diagnosis.reproduction.subject_file import subject_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.own.blame.blame_session import Session
+    from conformance.own.blame.difference import Difference, OutputDifference
+    from conformance.own.blame.document import BlameDocument, BlameSteps, Controls, FoundPasses, ReducedModel
+    from conformance.own.blame.model_comparison import Computation
+    from conformance.own.graphs.fed_model import FedModel
+    from conformance.subjects.calling.subject_names import SubjectName
+
+MAX_MESSAGE = 300
+"""Characters of a subject's message that the text has."""
+
+MAX_LINE = 2000
+"""Characters of a line of the issue text."""
+
+TITLES = {
+    "controls": "1. Controls",
+    "difference": "2. The difference",
+    "passes": "3. The pass",
+    "reduction": "4. The nodes",
+    "verdict": "5. The verdict",
+}
+"""The titles of the steps."""
+
+
+def step_lines(name: str, document: BlameDocument) -> Iterator[str]:
+    """Yield the lines of a step that the document has; the first line is its title."""
+    yield TITLES[name]
+    yield from (f"  {line}" for line in _LINES[name](getattr(document.steps, name), document))
+
+
+def _sections(document: BlameDocument) -> Iterator[tuple[str, list[str]]]:
+    """Yield the title and the lines of each step that ended."""
+    for name in TITLES:
+        if getattr(document.steps, name) is not None:
+            title, *lines = step_lines(name, document)
+            yield title, lines
+
+
+def _control_lines(step: Controls, _: BlameDocument) -> Iterator[str]:
+    yield f"A: {step.ways[0]}"
+    yield f"B: {step.ways[1]}"
+    if not step.is_deterministic:
+        yield f"{step.reason}."
+        return
+    yield "Both give the same answer again, also in another process."
+    if step.round_trip == "same":
+        yield "A round trip without any pass changes no output."
+    elif step.round_trip is not None:
+        yield f"A round trip without any pass changes the outputs: {_short(step.round_trip)}."
+
+
+def _difference_lines(step: Difference, _: BlameDocument) -> Iterator[str]:
+    if not step.differs and not any(step.failures):
+        yield "There is no difference: all outputs are identical."
+        return
+    for label, failure, message in zip("AB", step.failures, step.messages, strict=True):
+        if failure:
+            yield f"{label}: {failure}: {_short(message)}"
+    for output in step.outputs:
+        if output.kind != "values":
+            yield f"{output.name}: the {output.kind} differs"
+            continue
+        yield f"{output.name}: {output.differing} of {output.elements} elements differ, {_size_text(output)}"
+        for element in output.worst[:3]:
+            first, second = map(_number, element.values)
+            yield f"  {output.name}{list(element.index)}: A {first}, B {second}"
+
+
+def _size_text(output: OutputDifference) -> str:
+    """Return the size of the difference of an output, in ULP or in quantization steps."""
+    sizes = [f"{_number(output.ulps)} ULP"] if output.ulps is not None else []
+    sizes += [f"{output.steps:.3g} quantization steps"] if output.steps is not UNSET and output.steps else []
+    listed = f" ({', '.join(sizes)})" if sizes else ""
+    size = f"by at most {_number(output.largest)}{listed}"
+    return size if output.ulps is None else f"{size}, in the mean {_number(output.mean)}"
+
+
+def _pass_lines(step: FoundPasses, _: BlameDocument) -> Iterator[str]:
+    if not step.names:
+        yield f"{step.reason[:1].upper()}{step.reason[1:]}."
+    elif len(step.names) == 1:
+        yield f"The difference comes from {step.names[0]} ({step.tested} sets of passes tried)."
+    else:
+        yield f"The difference needs {' and '.join(step.names)} together ({step.tested} sets of passes tried)."
+
+
+def _reduction_lines(step: ReducedModel, _: BlameDocument) -> Iterator[str]:
+    count = len(step.nodes)
+    yield (
+        f"{count} of {step.nodes_before} {'nodes keeps' if count == 1 else 'nodes keep'} the difference "
+        f"({step.tested} models tried{', the time ended before the reduction' if step.ended_early else ''}):"
+    )
+    for node in step.nodes[:20]:
+        yield f"  {operator_text(node.operator, node.domain)} {node.name}"
+    if count > 20:
+        yield f"  and {count - 20} more"
+
+
+def _verdict_lines(step: BlameVerdict, document: BlameDocument) -> Iterator[str]:
+    yield verdict_sentence(step, document)
+    for label, share in zip("AB", step.should_shares, strict=True):
+        if share is not None and share > 1:
+            times = "" if share == math.inf else f" ({share:.2g} times the bound)"
+            yield f"{label} is outside of its bound of level should{times}."
+    if step.unoptimized is not UNSET:
+        result = f"the result of {step.unoptimized.subject}"
+        for label, outputs in zip("AB", step.unoptimized.ways, strict=True):
+            if not outputs:
+                yield f"{label} is identical to {result}."
+            for output in outputs:
+                elements = f"{output.differing} of {output.elements} elements"
+                yield f"{label} differs from {result}: {output.name} in {elements}, {_size_text(output)}."
+    for each in () if step.releases is UNSET else step.releases:
+        releases = f"{each.subject} {each.older} and {each.newer}"
+        yield f"Worth comparing: {releases}, between which {each.changed} verdicts of the corpus change."
+
+
+_LINES: Mapping[str, Callable[[Any, BlameDocument], Iterator[str]]] = {
+    "controls": _control_lines,
+    "difference": _difference_lines,
+    "passes": _pass_lines,
+    "reduction": _reduction_lines,
+    "verdict": _verdict_lines,
+}
+
+
+def verdict_sentence(verdict: BlameVerdict, document: BlameDocument) -> str:
+    """Return the verdict in one sentence."""
+    assert document.steps.controls is not None
+    first, second = document.steps.controls.ways
+    hazard = (verdict.hazard or "").replace("_", " ")
+    reason = _short(verdict.reason)
+    return _SENTENCES[verdict.outcome].format(
+        hazard=hazard, reason=reason, first=first, second=second, optimizer=document.optimizer
+    )
+
+
+_SENTENCES: Mapping[BlameOutcome, str] = {
+    BlameOutcome.NO_DIFFERENCE: "There is no difference.",
+    BlameOutcome.NOT_DETERMINISTIC: "Not deterministic: {reason}.",
+    BlameOutcome.BOTH_ADMISSIBLE: "Both are admissible ({hazard}): nobody is wrong.",
+    BlameOutcome.NOT_JUDGED: "Not judged: {reason}.",
+    BlameOutcome.FIRST_WRONG: "A is wrong ({first}): {reason}.",
+    BlameOutcome.SECOND_WRONG: "B is wrong ({second}): {reason}.",
+    BlameOutcome.BOTH_WRONG: "Both are wrong: {reason}.",
+    BlameOutcome.OPTIMIZER_WRONG: "The graph optimizer is wrong ({optimizer}): {reason}.",
+}
+
+
+def render_page(document: BlameDocument, *, passes: bool) -> str:
+    """Return the HTML page of a document with the outcome of the command. Every text is escaped."""
+    verdict = document.steps.verdict
+    return templating.render_page(
+        "blame.html.j2",
+        document=document,
+        sections=_sections(document),
+        inputs=[("Inputs", text or "none") for text in document.inputs],
+        sentence=verdict_sentence(verdict, document).rstrip(".") if verdict else "The session was interrupted",
+        judged=judged_text(document.steps),
+        is_fine=passes,
+    )
+
+
+def judged_text(steps: BlameSteps) -> str:
+    """Return how much was compared and judged; empty if the session ended before the comparison."""
+    compared = [output for output in steps.difference.outputs if output.kind == "values"] if steps.difference else []
+    differing, elements = (sum(getattr(output, name) for output in compared) for name in ("differing", "elements"))
+    parts = [f"{differing} of {elements} elements of the outputs differ"] if elements else []
+    if steps.reduction:
+        parts.append(f"judged after reduction to {len(steps.reduction.nodes)} of {steps.reduction.nodes_before} nodes")
+    if steps.verdict and (count := steps.verdict.differing):
+        counts = [f"{count} element{'' if count == 1 else 's'} of the reduced model differ{'s' if count == 1 else ''}"]
+        kinds = (
+            (steps.verdict.undetermined, "undetermined"),
+            (steps.verdict.loose, "with a bound above their magnitude"),
+            (steps.verdict.unspecified, "unspecified"),
+        )
+        parts.append(", ".join([*counts, *(f"{number} {kind}" for number, kind in kinds if number)]))
+    return "; ".join(parts)
+
+
+def issue_text(document: BlameDocument, model_text: str) -> str:
+    """Return the text of an issue as Markdown. Names and messages are displayed literally."""
+    assert document.steps.verdict is not None
+    lines = [f"# {escape_markdown(verdict_sentence(document.steps.verdict, document), MAX_LINE)}", ""]
+    for title, rest in _sections(document):
+        listed = (f"- {escape_markdown(line.strip(), MAX_LINE)}" for line in rest)
+        lines += [f"## {escape_markdown(title, MAX_LINE)}", "", *listed, ""]
+    versions = dict(zip(document.subjects, document.versions, strict=False))
+    lines += ["## Versions", "", *(f"- {escape_markdown(f'{name} {each}')}" for name, each in versions.items())]
+    if document.optimizer:
+        lines.append(f"- {escape_markdown(f'{document.optimizer} {document.versions[-1]}')}")
+    fence = "~" * max(4, 1 + max(map(len, re.findall("~+", model_text)), default=0))
+    lines += ["", "## The reduced model", "", fence, *model_text.splitlines()[:80], fence, ""]
+    lines.append("`reproduce.py` in this folder computes both outputs. It needs the subjects, NumPy and onnx.")
+    return "\n".join(lines) + "\n"
+
+
+def folder_files(
+    document: BlameDocument,
+    case: FedModel,
+    answers: tuple[Computation, Computation],
+    subjects: Sequence[SubjectName],
+    optimizer: SubjectName | None,
+) -> dict[str, bytes]:
+    """Return the files of the reproduction folder by path.
+
+    Args:
+        document: the document with all steps.
+        case: the reduced case.
+        answers: its answers.
+        subjects: the first and the second subject.
+        optimizer: the graph optimizer, with its chosen passes.
+    """
+    text = escape_unprintable(printed_model(case.model))
+    files = {
+        "model.onnx": case.model.SerializeToString(),
+        "ISSUE.md": issue_text(document, text).encode(errors="replace"),
+        "blame.json": encode_document(document),
+        "reproduce.py": resources.files("conformance.own.blame").joinpath("reproduce.py.txt").read_bytes(),
+    }
+    if answers[1].model is not None and optimizer is not None:
+        files["rewritten.onnx"] = answers[1].model.SerializeToString()
+    for number, array in enumerate(case.arrays):
+        files[f"test_data_set_0/input_{number}.pb"] = tensor_of(array).SerializeToString()
+    for letter, answer in zip("ab", answers, strict=True):
+        for number, output in enumerate(answer.outputs):
+            if isinstance(output, np.ndarray):
+                files[f"outputs_{letter}/output_{number}.pb"] = tensor_of(output).SerializeToString()
+    named = {"a": subjects[0], "b": optimizer or subjects[1]}
+    for letter, name in named.items():
+        folder = f"subject_{letter}"
+        files.update((f"{folder}/{file}", code.encode()) for file, code in subject_files(name, str(Path.cwd())).items())
+    return files
+
+
+def write_reproduction(folder: Path, session: Session) -> None:
+    """Write the reproduction folder of a session that has reduced the model.
+
+    Raises:
+        UsageError: the path is not a new or empty directory.
+    """
+    assert session.reduced is not None
+    assert session.answers is not None
+    first, second, optimizer = session.chosen_subjects()
+    write_folder(folder, folder_files(session.document, session.reduced, session.answers, (first, second), optimizer))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _short(text: str) -> str:
+    text = one_line(text).rstrip(".")
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"

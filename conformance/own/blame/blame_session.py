@@ -1,0 +1,418 @@
+"""The steps of `blame`: controls, difference, passes, reduction and verdict; `Session.run` is their order.
+
+Each step returns its data, which becomes a part of the document. All reports are made from the document. A document of
+an earlier, interrupted session is continued: a step whose data it has does not run again.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+import onnx
+from msgspec.structs import replace
+from onnx import TensorProto
+
+from conformance.base.files.journal import require_identity
+from conformance.base.serialization.codec import encode_json
+from conformance.base.serialization.decoding import decode_json
+from conformance.exact.models.arrays import array_of, hash_values, tensor_of
+from conformance.exact.models.graphs import is_operator, iter_nodes
+from conformance.exact.models.input_files import required_input_names
+from conformance.own.blame.difference import Difference, find_difference, observe
+from conformance.own.blame.document import (
+    FORMAT,
+    BlameDocument,
+    BlameHead,
+    BlameSteps,
+    Controls,
+    FoundPasses,
+    ReducedModel,
+    ReducedNode,
+)
+from conformance.own.blame.model_comparison import Comparison, Computation, OpenSubjects, run_model
+from conformance.own.blame.model_reduction import MAX_SECONDS, DifferenceReduction, node_count
+from conformance.own.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
+from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
+from conformance.own.graphs.fed_model import FedModel
+from conformance.own.graphs.model_inputs import InputSet, input_text
+from conformance.own.graphs.reading import LoadedModel, ModelRecord
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
+
+
+@dataclass(frozen=True)
+class Request:
+    """The two ways that are compared.
+
+    Attributes:
+        model: the model.
+        data_sets: the inputs.
+        first: the subject that runs the model.
+        second: the subject that runs the rewrite, or the second subject.
+        optimizer: the graph optimizer; None for two subjects.
+        seed: the seed of pseudo-random inputs; None for inputs from files.
+        seconds: the maximum time of the reduction.
+    """
+
+    model: LoadedModel
+    data_sets: Sequence[InputSet]
+    first: SubjectName
+    second: SubjectName
+    optimizer: SubjectName | None = None
+    seed: int | None = None
+    seconds: float = MAX_SECONDS
+
+    def case(self, number: int) -> FedModel:
+        """Return the model with one data set."""
+        model = self.model.original
+        names = required_input_names(model.graph)
+        return FedModel(model, dict(zip(names, self.data_sets[number].arrays, strict=True)))
+
+    @property
+    def names(self) -> list[SubjectName]:
+        """The names of both subjects, and of the graph optimizer if there is one."""
+        return [self.first, self.second, *([self.optimizer] if self.optimizer else [])]
+
+    @property
+    def bisects_second(self) -> bool:
+        """Whether the passes of the second subject are chosen, and not those of the first."""
+        return self.second.name == ONNXRUNTIME and self.second.options.get("optimization") != "disabled"
+
+    def with_chosen(self, chosen: SubjectName | None) -> tuple[SubjectName, SubjectName, SubjectName | None]:
+        """Return both subjects and the graph optimizer; `chosen` replaces the one whose passes are chosen."""
+        if chosen is None:
+            return self.first, self.second, self.optimizer
+        if self.optimizer is not None:
+            return self.first, self.second, chosen
+        return (self.first, chosen, None) if self.bisects_second else (chosen, self.second, None)
+
+    def head(self) -> BlameHead:
+        """Return the part of the document that identifies the request."""
+        names = required_input_names(self.model.original.graph)
+        return BlameHead(
+            FORMAT,
+            ModelRecord(self.model.path.name, self.model.digest, node_count(self.model.original)),
+            [input_text(names, data_set) for data_set in self.data_sets],
+            hash_values(array for data_set in self.data_sets for array in data_set.arrays),
+            self.seed,
+            (self.first.text, self.second.text),
+            self.optimizer.text if self.optimizer else None,
+        )
+
+
+@dataclass
+class Session:
+    """One run of all steps.
+
+    Attributes:
+        request: the two ways.
+        subjects: starts the subjects.
+        on_step: is called with the name of each step that ends.
+        progress: is called with a text for the user.
+        known: the document of an earlier session; None to begin with the first step.
+        find_releases: returns the releases of a subject that are worth comparing for some operators, see
+            `releases_worth_comparing`.
+        reduced: the reduced case, after its step.
+        answers: the answers to the reduced case.
+        document: the data of the steps that ended, after `run` has begun.
+    """
+
+    request: Request
+    subjects: OpenSubjects
+    on_step: Callable[[str], None] = lambda _: None
+    progress: Callable[[str], None] = lambda _: None
+    known: BlameDocument | None = None
+    find_releases: Callable[[SubjectName, Collection[str]], list[ChangedReleases]] = lambda *_: []
+    reduced: FedModel | None = None
+    answers: tuple[Computation, Computation] | None = None
+    document: BlameDocument = field(init=False)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a step has ended that the known document lacks."""
+        return hasattr(self, "document") and self.document.steps != BlameSteps() and self.document != self.known
+
+    def run(self) -> BlameVerdict:
+        """Run the steps that the known document lacks, and return the verdict.
+
+        Raises:
+            JobError: the document belongs to another request.
+            ConformanceError: a subject cannot be loaded.
+        """
+        self.document = self._begin()
+        steps = self.document.steps
+        observed = None
+        if steps.controls is None:
+            steps.controls, observed = self._examine_controls()
+        self.on_step("controls")
+        if not steps.controls.is_deterministic:
+            return self._end(BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, steps.controls.reason))
+        case = self.request.case(steps.controls.data_set)
+        if steps.difference is None:
+            whole = self._observe_whole(case) if observed is None else observed
+            steps.difference = with_steps(self.request.model.prepared, whole)
+        self.on_step("difference")
+        if not steps.difference and any(steps.difference.failures):
+            reason = f"neither computes the model: {steps.difference.messages[0]}"
+            return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, reason))
+        if not steps.difference:
+            return self._end(BlameVerdict(BlameOutcome.NO_DIFFERENCE))
+        if steps.passes is None:
+            steps.passes = self._find_passes(steps.controls, case, steps.difference)
+        self.on_step("passes")
+        return self._end(self._reduce_and_judge(steps.passes, case))
+
+    def _begin(self) -> BlameDocument:
+        """Return the known document; an empty one if there is none, or if it is of another version of a subject.
+
+        The controls write the versions of the subjects into an empty document.
+        """
+        head = self.request.head()
+        if self.known is not None:
+            wanted, known = (decode_json(encode_json(each)) for each in (head, self.known))
+            require_identity("The file of --resume", {name: known[name] for name in wanted}, wanted)
+            with self.subjects.open(*self.request.names) as found:
+                versions = [each.version or "" for each in found]
+            if self.known.versions == versions:
+                return replace(self.known, steps=replace(self.known.steps), reduced_difference=msgspec.UNSET)
+        return BlameDocument(**msgspec.structs.asdict(head), versions=[], steps=BlameSteps())
+
+    def _end(self, verdict: BlameVerdict) -> BlameVerdict:
+        verdict = replace(
+            verdict,
+            releases=self._releases_worth_comparing(verdict) or msgspec.UNSET,
+            unoptimized=self._compare_with_unoptimized(verdict) or msgspec.UNSET,
+        )
+        self.document.steps.verdict = verdict
+        self.on_step("verdict")
+        return verdict
+
+    def _examine_controls(self) -> tuple[Controls, Difference]:
+        """Run everything twice, in two processes; find the first data set with a difference."""
+        request = self.request
+        number = 0
+        with self._compare() as comparison:
+            subjects = filter(None, (comparison.first, comparison.second, comparison.optimizer))
+            self.document.versions = [each.version or "" for each in subjects]
+            observed, kept = observe(comparison, request.case(0))
+            for place in range(1, len(request.data_sets)):
+                if observed:
+                    break
+                difference, answers = observe(comparison, request.case(place))
+                if difference:
+                    number = place
+                    observed = difference
+                    kept = answers
+            # a failure, which may be a hang, is repeated in another process only
+            same_process = kept if any(each.failure for each in kept) else comparison.answers(request.case(number))
+        with self._compare() as repeated:
+            other_process = repeated.answers(request.case(number))
+        names = [value.name for value in request.model.original.graph.output]
+        differing = [
+            _change_text(label, where, one, other)
+            for where, again in (("in the second run", same_process), ("in another process", other_process))
+            for label, one, other in zip(comparison.names, kept, again, strict=True)
+            if find_difference(names, one, other)
+        ]
+        trip = None if request.optimizer is None or differing else self._round_trip(request.case(number))
+        return Controls(number, comparison.names, not differing, differing[0] if differing else "", trip), observed
+
+    def _round_trip(self, case: FedModel) -> str | None:
+        """Run the graph optimizer without any pass; None if its passes cannot be chosen."""
+        if self._passes is None:
+            return None
+        with self._compare(self._passes.choose([])) as comparison:
+            difference, answers = observe(comparison, case)
+        return (answers[1].message or "differs") if difference else "same"
+
+    def _observe_whole(self, case: FedModel) -> Difference:
+        with self._compare() as comparison:
+            return observe(comparison, case)[0]
+
+    def _find_passes(self, controls: Controls, case: FedModel, wanted: Difference) -> FoundPasses:
+        """Find the passes; the data has no names if the passes cannot be chosen.
+
+        The way whose passes are fixed is computed once, and only the other subject starts for each set of passes.
+        """
+        passes = self._passes
+        request = self.request
+        if passes is None:
+            return FoundPasses(None, "the passes cannot be chosen", 0)
+        if controls.round_trip not in (None, "same"):
+            reason = "the difference comes without any pass: the round trip"
+            return FoundPasses([], reason, 1, passes.choose([]).text)
+        tried = {} if self.document.tried is msgspec.UNSET else dict(self.document.tried)
+        tried |= {passes.choose([]).text: False} if controls.round_trip == "same" else {}
+        self.document.tried = tried
+        names = [value.name for value in case.model.graph.output]
+        fixed = request.first if request.optimizer is not None or request.bisects_second else request.second
+        with self.subjects.open(fixed) as (held,):
+            known = run_model(held.target, case.model, case.inputs)
+
+            def keeps_difference(subject: SubjectName) -> bool:
+                with self.subjects.open(subject) as (chosen,):
+                    if subject.kind is SubjectKind.OPTIMIZER:
+                        answer = Comparison(held, held, chosen).answer(case, is_second=True)
+                    else:
+                        answer = run_model(chosen.target, case.model, case.inputs)
+                is_first = subject.kind is SubjectKind.BACKEND and not request.bisects_second
+                answers = (answer, known) if is_first else (known, answer)
+                return wanted.is_same(find_difference(names, *answers))
+
+            found = PassSearch(passes, keeps_difference, self.progress, tried).find()
+        self.document.tried = msgspec.UNSET
+        return found
+
+    def _reduce_and_judge(self, passes: FoundPasses, case: FedModel) -> BlameVerdict:
+        """Reduce the model with the passes of the difference only, and judge the reduced model."""
+        known = self.document.steps.reduction
+        with self._compare(self._chosen(passes)) as comparison:
+            if known is not None and known.is_complete:
+                self.reduced = known.read()
+            else:
+                start = None if known is None else known.read()
+                self.reduced = self._reduce(comparison, self._inlined(comparison, case), start)
+            self.on_step("reduction")
+            difference, self.answers = observe(comparison, self.reduced)
+            if not difference:
+                reason = "the difference of the reduced model does not come again in the same process"
+                return BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, reason)
+            self.document.reduced_difference = difference
+            return judge(comparison, self.reduced, difference, self.answers)
+
+    def _reduce(self, comparison: Comparison, whole: FedModel, start: FedModel | None) -> FedModel:
+        """Reduce the model, and keep each smaller model in the document."""
+
+        def keep(case: FedModel, *, is_complete: bool = False) -> None:
+            self.document.steps.reduction = _reduced_model(
+                case, reduction, nodes_before=self.document.model.nodes, is_complete=is_complete
+            )
+
+        reduction = DifferenceReduction(comparison, self.request.seconds, self.progress, keep)
+        reduced = reduction.reduce(whole, start)
+        keep(reduced, is_complete=not reduction.ended_early)
+        return reduced
+
+    def _inlined(self, comparison: Comparison, case: FedModel) -> FedModel:
+        """Return the model without model-local functions if the difference stays, and otherwise as it is."""
+        prepared = FedModel(self.request.model.prepared, case.inputs)
+        if not case.model.functions or observe(comparison, case)[0].is_same(observe(comparison, prepared)[0]):
+            return prepared
+        return case
+
+    def _compare_with_unoptimized(self, verdict: BlameVerdict) -> Unoptimized | None:
+        """Return how both ways differ from the result without optimizations, if the reference cannot judge them.
+
+        The result is that of ONNX Runtime without optimizations if a way is ONNX Runtime, and otherwise that of onnx's
+        reference evaluator.
+        """
+        if verdict.outcome is not BlameOutcome.NOT_JUDGED or self.reduced is None or self.answers is None:
+            return None
+        ways = [self.request.first, self.request.second]
+        runtime = next((way for way in ways if way.name == ONNXRUNTIME and not way.is_command), None)
+        plain = SubjectName.parse("onnx-reference", SubjectKind.BACKEND)
+        plain = plain if runtime is None else runtime.with_option("optimization", "disabled")
+        with self.subjects.open(plain) as (subject,):
+            found = run_model(subject.target, self.reduced.model, self.reduced.inputs)
+        if found.failure or any(answer.failure for answer in self.answers):
+            return None
+        names = [value.name for value in self.reduced.model.graph.output]
+        first, second = (find_difference(names, answer, found).outputs for answer in self.answers)
+        return Unoptimized(plain.text, (first, second))
+
+    def _releases_worth_comparing(self, verdict: BlameVerdict) -> list[ChangedReleases]:
+        """Return the releases worth comparing of all subjects, for the operators of the reduced model."""
+        reduction = self.document.steps.reduction
+        if reduction is None or not verdict.outcome.fails:
+            return []
+        operators = {node.operator for node in reduction.nodes}
+        named = {each.name: each for each in self.request.names}
+        return [release for each in named.values() for release in self.find_releases(each, operators)]
+
+    def chosen_subjects(self) -> tuple[SubjectName, SubjectName, SubjectName | None]:
+        """Return both subjects and the graph optimizer, with only the passes of the difference if they are known."""
+        passes = self.document.steps.passes
+        return self.request.with_chosen(self._chosen(passes) if passes else None)
+
+    def _chosen(self, passes: FoundPasses) -> SubjectName | None:
+        """Return the subject with the passes of the difference only; None if they are not known."""
+        listed = self._passes if passes.subject else None
+        return SubjectName.parse(passes.subject or "", listed.subject.kind) if listed is not None else None
+
+    @cached_property
+    def _passes(self) -> Passes | None:
+        """The passes of the subject whose passes are chosen; None if they cannot be chosen."""
+        request = self.request
+        return list_passes(
+            request.optimizer or (request.second if request.bisects_second else request.first), self.subjects
+        )
+
+    def _compare(self, chosen: SubjectName | None = None) -> AbstractContextManager[Comparison]:
+        """Start the subjects; `chosen` replaces the subject whose passes are chosen."""
+        return self.subjects.compare(*self.request.with_chosen(chosen))
+
+
+def _reduced_model(
+    case: FedModel, reduction: DifferenceReduction, *, nodes_before: int, is_complete: bool
+) -> ReducedModel:
+    tensors = [tensor_of(array, name) for name, array in case.inputs.items()]
+    return ReducedModel(
+        is_complete,
+        nodes_before,
+        [
+            ReducedNode(node.op_type, node.domain, node.name or next(iter(node.output), ""))
+            for node in iter_nodes(case.model.graph)
+            if not is_operator(node, "Constant")
+        ],
+        reduction.tested,
+        reduction.ended_early,
+        base64.b64encode(case.model.SerializeToString()).decode(),
+        [base64.b64encode(tensor.SerializeToString()).decode() for tensor in tensors],
+    )
+
+
+def _change_text(label: str, where: str, one: Computation, other: Computation) -> str:
+    """Return how a repeated computation differs from the first."""
+    if one.failure:
+        return f"{label} fails in the first run only ({one.failure}: {one.message})"
+    if other.failure:
+        return f"{label} fails {where} only ({other.failure}: {other.message})"
+    return f"{label} returns other outputs {where}"
+
+
+def with_steps(model: onnx.ModelProto, difference: Difference) -> Difference:
+    """Return a difference with its size in quantization steps, for each output that is quantized."""
+    scales = quantization_steps(model)
+    outputs = []
+    for output in difference.outputs:
+        scale = scales.get(output.name)
+        is_finite = output.largest - output.largest == 0
+        outputs.append(replace(output, steps=output.largest / scale) if scale and is_finite else output)
+    return replace(difference, outputs=tuple(outputs))
+
+
+def quantization_steps(model: onnx.ModelProto) -> dict[str, float]:
+    """Return the distance of two neighbouring values of each quantized output, by name.
+
+    An output is quantized if it has a type of at most 8 bits, or if a DequantizeLinear with one scale computes it.
+    """
+    steps: dict[str, float] = {}
+    scales = {tensor.name: tensor for tensor in model.graph.initializer}
+    outputs = {value.name: value.type.tensor_type.elem_type for value in model.graph.output}
+    for node in model.graph.node:
+        if is_operator(node, "DequantizeLinear") and node.output[0] in outputs:
+            scale = scales.get(node.input[1])
+            array = None if scale is None or scale.data_location == TensorProto.EXTERNAL else array_of(scale)
+            if array is not None and array.size == 1:
+                steps[node.output[0]] = float(array.item())
+    return steps | {name: 1.0 for name, type_ in outputs.items() if TensorProto.DataType.Name(type_) in _QUANTIZED}
+
+
+_QUANTIZED = {f"{sign}INT{bits}" for sign in ("", "U") for bits in (2, 4, 8)}

@@ -1,0 +1,185 @@
+"""Two ways to compute one model: its rewrite beside it on one subject, or the model on two subjects.
+
+A `Comparison` runs both ways and returns two answers. A failure of a graph optimizer or of a subject is an answer too.
+`OpenSubjects` starts the subjects, each in its own process unless isolation is off.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.base.verdicts import Verdict
+from conformance.exact.models.graphs import call_expansion_problem, copy_of
+from conformance.exact.models.input_files import required_input_names
+from conformance.exact.models.model_validity import find_missing_functions, model_violation
+from conformance.own.graphs.intermediate_values import SubjectRefused, run_once
+from conformance.subjects.calling.failures import CaseEnded, call_running_subject
+from conformance.subjects.isolation.start_subjects import client_of, started_subjects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.exact.models.arrays import Array
+    from conformance.own.graphs.fed_model import FedModel
+    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import SubjectName
+    from conformance.subjects.isolation.limits import Limits
+
+
+class Failure(StrEnum):
+    """The way in which a computation of the model failed."""
+
+    NONE = ""
+    REWRITE = "the graph optimizer fails"
+    INVALID = "the graph optimizer returns an invalid model"
+    RUN = "the subject does not run the model"
+    UNSUPPORTED = "the subject does not support the model"
+
+
+@dataclass(frozen=True)
+class Computation:
+    """The outputs of one way to compute a model, or the reason why there are none.
+
+    Attributes:
+        outputs: the outputs; empty after a failure.
+        failure: the kind of failure.
+        message: the message of the subject or of the checker.
+        model: the model that was run: the given one, or its rewrite; None if there is no rewrite.
+    """
+
+    outputs: Sequence[Any] = ()
+    failure: Failure = Failure.NONE
+    message: str = ""
+    model: onnx.ModelProto | None = None
+
+
+def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Computation:
+    """Run a model on a backend, and return its outputs or its failure.
+
+    Raises:
+        StorageError, SubjectError: as for `run_each`; they are no answers to a model.
+    """
+    names = required_input_names(model.graph)
+    if missing := [name for name in names if name not in inputs]:
+        return Computation((), Failure.INVALID, f"the model has a new input {missing[0]}", model)
+    try:
+        (outputs,) = run_once(backend, model, [inputs[name] for name in names])
+    except SubjectRefused as refusal:
+        return Computation((), Failure.UNSUPPORTED if refusal.is_unsupported else Failure.RUN, str(refusal), model)
+    return Computation(outputs, model=model)
+
+
+@dataclass
+class Comparison:
+    """Both ways to compute a model.
+
+    Attributes:
+        first: the subject that runs the model.
+        second: the subject that runs the rewrite, which is `first`, or the second subject.
+        optimizer: the graph optimizer; None for two subjects.
+
+    A failure is not computed again for the same case, because it may have taken the whole time limit.
+    """
+
+    first: Subject
+    second: Subject
+    optimizer: Subject | None = None
+    _failed: dict[tuple[bool, str], Computation] = field(default_factory=dict, init=False)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of both ways, for reports."""
+        if self.optimizer is None:
+            return self.first.id, self.second.id
+        return f"{self.first.id}, original model", f"{self.first.id}, model rewritten by {self.optimizer.id}"
+
+    def answers(self, case: FedModel) -> tuple[Computation, Computation]:
+        """Compute the model in both ways."""
+        return self._answer_once(case, is_second=False), self._answer_once(case, is_second=True)
+
+    def _answer_once(self, case: FedModel, *, is_second: bool) -> Computation:
+        known = self._failed.get((is_second, case.digest())) if self._failed else None
+        answer = known or self.answer(case, is_second=is_second)
+        if answer.failure:
+            self._failed[is_second, case.digest()] = answer
+        return answer
+
+    def answer(self, case: FedModel, *, is_second: bool) -> Computation:
+        """Compute the model in one of both ways."""
+        return self._second_answer(case) if is_second else run_model(self.first.target, case.model, case.inputs)
+
+    def _second_answer(self, case: FedModel) -> Computation:
+        if self.optimizer is None:
+            return run_model(self.second.target, case.model, case.inputs)
+        rewritten = self.rewrite(case.model)
+        if rewritten.failure or rewritten.model is None:
+            return rewritten
+        return run_model(self.second.target, rewritten.model, case.inputs)
+
+    def rewrite(self, model: onnx.ModelProto) -> Computation:
+        """Return the rewrite of a model without outputs, or the failure of the graph optimizer."""
+        optimizer = self.optimizer
+        assert optimizer is not None
+        try:
+            rewritten = call_running_subject(optimizer.id, "optimize", lambda: optimizer.target(copy_of(model)))
+        except CaseEnded as ended:
+            failure = Failure.UNSUPPORTED if ended.verdict is Verdict.UNSUPPORTED else Failure.REWRITE
+            return Computation((), failure, ended.message)
+        if not isinstance(rewritten, onnx.ModelProto):
+            return Computation((), Failure.INVALID, f"returned {type(rewritten).__name__}, not a model")
+        if fault := find_fault(model, rewritten):
+            return Computation((), Failure.INVALID, fault, rewritten)
+        return Computation(model=rewritten)
+
+
+def find_fault(model: onnx.ModelProto, rewritten: onnx.ModelProto) -> str:
+    """Return why the rewrite of a valid model is not valid; an empty text if it is valid."""
+    before, after = ([value.name for value in each.graph.output] for each in (model, rewritten))
+    if len(before) != len(after):
+        return f"it has {len(after)} outputs instead of {len(before)}"
+    if missing := next(find_missing_functions(model, rewritten), ""):
+        return missing
+    return model_violation(rewritten) or call_expansion_problem(rewritten) or ""
+
+
+class OpenSubjects:
+    """Starts subjects by name.
+
+    Args:
+        limits: limits of each process.
+        in_process: whether subjects written in Python run in this process.
+    """
+
+    def __init__(self, limits: Limits, *, in_process: bool = False) -> None:
+        self._limits = limits
+        self._in_process = in_process
+        self._in_this_process: dict[SubjectName, Subject] = {}
+
+    @contextmanager
+    def open(self, *names: SubjectName) -> Iterator[list[Subject]]:
+        """Start subjects in processes of their own, and end them with the block.
+
+        Without isolation, a subject is loaded once and is used again.
+
+        Raises:
+            ConformanceError: a subject cannot be loaded.
+        """
+        kept = self._in_this_process
+        unique = [name for name in dict.fromkeys(names) if name not in kept]
+        with started_subjects(unique, self._limits, no_isolation=self._in_process) as subjects:
+            found = dict(zip(unique, subjects, strict=True))
+            kept.update({name: subject for name, subject in found.items() if client_of(subject) is None})
+            yield [(kept | found)[name] for name in names]
+
+    @contextmanager
+    def compare(
+        self, first: SubjectName, second: SubjectName, optimizer: SubjectName | None = None
+    ) -> Iterator[Comparison]:
+        """Start the subjects of a comparison in new processes, and end them with the block."""
+        with self.open(first, second, *([optimizer] if optimizer else [])) as subjects:
+            yield Comparison(subjects[0], subjects[1], subjects[2] if optimizer else None)

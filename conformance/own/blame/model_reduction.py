@@ -1,0 +1,354 @@
+"""Reduction of a model and its inputs, while the same difference stays.
+
+The steps, each of which tries smaller models and keeps those with the same difference:
+
+1. *Cut*: a part of the nodes becomes a model. Values from outside of the part become inputs, with the values that the
+   subject computed in the whole model. The part is halved, and then nodes are left out one after the other.
+2. *Outputs*: outputs that do not differ are left out.
+3. *Subgraphs*: a Loop is replaced by the nodes of its steps, and an If by the nodes of its branch. Where the difference
+   needs the subgraph, its nodes are left out one after the other.
+4. *Dimensions*: sizes are made smaller, all dimensions of one size together.
+5. *Weights*: initializers and inputs become constants or short numbers, where the difference allows it. Numbers stay:
+   a runtime fuses nodes by an exponent or an epsilon, and other ones give another fault.
+
+Every part has valid inputs, because a user could give a model any input.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.exact.models.graphs import copy_of, is_operator, iter_nodes
+from conformance.exact.models.input_files import initializer_arrays
+from conformance.exact.models.model_validity import model_violation
+from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.own.blame.difference import Difference, observe
+from conformance.own.blame.model_comparison import Comparison, run_model
+from conformance.own.blame.passes import minimize
+from conformance.own.blame.verdict import BlameOutcome, enclose_outputs, judge
+from conformance.own.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
+from conformance.own.graphs.fed_model import FedModel, case_arrays, with_arrays
+from conformance.own.graphs.inlining import inline_taken_branches, unrolled_models
+from conformance.own.graphs.intermediate_values import record_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from conformance.exact.models.arrays import Array
+
+MAX_SECONDS = 600.0
+"""Maximum time of a reduction; the smallest model so far is kept after that."""
+
+WINDOW_NODES = 16
+"""Number of nodes of the parts in which a fault is searched if the whole model's difference is admissible."""
+
+
+@dataclass
+class DifferenceReduction:
+    """Reduction of a model to nodes with its difference, on which somebody is wrong if that can be.
+
+    Attributes:
+        comparison: both ways.
+        seconds: the maximum time; each of up to three reductions has a third of it.
+        progress: is called with a text for the user.
+        on_smaller: is called with each smaller case, for a session that is interrupted.
+        tested: the number of cases that were tried.
+        ended_early: whether the time ended before the reduction.
+    """
+
+    comparison: Comparison
+    seconds: float
+    progress: Callable[[str], None]
+    on_smaller: Callable[[FedModel], None]
+    tested: int = 0
+    ended_early: bool = False
+
+    def reduce(self, whole: FedModel, start: FedModel | None) -> FedModel:
+        """Return the reduced case.
+
+        If nobody is wrong on it, a part of the whole model on which somebody is wrong is searched. If there is none,
+        the difference has the sum of many roundings, and the smallest of them is kept.
+
+        Args:
+            whole: the model and its inputs.
+            start: a smaller case of an earlier session; None to start with the whole model.
+        """
+        wanted, kept = self._judged(whole)
+
+        def has_difference(case: FedModel) -> bool:
+            """Return whether a smaller model has the same difference; a rounding is another one than a fault.
+
+            A model that is judged is not reduced to one that is not.
+            """
+            nonlocal kept
+            found, answers = observe(self.comparison, case)
+            if not wanted.is_same(found) or any(wanted.failures):
+                return wanted.is_same(found)
+            outcome = judge(self.comparison, case, found, answers).outcome
+            is_kept = kept is BlameOutcome.NOT_JUDGED or (
+                outcome is not BlameOutcome.NOT_JUDGED and outcome.is_open == kept.is_open
+            )
+            kept = outcome if is_kept else kept
+            return is_kept
+
+        first = start if start is not None and has_difference(start) else whole
+        case = self._reduce_while(has_difference, first)
+        _, outcome = self._judged(case)
+        if not outcome.is_open or any(wanted.failures):
+            return case
+        part = self._find_part(lambda case: is_wrong(self.comparison, case, wanted), whole)
+        if part is not None:
+            return self._reduce_while(lambda case: is_wrong(self.comparison, case, wanted), part)
+        if outcome is BlameOutcome.BOTH_ADMISSIBLE:
+            return self._reduce_while(lambda case: is_alike_and_admissible(self.comparison, case, wanted), case)
+        return case
+
+    def _judged(self, case: FedModel) -> tuple[Difference, BlameOutcome]:
+        difference, answers = observe(self.comparison, case)
+        return difference, judge(self.comparison, case, difference, answers).outcome
+
+    def _reduce_while(self, is_same: Callable[[FedModel], bool], case: FedModel) -> FedModel:
+        with self._reducer(is_same, self.on_smaller) as reducer:
+            return reducer.reduce(case)
+
+    def _find_part(self, is_wrong: Callable[[FedModel], bool], whole: FedModel) -> FedModel | None:
+        with self._reducer(is_wrong, lambda _: None) as reducer:
+            return reducer.is_or_has_part(whole)
+
+    @contextmanager
+    def _reducer(
+        self, is_same: Callable[[FedModel], bool], on_smaller: Callable[[FedModel], None]
+    ) -> Iterator[Reducer]:
+        """Yield a reducer, and count the cases that it has tried."""
+        deadline = time.monotonic() + self.seconds / 3
+        reducer = Reducer(self.comparison.first.target, is_same, self.progress, deadline, on_smaller)
+        try:
+            yield reducer
+        finally:
+            self.tested += reducer.tested
+            self.ended_early |= reducer.ended_early
+
+
+def is_alike_and_admissible(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a case have a difference of the same kind, are judged, and nobody is wrong."""
+    difference, answers = observe(comparison, case)
+    if not wanted.is_alike(difference):
+        return False
+    return judge(comparison, case, difference, answers).outcome is BlameOutcome.BOTH_ADMISSIBLE
+
+
+def is_wrong(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a case differ, and somebody is wrong; NaN is no part of a finite difference."""
+    difference, answers = observe(comparison, case)
+    if not difference or any(difference.failures) or (wanted.is_finite and not difference.is_finite):
+        return False
+    return not judge(comparison, case, difference, answers).outcome.is_open
+
+
+class _TimeIsOverError(Exception):
+    """Ends the reduction from any depth: building a candidate of a large model takes time too."""
+
+
+@dataclass
+class Reducer:
+    """Reduces one case.
+
+    Attributes:
+        backend: the subject that computes the values at cuts.
+        is_same: whether a smaller case has the same difference.
+        progress: is called with a text for the user.
+        deadline: the time (`time.monotonic`) at which the reduction ends.
+        on_smaller: is called with each smaller case that has the same difference.
+        tested: the number of cases that were tried.
+        ended_early: whether the time ended before the reduction.
+    """
+
+    backend: Any
+    is_same: Callable[[FedModel], bool]
+    progress: Callable[[str], None]
+    deadline: float
+    on_smaller: Callable[[FedModel], None]
+    tested: int = 0
+    ended_early: bool = False
+    _smallest: FedModel = field(init=False)
+    """The smallest case so far; each step makes it smaller."""
+
+    def reduce(self, case: FedModel) -> FedModel:
+        """Return the smallest case that was found until the deadline; it may be the given one."""
+        self._smallest = case
+        with suppress(_TimeIsOverError):
+            for round in range(4):
+                size = node_count(self._smallest.model)
+                self._cut()
+                self._drop_outputs()
+                self._open_subgraphs()
+                if round and node_count(self._smallest.model) == size:
+                    break
+            self._shorten_loops()
+            self._drop_inner_nodes()
+            self._shrink_dimensions()
+            self._simplify_weights()
+        return self._smallest
+
+    def is_or_has_part(self, case: FedModel) -> FedModel | None:
+        """Return the case if it holds, else a part of it that does; None if no part holds until the deadline."""
+        with suppress(_TimeIsOverError):
+            if self._holds(case) or self._has_part(case):
+                return self._smallest
+        return None
+
+    def _holds(self, case: FedModel | None) -> bool:
+        """Return whether a smaller case is valid and has the same difference; the case is the smallest then."""
+        if time.monotonic() > self.deadline:
+            self.ended_early = True
+            raise _TimeIsOverError
+        if case is None:
+            return False
+        self.tested += 1
+        if model_violation(case.model) is not None or not self.is_same(case):
+            return False
+        self.progress(f"{node_count(case.model)} nodes, {self.tested} models tried")
+        self._smallest = case
+        self.on_smaller(case)
+        return True
+
+    def _take_first(self, cases: Iterable[FedModel | None]) -> bool:
+        """Return whether one of some smaller cases holds; the first that does is the smallest then."""
+        return any(map(self._holds, cases))
+
+    def _cut(self) -> None:
+        case = self._smallest
+        nodes = live_nodes(case.model)
+        values = known_values(self.backend, case)
+        self._holds(cut(case.model, nodes, values))
+        minimize(nodes, lambda part: self._holds(cut(case.model, part, values)), 10_000)
+
+    def _drop_outputs(self) -> None:
+        for value in list(self._smallest.model.graph.output):
+            if len(self._smallest.model.graph.output) > 1:
+                model = copy_of(self._smallest.model)
+                model.graph.output.remove(value)
+                self._holds(without_unused(FedModel(model, self._smallest.inputs)))
+
+    def _open_subgraphs(self) -> None:
+        values = known_values(self.backend, self._smallest)
+        inlined = inline_taken_branches(self._smallest.model, values)
+        if inlined is not None:
+            self._holds(without_unused(FedModel(inlined, self._smallest.inputs)))
+        case = self._smallest
+        for number, node in enumerate(case.model.graph.node):
+            if is_operator(node, "Loop"):
+                unrolled = unrolled_models(case.model, number, values)
+                if self._take_first(without_unused(FedModel(each, case.inputs)) for each in unrolled):
+                    return
+
+    def _drop_inner_nodes(self) -> None:
+        """Leave out nodes of subgraphs: a user of a node's output takes one of the node's inputs instead."""
+        place = 0
+        while place < len(inner := list(inner_nodes(self._smallest.model))):
+            graph, position = inner[place]
+            sources = [name for name in dict.fromkeys(graph.node[position].input) if name]
+            if not self._take_first(bypass_inner(self._smallest, place, source) for source in sources):
+                place += 1
+
+    def _shorten_loops(self) -> None:
+        for node in self._smallest.model.graph.node:
+            if is_operator(node, "Loop") and node.input and node.input[0]:
+                self._holds(with_arrays(self._smallest, {node.input[0]: np.asarray(1, np.int64)}))
+
+    def _shrink_dimensions(self) -> None:
+        sizes = {size for array in case_arrays(self._smallest).values() for size in array.shape if size > 1}
+        for size in sorted(sizes, reverse=True):
+            smaller = (each for each in dict.fromkeys((1, 2, 3, size // 4, size // 2)) if 0 < each < size)
+            parts = ((start, each) for each in smaller for start in dict.fromkeys((0, size - each, (size - each) // 2)))
+            self._take_first(shrink(self._smallest, size, *part) for part in parts)
+        for name in list(self._smallest.inputs):
+            for axis, size in enumerate(self._smallest.inputs[name].shape):
+                if size > 1:
+                    first = self._smallest.inputs[name].take(range(1), axis)
+                    self._holds(with_arrays(self._smallest, {name: first}))
+
+    def _simplify_weights(self) -> None:
+        arrays = initializer_arrays(self._smallest.model.graph)
+        numbers = {name for name, array in arrays.items() if array.size == 1}
+        for name, array in case_arrays(self._smallest).items():
+            if name not in numbers:
+                self._take_first(with_arrays(self._smallest, {name: simple}) for simple in simple_arrays(array))
+
+    def _has_part(self, case: FedModel) -> bool:
+        """Return whether a part of at most `WINDOW_NODES` consecutive nodes holds.
+
+        Single nodes come last: composed bounds can hide a fault of one of them.
+        """
+        nodes = live_nodes(case.model)
+        if len(nodes) <= 1:
+            return False
+        values = known_values(self.backend, case)
+        for size in (WINDOW_NODES, 4, 1):
+            if len(nodes) <= size // 2:
+                continue
+            for start in range(0, max(1, len(nodes) - size // 2), max(1, size // 2)):
+                self.progress(f"nodes from {start} of {len(nodes)}")
+                if self._holds(cut(case.model, nodes[start : start + size], values)):
+                    return True
+        return False
+
+
+def node_count(model: onnx.ModelProto) -> int:
+    """Return the number of nodes, also of subgraphs; constants do not count."""
+    return sum(not is_operator(node, "Constant") for node in iter_nodes(model.graph))
+
+
+def known_values(backend: Any, case: FedModel) -> dict[str, Array]:
+    """Return all values of a model that a subject returns, by name; other values are missing."""
+    values: dict[str, Any] = {**initializer_arrays(case.model.graph), **case.inputs}
+    answer = run_model(backend, case.model, case.inputs)
+    if not answer.failure:
+        try:
+            recorded = record_values(backend, case.model, case.arrays, answer.outputs, is_stable=False)
+            values.update(recorded.values)
+        except Exception:  # noqa: BLE001 - the model is then cut at inputs only
+            values.update(zip((value.name for value in case.model.graph.output), answer.outputs, strict=True))
+    if len(values) < len(case.model.graph.node):
+        values = {**_evaluated(case), **values}
+    return {name: np.asarray(array) for name, array in values.items() if isinstance(array, np.ndarray | np.generic)}
+
+
+def _evaluated(case: FedModel) -> dict[str, Any]:
+    """Return the values that the reference computes; any value of the right type and shape is a valid input."""
+    model = copy_of(case.model)
+    del model.graph.output[:]
+    model.graph.output.extend(
+        onnx.ValueInfoProto(name=name) for node in model.graph.node for name in node.output if name
+    )
+    found = enclose_outputs(FedModel(model, case.inputs))
+    return {
+        name: each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for name, each in found.items()
+    }
+
+
+def shrink(case: FedModel, size: int, start: int, wanted: int) -> FedModel | None:
+    """Return a case in which every dimension of one size has another size."""
+    changed = {}
+    for name, array in case_arrays(case).items():
+        if size in array.shape:
+            part = tuple(slice(start, start + wanted) if each == size else slice(None) for each in array.shape)
+            changed[name] = np.ascontiguousarray(array[part])
+    return with_arrays(case, changed)
+
+
+def simple_arrays(array: Array) -> Iterator[Array]:
+    """Yield arrays of the same type and shape with simpler numbers, the simplest first."""
+    if array.dtype.kind in "fV":
+        count = np.arange(array.size, dtype=np.float64).reshape(array.shape)
+        for simple in (np.zeros(array.shape), np.ones(array.shape), count, (count % 7 - 3) / 4):
+            yield simple.astype(array.dtype)
+        with np.errstate(all="ignore"):
+            for digits in (1, 2, 3):
+                yield np.round(array.astype(np.float64), digits).astype(array.dtype)

@@ -1,0 +1,463 @@
+"""The verdict on a difference: who is wrong, by enclosures of the outputs of the reduced model.
+
+The outputs of a model are enclosed from its inputs, with composed bounds, so that no value has to be exposed. An output
+outside of its enclosure is a fault of the subject that returned it. If the enclosures of a model and of its rewrite
+have no common value, the graph optimizer is wrong. If every output lies in its enclosure, the difference is nobody's
+fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from conformance.base.errors import ModelError
+from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
+from conformance.base.serialization.printable_text import first_line
+from conformance.base.verdicts import Level, Unsupported
+from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.exact.models.graphs import infer_shapes, is_operator, names_taken_by
+from conformance.exact.models.input_files import constant_value, initializer_arrays
+from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.reference.enclosures import has_signed_zeros
+from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.own.blame.difference import OutputDifference  # noqa: TC001 - msgspec reads the annotations
+from conformance.own.blame.model_comparison import Comparison, Computation, Failure, run_model
+from conformance.own.graphs.distances import are_comparable, find_distances
+from conformance.own.graphs.fed_model import FedModel
+from conformance.own.graphs.inlining import inline_functions
+from conformance.own.graphs.intermediate_values import are_identical
+from conformance.own.graphs.model_inputs import InputSet
+from conformance.own.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import onnx
+
+    from conformance.exact.models.arrays import Array
+    from conformance.own.blame.difference import Difference
+
+MARGIN = 2.0
+"""Distance of two enclosures, as a multiple of the sum of their bounds, above which the graph optimizer is wrong.
+
+A graph optimizer may compute constants of the rewrite, each with one more rounding than the bounds of the rewrite have.
+"""
+
+
+class BlameOutcome(StrEnum):
+    """The answer of `blame`."""
+
+    NO_DIFFERENCE = "no difference"
+    NOT_DETERMINISTIC = "not deterministic"
+    FIRST_WRONG = "the first is wrong"
+    SECOND_WRONG = "the second is wrong"
+    BOTH_WRONG = "both are wrong"
+    OPTIMIZER_WRONG = "the graph optimizer is wrong"
+    BOTH_ADMISSIBLE = "both are admissible"
+    NOT_JUDGED = "not judged"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the exit status is 1."""
+        return self not in (BlameOutcome.NO_DIFFERENCE, BlameOutcome.BOTH_ADMISSIBLE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody is wrong as far as it is known."""
+        return self in (BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.NOT_JUDGED)
+
+
+class ChangedReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Two neighbouring releases of a subject, between which `changed` verdicts of the corpus change."""
+
+    subject: str
+    older: str
+    newer: str
+    changed: Count
+
+
+class Unoptimized(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The differences of the outputs of both ways from those of a subject without optimizations."""
+
+    subject: str
+    ways: tuple[tuple[OutputDifference, ...], tuple[OutputDifference, ...]]
+
+
+class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The verdict on a difference.
+
+    Attributes:
+        outcome: who is wrong.
+        reason: why, in one sentence.
+        hazard: the name of the hazard by which both answers are admissible; otherwise None.
+        shares: the distances of both outputs from the expected value as shares of the bound; None if not judged.
+        should_shares: the same for the bounds of level `should`.
+        differing: the number of differing elements of the outputs of the reduced model.
+        undetermined: the number of differing elements for which every value is admissible.
+        loose: the number of differing elements whose bound is larger than the magnitude of the expected value.
+        unspecified: the number of differing elements for which the page of an operator states no result.
+        releases: releases that are worth comparing.
+        unoptimized: the comparison with a subject without optimizations, if the reference cannot judge.
+    """
+
+    outcome: BlameOutcome
+    reason: str = ""
+    hazard: str | None = None
+    shares: tuple[float | None, float | None] = (None, None)
+    should_shares: tuple[float | None, float | None] = (None, None)
+    differing: Count = 0
+    undetermined: Count = 0
+    loose: Count = 0
+    unspecified: Count = 0
+    releases: list[ChangedReleases] | msgspec.UnsetType = msgspec.UNSET
+    unoptimized: Unoptimized | msgspec.UnsetType = msgspec.UNSET
+
+    def fails(self, level: Level) -> bool:
+        """Return whether the exit status is 1, if the outputs must keep the bounds of a level."""
+        is_below = level is not Level.MUST and any(share is not None and share > 1 for share in self.should_shares)
+        return self.outcome.fails or is_below
+
+    @property
+    def has_useful_bounds(self) -> bool:
+        """Whether a wrong value of at least half of the differing elements would be found."""
+        return 2 * (self.undetermined + self.loose) <= self.differing
+
+
+@dataclass(frozen=True)
+class AcceptableIndices:
+    """The indices that ArgMax or ArgMin may return.
+
+    Attributes:
+        mask: whether each element of the operand may be the extreme; its first axis is that of the operator.
+        keeps: whether the output has the axis with size 1.
+        axis: the axis.
+        hazard: the reason for which more than one index may be acceptable.
+    """
+
+    mask: Array
+    keeps: bool
+    axis: int
+    hazard: str = "rounding_tie"
+
+    def share(self, actual: Array) -> float:
+        """Return 0 if every index is acceptable, otherwise infinity."""
+        shape = [*self.mask.shape[1:]]
+        if self.keeps:
+            shape.insert(self.axis, 1)
+        if actual.dtype != np.int64 or actual.shape != tuple(shape):
+            return np.inf
+        indices = actual.reshape(self.mask.shape[1:])
+        if indices.size and (indices.min() < 0 or indices.max() >= self.mask.shape[0]):
+            return np.inf
+        return 0.0 if np.take_along_axis(self.mask, indices[None], 0).all() else np.inf
+
+
+def enclose_outputs(case: FedModel) -> dict[str, Any]:
+    """Return an enclosure, an array or `AcceptableIndices` for each output of a model that can be enclosed.
+
+    An output that cannot be enclosed has the reason as text.
+    """
+    scope = NodeScope.of(case.model)
+    values: dict[str, Any] = {**initializer_arrays(case.model.graph), **case.inputs}
+    reasons: dict[str, str] = {}
+    found: dict[str, Any] = {}
+    for node in case.model.graph.node:
+        names = names_taken_by(node)
+        reason = next((reasons[name] for name in names if name in reasons), "")
+        if not reason and any(isinstance(values.get(name), AcceptableIndices) for name in names):
+            reason = "rounding decides an index that another node takes"
+        if not reason:
+            try:
+                with np.errstate(all="ignore"):
+                    results = _enclose(scope, node, values)
+                named = dict(zip(node.output, results, strict=False))
+                found |= named
+                values |= {
+                    name: each.unrounded() if isinstance(each, Enclosure) else each for name, each in named.items()
+                }
+                continue
+            except Unsupported as error:
+                reason = str(error)
+            except Exception as error:  # noqa: BLE001 - the reference lacks this use of the operator
+                reason = f"the reference cannot compute {node.op_type}: {type(error).__name__}: {error}"
+        reasons.update((name, reason) for name in node.output if name)
+    values |= found
+    return {
+        value.name: values.get(value.name, reasons.get(value.name, "its value is not known"))
+        for value in case.model.graph.output
+    }
+
+
+def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> Sequence[Any]:
+    if is_operator(node, "Constant"):
+        if (value := constant_value(node)) is None:
+            raise Unsupported("a Constant that is not a tensor of numbers")
+        return [value]
+    operand = values.get(node.input[0]) if node.input else None
+    if is_operator(node, "ArgMax", "ArgMin"):
+        if isinstance(operand, Enclosure) and (not operand.is_exact or np.isnan(operand.value).any()):
+            return [_acceptable(node, operand)]
+        if isinstance(operand, np.ndarray) and operand.dtype.kind == "f" and np.isnan(operand).any():
+            return [_acceptable(node, Enclosure.exact(operand))]
+    return enclose(scope, node, values)
+
+
+def _acceptable(node: onnx.NodeProto, operand: Enclosure) -> AcceptableIndices:
+    attributes = {attribute.name: attribute.i for attribute in node.attribute}
+    axis = attributes.get("axis", 0) % operand.value.ndim
+    sign = 1 if node.op_type == "ArgMax" else -1
+    value = np.moveaxis(sign * operand.value, axis, 0)
+    error = np.moveaxis(operand.error, axis, 0)
+    lowest = (value - error).max(axis=0, keepdims=True)
+    mask = (value + error >= lowest) | np.isnan(value).any(axis=0, keepdims=True) | np.isnan(lowest)
+    hazard = "nan" if np.isnan(value).any() else "overflow" if np.isinf(error).any() else "rounding_tie"
+    return AcceptableIndices(np.asarray(mask), bool(attributes.get("keepdims", 1)), axis, hazard)
+
+
+def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
+    """Return the largest distance from the expected value as a share of the bound; None if it cannot be judged."""
+    if isinstance(expected, str) or not isinstance(actual, np.ndarray):
+        return None
+    if isinstance(expected, AcceptableIndices):
+        return expected.share(actual)
+    if not are_comparable(actual, expected):
+        return np.inf
+    return float(find_distances(actual, expected, has_signed_zeros=has_signed_zeros).shares.max(initial=0.0))
+
+
+def is_judged(actual: Any, expected: Any) -> bool:
+    """Return whether an output is outside of its bounds, or has an element that a wrong value would make wrong."""
+    share = output_share(actual, expected)
+    if share is None or share > 1 or not isinstance(expected, Enclosure) or not actual.size:
+        return share is not None
+    return bool(find_distances(actual, expected).is_judged.any())
+
+
+def _are_apart(first: Any, second: Any) -> bool | None:
+    """Return whether two enclosures have no common value; None if this cannot be judged."""
+    if isinstance(first, str) or isinstance(second, str):
+        return None
+    kinds = [isinstance(each, AcceptableIndices) for each in (first, second)]
+    if all(kinds):
+        return first.mask.shape != second.mask.shape or not bool((first.mask & second.mask).any(axis=0).all())
+    if any(kinds):
+        indices, exact = (first, second) if kinds[0] else (second, first)
+        return isinstance(exact, np.ndarray) and indices.share(exact) > 1
+    if first.dtype != second.dtype or tuple(first.shape) != tuple(second.shape):
+        return True
+    if not isinstance(first, Enclosure) and not isinstance(second, Enclosure):
+        return not bool(np.all((first == second) | ((first != first) & (second != second))))  # noqa: PLR0124 - NaN
+    a, b = (each if isinstance(each, Enclosure) else Enclosure.exact(each) for each in (first, second))
+    with np.errstate(all="ignore"):
+        near = np.abs(a.value - b.value) <= MARGIN * (a.error + b.error)
+        is_open = np.isinf(a.error) | np.isinf(b.error) | np.isnan(a.error) | np.isnan(b.error)
+        same = (a.value == b.value) | (np.isnan(a.value) & np.isnan(b.value))
+        return not bool(np.all(near | is_open | same))
+
+
+def judge(
+    comparison: Comparison, case: FedModel, difference: Difference, answers: tuple[Computation, Computation]
+) -> BlameVerdict:
+    """Return the verdict on the difference of two answers.
+
+    Args:
+        comparison: both ways.
+        case: the reduced model and its inputs.
+        difference: the difference of the answers.
+        answers: the answers.
+    """
+    if not difference:
+        return BlameVerdict(BlameOutcome.NO_DIFFERENCE)
+    if any(difference.failures):
+        return _judge_failure(comparison, case, difference)
+    expected = _enclose_inlined(case, case.model)
+    is_rewrite = comparison.optimizer is not None
+    of_second = expected
+    rewritten = answers[1].model
+    if is_rewrite and rewritten is not None:
+        of_second = _enclose_inlined(case, rewritten)
+    names = [value.name for value in case.model.graph.output]
+    signed = _signed_outputs(case)
+    different = {each.name for each in difference.outputs}
+    found = [
+        _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite, keeps_signs=name in signed)
+        for name, other, a, b in zip(names, of_second.values(), answers[0].outputs, answers[1].outputs, strict=False)
+        if name in different
+    ]
+    worst = min(found, key=lambda verdict: _ORDER.index(verdict.outcome))
+    names_of_counts = ("differing", "undetermined", "loose", "unspecified")
+    counts: dict[str, Any] = {name: sum(getattr(verdict, name) for verdict in found) for name in names_of_counts}
+    worst = replace(worst, **counts)
+    wrong = {verdict.outcome for verdict in found}
+    if {BlameOutcome.FIRST_WRONG, BlameOutcome.SECOND_WRONG} <= wrong:
+        reason = "different outputs of both are outside of their bounds"
+        return replace(worst, outcome=BlameOutcome.BOTH_WRONG, reason=reason, hazard=None)
+    if is_rewrite and (hazard := _hazard_of_pass(comparison, case, answers)):
+        return replace(worst, outcome=BlameOutcome.BOTH_ADMISSIBLE, reason="both outputs are admissible", hazard=hazard)
+    return worst
+
+
+_ORDER = [
+    BlameOutcome.BOTH_WRONG,
+    BlameOutcome.OPTIMIZER_WRONG,
+    BlameOutcome.FIRST_WRONG,
+    BlameOutcome.SECOND_WRONG,
+    BlameOutcome.NOT_JUDGED,
+    BlameOutcome.BOTH_ADMISSIBLE,
+]
+
+
+def _enclose_inlined(case: FedModel, model: onnx.ModelProto) -> dict[str, Any]:
+    """Enclose the outputs of a model on the inputs of a case, with model-local functions replaced by their nodes."""
+    try:
+        inlined = inline_functions(model)
+    except ModelError as error:
+        return {value.name: error.problem for value in model.graph.output}
+    return enclose_outputs(FedModel(inlined, case.inputs))
+
+
+def _signed_outputs(case: FedModel) -> set[str]:
+    """Return the outputs whose zeros have signs that IEEE 754 determines: those of one node on inputs and constants."""
+    scope = NodeScope.of(case.model)
+    known = {*initializer_arrays(case.model.graph), *case.inputs}
+    return {
+        name
+        for node in case.model.graph.node
+        if known.issuperset(names_taken_by(node)) and node.domain in MAIN_DOMAINS and has_signed_zeros(scope.node(node))
+        for name in node.output
+    }
+
+
+def _judge_output(
+    expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool, keeps_signs: bool
+) -> BlameVerdict:
+    """Judge one output that differs. It is not judged if most differing elements have no useful bound."""
+    verdict = _judge_bounds(expected, of_second, a, b, is_rewrite=is_rewrite)
+    if verdict.outcome.is_open and verdict.shares[0] is not None:
+        strict = [(each.should or each) if isinstance(each, Enclosure) else each for each in (expected, of_second)]
+        first, second = (output_share(*pair, has_signed_zeros=keeps_signs) for pair in zip((a, b), strict, strict=True))
+        verdict = replace(verdict, should_shares=(first, second))
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        verdict = replace(verdict, **_count_differing(expected, a, b))
+    if verdict.outcome is not BlameOutcome.BOTH_ADMISSIBLE or verdict.has_useful_bounds:
+        return verdict
+    reason = f"{verdict.undetermined + verdict.loose} of {verdict.differing} differing elements have no useful bound"
+    return replace(verdict, outcome=BlameOutcome.NOT_JUDGED, reason=reason, hazard=None)
+
+
+def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool) -> BlameVerdict:
+    """Compare one output that differs with the bounds of both ways."""
+    first = output_share(a, expected)
+    second = output_share(b, of_second)
+    shares = (first, second)
+    if first is None:
+        reason = expected if isinstance(expected, str) else "the output is not a tensor"
+        return BlameVerdict(BlameOutcome.NOT_JUDGED, reason, None, shares)
+    if is_rewrite:
+        apart = _are_apart(expected, of_second)
+        if apart:
+            return BlameVerdict(
+                BlameOutcome.OPTIMIZER_WRONG, "no admissible value of the model is one of its rewrite", None, shares
+            )
+        if apart is None:
+            # the rewrite cannot be enclosed: its outputs are compared with those that the model may have
+            second = output_share(b, expected)
+            shares = (first, second)
+            if second is not None and second > MARGIN and first <= 1:
+                reason = "the output of the rewrite is not admissible for the model, and the rewrite cannot be judged"
+                return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, reason, None, shares)
+            second = 0.0
+    is_first = first > 1
+    is_second = second is not None and second > 1
+    if is_first and is_second:
+        return BlameVerdict(BlameOutcome.BOTH_WRONG, "both outputs are outside of their bounds", None, shares)
+    if is_first or is_second:
+        outcome = BlameOutcome.FIRST_WRONG if is_first else BlameOutcome.SECOND_WRONG
+        return BlameVerdict(outcome, "its output is outside of its bound", None, shares)
+    return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", _hazard(expected, a, b), shares)
+
+
+def _count_differing(expected: Any, a: Array, b: Array) -> dict[str, Any]:
+    """Return the number of differing elements of an output, and of those that no value contradicts."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return {}
+    differs = (a != b) & ~((a != a) & (b != b))  # noqa: PLR0124 - NaN
+    count = {"differing": int(np.count_nonzero(differs))}
+    if isinstance(expected, Enclosure) and are_comparable(a, expected):
+        found = find_distances(a, expected)
+        masks = {"undetermined": found.undetermined, "loose": found.loose, "unspecified": found.unspecified}
+        count |= {name: int(np.count_nonzero(mask & differs)) for name, mask in masks.items()}
+    return count
+
+
+def _hazard(expected: Any, a: Array, b: Array) -> str:
+    if isinstance(expected, AcceptableIndices):
+        return expected.hazard
+    if a.shape == b.shape and bool(np.all(a == b)):
+        return "signed_zero"
+    if not isinstance(expected, Enclosure):
+        return "nan"
+    if expected.unspecified is not None and bool(np.any(expected.unspecified & (a != b))):
+        return "unspecified"
+    if np.isinf(expected.error).any():
+        return "overflow"
+    return "nan" if np.isnan(expected.value).any() else "rounding"
+
+
+def _hazard_of_pass(comparison: Comparison, case: FedModel, answers: tuple[Computation, Computation]) -> str:
+    """Return the hazard by which the removal of monotone operators before an ArgMax explains the difference.
+
+    It does if the subject returns the outputs of the rewrite for the suite's own removal too, and each changed index
+    has a hazard. Otherwise the text is empty.
+    """
+    if not any(is_operator(node, "ArgMax") for node in case.model.graph.node):
+        return ""
+    try:
+        removed = run_model(comparison.first.target, eliminate(case.model, fixed_point=True), case.inputs)
+        if removed.failure or not are_identical(removed.outputs, answers[1].outputs):
+            return ""
+        counts = count_hazards(case.model, comparison.first, [InputSet("given", tuple(case.arrays))])
+    except Exception:  # noqa: BLE001 - the hazard is only looked for
+        return ""
+    names = {name for changes in counts.argmax for name, count in changes.changed.items() if count}
+    return "" if names & {NO_HAZARD, NO_OPERAND} else " and ".join(sorted(names))
+
+
+def _judge_failure(comparison: Comparison, case: FedModel, difference: Difference) -> BlameVerdict:
+    first, second = difference.failures
+    message = difference.messages[0 if first else 1]
+    if Failure.UNSUPPORTED in (first, second):
+        return BlameVerdict(BlameOutcome.NOT_JUDGED, f"{Failure.UNSUPPORTED}: {message}")
+    if first and second and second != Failure.REWRITE:
+        return BlameVerdict(BlameOutcome.NOT_JUDGED, f"neither computes the model: {message}")
+    if second in (Failure.REWRITE, Failure.INVALID):
+        return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, f"{second}: {difference.messages[1]}")
+    if first:
+        return BlameVerdict(BlameOutcome.FIRST_WRONG, f"{first}: {message}")
+    if comparison.optimizer is None:
+        return BlameVerdict(BlameOutcome.SECOND_WRONG, f"{second}: {message}")
+    if fault := _strict_fault(comparison, case):
+        return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, f"the rewrite contradicts itself: {fault}")
+    return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the rewrite is valid, and the subject does not run it: {message}")
+
+
+def _strict_fault(comparison: Comparison, case: FedModel) -> str:
+    """Return the contradiction of types or shapes in a rewrite whose original has none."""
+    rewritten = comparison.rewrite(case.model).model
+    try:
+        infer_shapes(case.model, strict_mode=True)
+    except Exception:  # noqa: BLE001 - the original has a contradiction of its own
+        return ""
+    try:
+        if rewritten is not None:
+            infer_shapes(rewritten, strict_mode=True)
+    except Exception as error:  # noqa: BLE001 - shape inference raises errors of several kinds
+        return first_line(error)
+    return ""

@@ -1,0 +1,250 @@
+"""Parts of models as models of their own, and models without the parts that no output depends on."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import helper
+
+from conformance.exact.models.arrays import Array, tensor_of
+from conformance.exact.models.graphs import (
+    all_graphs,
+    constant_names,
+    copy_of,
+    is_operator,
+    names_taken_by,
+    subgraphs_of,
+)
+from conformance.exact.models.model_building import array_value_info
+from conformance.exact.models.renaming import FreshNames, Renamer
+from conformance.own.graphs.fed_model import FedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+
+
+def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
+    """Return a copy of a model with additional outputs, typed where the model has the types."""
+    typed = {value.name: value for value in model.graph.value_info}
+    copy = copy_of(model)
+    for name in names:
+        copy.graph.output.append(typed.get(name, onnx.ValueInfoProto(name=name)))
+    return copy
+
+
+def live_nodes(model: onnx.ModelProto) -> list[int]:
+    """Return the positions of the nodes of the main graph on which an output depends, without constants."""
+    wanted = {value.name for value in model.graph.output}
+    found = _nodes_for(model.graph, wanted)
+    return [number for number in found if not is_operator(model.graph.node[number], "Constant")]
+
+
+def _nodes_for(graph: onnx.GraphProto, wanted: set[str]) -> list[int]:
+    """Return the positions of the nodes on which values depend, and add the values that they take to `wanted`."""
+    found = []
+    for number in range(len(graph.node) - 1, -1, -1):
+        node = graph.node[number]
+        if wanted.intersection(node.output):
+            wanted.update(names_taken_by(node))
+            found.append(number)
+    return found[::-1]
+
+
+def part_of(model: onnx.ModelProto, name: str, numbers: Iterable[int]) -> onnx.ModelProto:
+    """Return a model with nodes of another model, its functions and imports, and no inputs and outputs yet."""
+    part = onnx.ModelProto(
+        ir_version=model.ir_version,
+        opset_import=model.opset_import,
+        functions=model.functions,
+        metadata_props=model.metadata_props,
+        configuration=model.configuration,
+    )
+    part.graph.name = name
+    part.graph.metadata_props.extend(model.graph.metadata_props)
+    part.graph.node.extend(model.graph.node[number] for number in numbers)
+    return part
+
+
+def complete_part(
+    part: onnx.ModelProto, inputs: Mapping[str, Array], constants: Mapping[str, Array], outputs: Mapping[str, Array]
+) -> None:
+    """Add inputs, initializers and outputs to a model of nodes that becomes a case.
+
+    Args:
+        part: the model.
+        inputs: arrays of the types and shapes of the inputs, by name.
+        constants: the initializers by name.
+        outputs: arrays of the types and shapes of the outputs, by name.
+    """
+    part.producer_name = "onnx-conformance"
+    part.graph.input.extend(array_value_info(*each) for each in inputs.items())
+    part.graph.initializer.extend(tensor_of(array, name) for name, array in constants.items())
+    part.graph.output.extend(array_value_info(*each) for each in outputs.items())
+
+
+def single_node_model(
+    model: onnx.ModelProto, number: int, values: Mapping[str, Array], typed: Mapping[str, onnx.ValueInfoProto]
+) -> onnx.ModelProto:
+    """Return a model with one node of another model. Its inputs, also captured ones, have the given values' types.
+
+    Args:
+        model: the model.
+        number: the position of a node of its main graph.
+        values: the values of the node's inputs by name.
+        typed: types of the outputs by name; a missing type stays open.
+    """
+    node = model.graph.node[number]
+    single = part_of(model, node.name or node.op_type, [number])
+    single.graph.input.extend(array_value_info(name, values[name]) for name in names_taken_by(node) if name in values)
+    single.graph.output.extend(typed.get(name, onnx.ValueInfoProto(name=name)) for name in node.output if name)
+    return single
+
+
+def cut(model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Array]) -> FedModel | None:
+    """Return some nodes of a model as a model of their own; None if a value that they need is not known.
+
+    Args:
+        model: the model.
+        numbers: the positions of the nodes; the constants that they take are added.
+        values: the values at the cuts by name.
+    """
+    graph = model.graph
+    constants = {
+        node.output[0]: number
+        for number, node in enumerate(graph.node)
+        if is_operator(node, "Constant") and node.output
+    }
+    chosen = [graph.node[number] for number in numbers]
+    made = list(dict.fromkeys(name for node in chosen for name in node.output if name))
+    used = dict.fromkeys(name for node in chosen for name in names_taken_by(node))
+    needed = [name for name in used if name not in made]
+    part = part_of(model, "reduced", [*(constants[name] for name in needed if name in constants), *numbers])
+    _add_constants(part.graph, graph, {*needed, *_annotation_parameters(graph, {*needed, *made})})
+    held = {*constants, *constant_names(part.graph)}
+    inputs: dict[str, Array] = {}
+    for name in needed:
+        if name in held:
+            continue
+        declared = _declaration(name, values.get(name))
+        if declared is None:
+            return None
+        part.graph.input.append(declared)
+        inputs[name] = values[name]
+    own = {value.name for value in graph.output}
+    typed = {value.name: value for value in (*graph.value_info, *graph.output)}
+    for name in made:
+        if name in used and name not in own:
+            if name in typed:
+                part.graph.value_info.append(typed[name])
+            continue
+        value = _open_value(name, values.get(name), typed.get(name))
+        if value is not None:
+            part.graph.output.append(value)
+        elif name in own:
+            return None
+    return FedModel(part, inputs) if part.graph.output else None
+
+
+def _add_constants(part: onnx.GraphProto, graph: onnx.GraphProto, names: Container[str]) -> None:
+    """Add the initializers of a graph with these names, their declarations as inputs, and their annotations."""
+    part.initializer.extend(each for each in graph.initializer if each.name in names)
+    part.sparse_initializer.extend(each for each in graph.sparse_initializer if each.values.name in names)
+    held = constant_names(part)
+    part.input.extend(value for value in graph.input if value.name in held)
+    known = held.union(*(node.output for node in part.node))
+    part.quantization_annotation.extend(each for each in graph.quantization_annotation if each.tensor_name in known)
+
+
+def _annotation_parameters(graph: onnx.GraphProto, names: Container[str]) -> set[str]:
+    """Return the tensors that quantization annotations of values name as scale and zero point."""
+    return {
+        entry.value
+        for annotation in graph.quantization_annotation
+        if annotation.tensor_name in names
+        for entry in annotation.quant_parameter_tensor_names
+    }
+
+
+def _declaration(name: str, array: Array | None) -> onnx.ValueInfoProto | None:
+    """Return the declaration of an input; None if the value is not known or has no ONNX type."""
+    try:
+        return None if array is None else array_value_info(name, array)
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def _open_value(name: str, array: Array | None, typed: onnx.ValueInfoProto | None) -> onnx.ValueInfoProto | None:
+    """Return the declaration of an output with its type and rank, and without sizes."""
+    if array is not None:
+        found = _declaration(name, array)
+        if found is None:
+            return None
+        return helper.make_tensor_value_info(name, found.type.tensor_type.elem_type, [None] * array.ndim)
+    if typed is None or not typed.type.HasField("tensor_type"):
+        return typed
+    tensor = typed.type.tensor_type
+    rank = [None] * len(tensor.shape.dim) if tensor.HasField("shape") else None
+    return helper.make_tensor_value_info(name, tensor.elem_type, rank)
+
+
+def without_unused(case: FedModel) -> FedModel:
+    """Return a case without nodes, initializers, inputs and declarations that no output depends on."""
+    model = copy_of(case.model)
+    graph = model.graph
+    wanted = {value.name for value in graph.output}
+    found = _nodes_for(graph, wanted)
+    del graph.node[:]
+    graph.node.extend(case.model.graph.node[number] for number in found)
+    known = wanted.union(*(node.output for node in graph.node))
+    kept = known | _annotation_parameters(graph, known)
+    _keep(graph.input, kept, "name")
+    _keep(graph.initializer, kept, "name")
+    _keep(graph.sparse_initializer, kept, "values.name")
+    _keep(graph.value_info, known, "name")
+    _keep(graph.quantization_annotation, known, "tensor_name")
+    return FedModel(model, {name: array for name, array in case.inputs.items() if name in kept})
+
+
+def _keep(entries: Any, wanted: Container[str], attribute: str) -> None:
+    """Remove the entries of a repeated field that have none of the names `wanted`."""
+    name_of = attrgetter(attribute)
+    for place in range(len(entries) - 1, -1, -1):
+        if name_of(entries[place]) not in wanted:
+            del entries[place]
+
+
+def inner_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.GraphProto, int]]:
+    """Yield the nodes of all subgraphs, each as its graph and its position there."""
+    for node in model.graph.node:
+        yield from _nodes_within(node)
+
+
+def _nodes_within(node: onnx.NodeProto) -> Iterator[tuple[onnx.GraphProto, int]]:
+    for graph in subgraphs_of(node):
+        yield from ((graph, position) for position in range(len(graph.node)))
+        for inner in graph.node:
+            yield from _nodes_within(inner)
+
+
+def bypass_inner(case: FedModel, place: int, source: str) -> FedModel:
+    """Return a case in which the users of the outputs of a subgraph's node take `source` instead.
+
+    Args:
+        case: the case.
+        place: the number of the node among `inner_nodes`.
+        source: the name of a value that the node takes.
+    """
+    model = copy_of(case.model)
+    owner, position = list(inner_nodes(model))[place]
+    names = {name: source for name in owner.node[position].output if name}
+    del owner.node[position]
+    renamer = Renamer(FreshNames.of(model))
+    for later in owner.node[position:]:
+        renamer.rename_uses(later, names)
+    for value in owner.output:
+        value.name = names.get(value.name, value.name)
+    for graph in all_graphs(model):
+        del graph.value_info[:]  # the other value may have another type
+    return without_unused(FedModel(model, case.inputs))

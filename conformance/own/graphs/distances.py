@@ -1,0 +1,112 @@
+"""The distance of each element of an output from its expected value, and the elements that no value can contradict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
+from conformance.exact.reference.numbers.precision import format_of, is_computed
+
+if TYPE_CHECKING:
+    from conformance.exact.models.arrays import Array
+
+
+@dataclass(frozen=True)
+class Distances:
+    """The distances of an output from its expected value; all arrays have the shape of the output.
+
+    Attributes:
+        shares: the distance as a share of the bound; infinite for an element that must be equal and differs.
+        expected: the expected values.
+        bounds: the largest admissible distances.
+        undetermined: where every value is admissible, although the page states a result.
+        loose: where the bound is larger than the expected magnitude, so that also 0 is admissible.
+        unspecified: where the page of the operator states no result.
+    """
+
+    shares: Array
+    expected: Array
+    bounds: Array
+    undetermined: Array
+    loose: Array
+    unspecified: Array
+
+    @property
+    def is_judged(self) -> Array:
+        """Whether each element has a bound that a wrong value can exceed."""
+        return np.asarray(~(self.undetermined | self.loose | self.unspecified))
+
+
+def are_comparable(actual: Array, expected: Tensor) -> bool:
+    """Return whether an output has the type and the shape of its expected value."""
+    return expected is not None and expected.dtype == actual.dtype and tuple(expected.shape) == actual.shape
+
+
+def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zeros: bool = False) -> Distances:
+    """Return the distances of an output from an expected value of its type and shape.
+
+    Args:
+        actual: the output.
+        expected: the expected value.
+        has_signed_zeros: whether the sign of a zero matters where the expected element has no error.
+    """
+    nowhere = np.zeros(actual.shape, dtype=bool)
+    if not isinstance(expected, Enclosure):
+        same = _are_equal(actual, expected, has_signed_zeros=has_signed_zeros)
+        return Distances(
+            np.where(same, 0.0, np.inf),
+            expected,
+            np.zeros(actual.shape),
+            undetermined=nowhere,
+            loose=nowhere,
+            unspecified=nowhere,
+        )
+    value = np.asarray(expected.value)
+    error = np.asarray(expected.error)
+    given = actual if value.dtype == actual.dtype else actual.astype(np.float64)
+    is_open = ~np.isfinite(error)
+    with np.errstate(all="ignore"):
+        distance = np.abs(given.astype(np.float64) - value.astype(np.float64))
+        same = _are_equal(given, value, has_signed_zeros=False)
+        shares = np.where(same | is_open, 0.0, np.where(error > 0, distance / error, np.inf))
+        shares = np.where(np.isnan(shares), np.inf, shares)
+        if has_signed_zeros:
+            is_other_zero = (given == 0) & (value == 0) & (np.signbit(given) != np.signbit(value))
+            shares = np.where(is_other_zero & (error == 0), np.inf, shares)
+        # a bound of a few subnormal numbers is as narrow as the type allows, also around 0
+        smallest = 2 * float(format_of(expected.dtype).smallest_normal) if is_computed(expected.dtype) else np.inf
+        loose = (error > np.abs(value)) & (error > smallest) & ~is_open
+    unspecified = nowhere if expected.unspecified is None else np.asarray(expected.unspecified, dtype=bool)
+    shares = np.where(unspecified & np.isnan(given), 0.0, shares)
+    return Distances(
+        shares, value, error, undetermined=is_open & ~unspecified, loose=loose & ~unspecified, unspecified=unspecified
+    )
+
+
+def _are_equal(actual: Array, expected: Array, *, has_signed_zeros: bool) -> Array:
+    same = actual == expected
+    if actual.dtype.kind in "fV":
+        a, b = (array.astype(np.float64) for array in (actual, expected))
+        same = same | (np.isnan(a) & np.isnan(b))
+        if has_signed_zeros:
+            same = same & ((a != 0) | (np.signbit(a) == np.signbit(b)))
+    return np.asarray(same)
+
+
+def relative_error(actual: Array, exact: Array) -> float:
+    """Return the largest difference of two tensors of one shape, as a share of the largest exact magnitude.
+
+    Elements that are not finite in both are left out. The result is 0 for tensors that are not numbers.
+    """
+    if actual.shape != exact.shape or actual.dtype.kind not in "fiubV":
+        return 0.0
+    given = actual.astype(np.float64)
+    expected = np.asarray(exact, np.float64)
+    is_finite = np.isfinite(given) & np.isfinite(expected)
+    with np.errstate(all="ignore"):
+        difference = float(np.abs(given - expected).max(initial=0.0, where=is_finite))
+    magnitude = float(np.abs(expected).max(initial=0.0, where=is_finite))
+    return difference / magnitude if magnitude else difference

@@ -1,0 +1,335 @@
+"""The intermediate values of a model on a runtime, and the way by which each of them was obtained.
+
+There are three ways, in this order:
+
+1. *Added outputs*: intermediate values become outputs of the graph. If the graph's own outputs keep their bits, the
+   values are those of the original model.
+2. *Groups*: if they do not, half of the values are exposed at a time, then half of those, down to single values. A
+   value whose exposure changes an output stays *hidden*; the nodes around it are judged together.
+3. *Cut*: if the runtime refuses additional outputs, also those of floating-point types alone, each node becomes a model
+   of its own, and is fed with the values that the earlier nodes returned.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.base.verdicts import Verdict
+from conformance.exact.models.arrays import Array, dtype_of, has_same_bits, is_floating
+from conformance.exact.models.graphs import is_operator
+from conformance.exact.models.input_files import initializer_arrays, required_input_names
+from conformance.own.graphs.cutting import single_node_model, with_outputs
+from conformance.subjects.calling.failures import CaseEnded, call_running_subject
+from conformance.subjects.calling.harness import value_digest
+from conformance.subjects.isolation.proxies import BackendProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import onnx
+
+
+MAX_GROUP_RUNS = 256
+"""Maximum number of models that are run to find the values whose exposure changes no output."""
+
+
+class Exposure(StrEnum):
+    """The way by which the value of an intermediate tensor was obtained.
+
+    Attributes:
+        OUTPUT: the value is an input or an output of the model.
+        ADDED_OUTPUT: it was exposed with all others as an output; the model's outputs kept their bits.
+        GROUP: it was exposed with some others as an output; the model's outputs kept their bits.
+        CUT: the node was run as a model of its own on the recorded values.
+        HIDDEN: exposing it changes the model's outputs; the nodes around it are judged together.
+        CONSTANT: it is an initializer or a constant.
+        STAND_IN: it is hidden, and zeros of its type and shape stand for it where the node is probed.
+    """
+
+    OUTPUT = "output"
+    ADDED_OUTPUT = "added output"
+    GROUP = "group of added outputs"
+    CUT = "cut model"
+    HIDDEN = "hidden"
+    CONSTANT = "constant"
+    STAND_IN = "stand-in"
+
+
+class SubjectRefused(Exception):
+    """The subject did not load or run a model; the message is its own.
+
+    Attributes:
+        is_unsupported: whether the subject does not support an operator, type or opset of the model.
+    """
+
+    def __init__(self, message: str, *, is_unsupported: bool = False) -> None:
+        super().__init__(message)
+        self.is_unsupported = is_unsupported
+
+
+@dataclass
+class RecordedValues:
+    """The values of a model on a subject.
+
+    Attributes:
+        values: the known values by name.
+        ways: the way of each named value.
+        outputs: the outputs of the original model.
+        runs: the number of models that were run.
+        remark: why added outputs could not be used for all values; empty if they could.
+    """
+
+    values: Mapping[str, Array]
+    ways: dict[str, Exposure]
+    outputs: list[Any]
+    runs: int = 1
+    remark: str = ""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Messages of the subject for nodes that it does not run as a model of their own, by the node's first output."""
+
+    others: dict[str, Any] = field(default_factory=dict)
+    """The outputs of the original model that are sequences or maps, by name; some are known by their digest only."""
+
+
+class _Recording(RecordedValues):
+    """Values to which more are added."""
+
+    values: dict[str, Array]
+
+    def add(self, values: Mapping[str, Array], way: Exposure) -> None:
+        """Add values that were obtained in one way."""
+        self.values |= values
+        self.ways |= dict.fromkeys(values, way)
+
+
+def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, times: int = 1) -> list[list[Any]]:
+    """Prepare a model and run it, and return the outputs of each run; errors are those of `run_each`."""
+    return run_each(backend, model, [inputs] * times)
+
+
+def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array]]) -> list[list[Any]]:
+    """Prepare a model and run it with the inputs of each run, and return the outputs of each run.
+
+    Raises:
+        SubjectRefused: the subject failed, or returned other outputs than the model has.
+        StorageError: the suite cannot write its files for the subject.
+        SubjectError: the subject's process does not start again.
+    """
+    name = backend.client.named.text if isinstance(backend, BackendProxy) else type(backend).__name__
+
+    def run(prepared: Any, inputs: Sequence[Array]) -> list[Any]:
+        return list(prepared.run([array.copy() for array in inputs]))
+
+    try:
+        prepared = call_running_subject(name, "load", lambda: backend.prepare(model, "CPU"))
+        results = [call_running_subject(name, "run", partial(run, prepared, inputs)) for inputs in runs]
+    except CaseEnded as ended:
+        raise SubjectRefused(ended.message, is_unsupported=ended.verdict is Verdict.UNSUPPORTED) from None
+    expected = model.graph.output
+    for outputs in results:
+        if len(outputs) != len(expected):
+            raise SubjectRefused(f"returned {len(outputs)} outputs instead of {len(expected)}")
+        for value, output in zip(expected, outputs, strict=True):
+            if value.type.WhichOneof("value") in (None, "tensor_type") and not isinstance(output, np.ndarray):
+                raise SubjectRefused(
+                    f"returned {type(output).__name__} instead of a tensor for the output {value.name}"
+                )
+    return results
+
+
+def set_data_folder(backend: Any, folder: Path | None) -> None:
+    """Set the folder of the external data of the models that a subject will load.
+
+    A subject in this process has to find it in the current directory.
+    """
+    if isinstance(backend, BackendProxy):
+        backend.data_folder = "" if folder is None else str(folder)
+
+
+def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Return whether two lists of outputs have the same types, shapes and bits, except for the bits of NaN.
+
+    Sequences and maps have the same bits if their elements have. A subject in another process returns only a digest.
+    """
+    return len(first) == len(second) and all(map(_is_identical, first, second))
+
+
+def _is_identical(first: Any, second: Any) -> bool:
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
+        return type(first).__name__ == type(second).__name__ and value_digest_of(first) == value_digest_of(second)
+    return has_same_bits(first, second)
+
+
+def value_digest_of(value: Any) -> str:
+    """Return the digest of a sequence or map, or of an object that stands for it."""
+    return str(value.digest) if hasattr(value, "digest") else value_digest(value)
+
+
+def exposable_values(model: onnx.ModelProto) -> list[str]:
+    """Return the tensors that nodes of the main graph compute and that are not outputs yet, in the model's order."""
+    present = {value.name for value in model.graph.output}
+    other = {
+        value.name for value in model.graph.value_info if value.type.WhichOneof("value") not in (None, "tensor_type")
+    }
+    return [
+        name
+        for node in model.graph.node
+        if not is_operator(node, "Constant")
+        for name in node.output
+        if name and name not in present and name not in other
+    ]
+
+
+def _floating_point_values(model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
+    types = {value.name: value.type.tensor_type.elem_type for value in model.graph.value_info}
+    return [name for name in names if types.get(name) and is_floating(dtype_of(types[name]))]
+
+
+def record_values(
+    backend: Any,
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    outputs: Sequence[Any],
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    is_stable: bool = True,
+    constants: Mapping[str, Array] | None = None,
+) -> RecordedValues:
+    """Obtain the intermediate values of a model.
+
+    Args:
+        backend: the subject.
+        model: the model, without calls of model-local functions, with inferred types.
+        inputs: the inputs.
+        outputs: the outputs of the unchanged model.
+        progress: is called with a text for the user.
+        is_stable: whether the subject returns the same outputs in every run. If not, all values and outputs are those
+            of one run with added outputs.
+        constants: the initializers by name; None to take them from the model.
+
+    Raises:
+        SubjectRefused: the subject fails on every way.
+    """
+    recorded = _Recording({}, {}, list(outputs))
+    recorded.add(dict(zip(required_input_names(model.graph), inputs, strict=True)), Exposure.OUTPUT)
+    for name, array in (initializer_arrays(model.graph) if constants is None else constants).items():
+        recorded.values.setdefault(name, array)
+        recorded.ways.setdefault(name, Exposure.CONSTANT)
+    named = {value.name: output for value, output in zip(model.graph.output, outputs, strict=True)}
+    recorded.add(_arrays_by_name(named, outputs), Exposure.OUTPUT)
+    recorded.others |= {name: output for name, output in named.items() if name not in recorded.values}
+    recorded.ways |= dict.fromkeys(recorded.others, Exposure.OUTPUT)
+    names = exposable_values(model)
+    if not names:
+        return recorded
+    expose = partial(_expose, recorded=recorded, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)
+    try:
+        try:
+            is_kept = expose(backend, model, inputs, names)
+        except SubjectRefused:  # perhaps of shapes alone
+            names = _floating_point_values(model, names)
+            is_kept = expose(backend, model, inputs, names)
+        if is_kept:
+            return recorded
+    except SubjectRefused as refusal:
+        recorded.remark = f"the subject refuses additional outputs: {refusal}"
+        progress("the subject refuses additional outputs; each node is run alone")
+        _cut(backend, model, recorded, progress)
+        return recorded
+    recorded.remark = "exposing all values changes the model's outputs"
+    progress("exposing all values changes the outputs; smaller groups are exposed")
+    _expose_groups(backend, model, inputs, names, recorded)
+    return recorded
+
+
+def _expose(
+    backend: Any,
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    names: Sequence[str],
+    recorded: _Recording,
+    way: Exposure,
+    *,
+    must_keep_outputs: bool = True,
+) -> bool:
+    """Expose values; record them and return True if the model's outputs keep their bits, or need not keep them."""
+    recorded.runs += 1
+    outputs, exposed = _run_exposed(backend, model, inputs, names)
+    if not are_identical(outputs, recorded.outputs):
+        if must_keep_outputs:
+            return False
+        recorded.remark = "the outputs differ from run to run; the values and outputs are those of one run"
+        recorded.outputs = outputs
+        recorded.values |= _arrays_by_name((value.name for value in model.graph.output), outputs)
+    recorded.add(exposed, way)
+    return True
+
+
+def _run_exposed(
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str]
+) -> tuple[list[Any], dict[str, Array]]:
+    """Run a model with additional outputs; return its own outputs, and the other ones by name."""
+    (results,) = run_once(backend, with_outputs(model, names), inputs)
+    own = len(model.graph.output)
+    return results[:own], _arrays_by_name(names, results[own:])
+
+
+def _arrays_by_name(names: Iterable[str], values: Iterable[Any]) -> dict[str, Array]:
+    """Return values by name, without sequences and maps."""
+    return {name: value for name, value in zip(names, values, strict=True) if isinstance(value, np.ndarray)}
+
+
+def _expose_groups(
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: _Recording
+) -> None:
+    """Expose halves, then halves of the halves whose exposure changes an output; single values remain hidden."""
+    pending = [names[: len(names) // 2], names[len(names) // 2 :]]
+    while pending:
+        group = pending.pop(0)
+        if not group:
+            continue
+        exposed = False
+        if recorded.runs < MAX_GROUP_RUNS:
+            with suppress(SubjectRefused):
+                exposed = _expose(backend, model, inputs, group, recorded, Exposure.GROUP)
+        if exposed:
+            continue
+        if len(group) == 1 or recorded.runs >= MAX_GROUP_RUNS:
+            recorded.ways.update(dict.fromkeys(group, Exposure.HIDDEN))
+            continue
+        pending += [group[: len(group) // 2], group[len(group) // 2 :]]
+
+
+def expose_together(
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: RecordedValues
+) -> dict[str, Array] | None:
+    """Return values of one run by name; None if the subject refuses, or if the model's outputs change."""
+    with suppress(SubjectRefused):
+        outputs, exposed = _run_exposed(backend, model, inputs, names)
+        if are_identical(outputs, recorded.outputs):
+            return exposed
+    return None
+
+
+def _cut(backend: Any, model: onnx.ModelProto, recorded: _Recording, progress: Callable[[str], None]) -> None:
+    """Run each node as a model of its own, on the values that the earlier nodes returned."""
+    typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
+    for number, node in enumerate(model.graph.node):
+        progress(f"node {number + 1} of {len(model.graph.node)}")
+        if is_operator(node, "Constant") or any(name and name not in recorded.values for name in node.input):
+            continue
+        single = single_node_model(model, number, recorded.values, typed)
+        recorded.runs += 1
+        try:
+            (results,) = run_once(backend, single, [recorded.values[v.name] for v in single.graph.input])
+        except SubjectRefused as refusal:
+            recorded.refused[node.output[0]] = str(refusal)
+            continue
+        recorded.add(_arrays_by_name((value.name for value in single.graph.output), results), Exposure.CUT)

@@ -1,0 +1,335 @@
+"""Inputs for a user's model: from files, or pseudo-random values within what the model accepts."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import tokenize
+import zipfile
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from conformance.base.errors import UsageError
+from conformance.base.files.atomic_write import read_input, write_bytes_atomically
+from conformance.exact.models.arrays import MAX_RANK, Array, array_of, check_shape, tensor_of, type_name
+from conformance.exact.models.graphs import is_operator
+from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_inputs
+from conformance.exact.models.model_building import pseudo_random_array
+from conformance.exact.models.types import dimension_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+MAX_INPUT_BYTES = 2**31
+"""Maximum size of a file of inputs."""
+
+MAX_HEADER_BYTES = 2**16
+"""Maximum size of the header of an array in a file of inputs."""
+
+MAX_ELEMENTS = 2**28
+"""Maximum number of elements of a pseudo-random input."""
+
+DEFAULT_OPEN_SIZE = 2
+"""Size of an open dimension that `--shape` does not set."""
+
+_DAMAGED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OSError,
+    EOFError,
+    SyntaxError,
+    RuntimeError,
+    MemoryError,
+    OverflowError,
+    DecodeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
+)
+"""Errors that NumPy and protobuf raise for a damaged file."""
+
+_DATA_SET = re.compile(r"test_data_set_(\d+)$")
+_NUMBERED = re.compile(r"input_(\d+)\.(pb|npy)$")
+
+
+@dataclass(frozen=True)
+class InputSet:
+    """The inputs of one run.
+
+    Attributes:
+        name: the file or folder of the inputs, or `seed N`.
+        arrays: the inputs, in the order of the graph's inputs without initializer.
+    """
+
+    name: str
+    arrays: tuple[Array, ...]
+
+
+def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of `--shape NAME=2x3` by name; NAME is an input or a named dimension.
+
+    Raises:
+        UsageError: a text has another form.
+    """
+    shapes = {}
+    for text in texts:
+        name, _, sizes = text.rpartition("=")
+        if not name or not re.fullmatch(r"\d{1,9}(x\d{1,9})*", sizes):
+            raise UsageError("invalid-shape", text=text)
+        shapes[name] = tuple(int(size) for size in sizes.split("x"))
+    return shapes
+
+
+def choose_inputs(graph: onnx.GraphProto, path: Path | None, shapes: Sequence[str], seed: int) -> list[InputSet]:
+    """Return the inputs of a file or folder if one is given, and pseudo-random inputs otherwise.
+
+    Args:
+        graph: the main graph of the model.
+        path: the value of `--inputs`.
+        shapes: the values of `--shape`.
+        seed: the seed of pseudo-random inputs.
+
+    Raises:
+        UsageError: both are given, or the inputs cannot be read or made.
+    """
+    if path is None:
+        return [make_inputs(graph, parse_shapes(shapes), seed)]
+    if shapes:
+        raise UsageError("options-conflict.two", first="--shape", second="--inputs")
+    return read_inputs(path, graph)
+
+
+def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int) -> InputSet:
+    """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
+
+    Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks. An integer
+    by which a node divides is 1.
+
+    Args:
+        graph: the main graph of the model.
+        shapes: the shapes of inputs, and the sizes of named dimensions, by name.
+        seed: the seed.
+        number: the number of the data set.
+
+    Raises:
+        UsageError: an input is not a tensor of a type that can be made, a shape contradicts the model, or a name is
+            neither that of an input nor that of a dimension.
+    """
+    check_shape_names([graph], shapes)
+    values = required_inputs(graph)
+    divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
+    made = [_make_input(value, shapes, f"{seed}/0") for value in values]
+    pairs = zip(values, made, strict=True)
+    return InputSet(
+        f"seed {seed}",
+        tuple(
+            np.ones_like(array) if value.name in divisors and array.dtype.kind in "iu" else array
+            for value, array in pairs
+        ),
+    )
+
+
+def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) -> None:
+    """Check that each name of `--shape` is that of an input or of a dimension of a graph.
+
+    Raises:
+        UsageError: no graph has the name.
+    """
+    values = [value for graph in graphs for value in required_inputs(graph)]
+    known = {value.name for value in values}
+    known |= {size.dim_param for value in values for size in value.type.tensor_type.shape.dim if size.dim_param}
+    for name in shapes:
+        if name not in known:
+            hint = f"Name one of {', '.join(sorted(known))}." if known else "Leave --shape out."
+            raise UsageError("unknown-shape", name=name, hint=hint)
+
+
+def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str) -> Array:
+    declared = DeclaredInput.of(value)
+    if declared.dtype is None or declared.dtype == object:
+        raise UsageError("cannot-make-input.inputs", name=value.name)
+    shape = shape_of_input(value, declared, shapes, DEFAULT_OPEN_SIZE)
+    if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > MAX_ELEMENTS:
+        raise UsageError("cannot-make-input.size", name=value.name, shape=list(shape))
+    kind: Any = declared.dtype
+    if kind.kind in "iub":
+        return np.asarray(pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
+    return pseudo_random_array(f"{seed}/{value.name}", shape, kind, -1.0, 1.0)
+
+
+def shape_of_input(
+    value: onnx.ValueInfoProto,
+    declared: DeclaredInput,
+    shapes: Mapping[str, tuple[int, ...]],
+    default: int | None = None,
+) -> tuple[int, ...]:
+    """Return the shape of an input.
+
+    Args:
+        value: the input.
+        declared: its declaration.
+        shapes: the shapes of inputs, and the sizes of named dimensions, by name.
+        default: the size of an open dimension that `shapes` does not set; None if each must be set.
+
+    Raises:
+        UsageError: a size is missing, or a shape contradicts the model.
+    """
+    given = shapes.get(value.name)
+    if declared.shape is None:
+        if given is None:
+            raise UsageError("shape-missing.rank", name=value.name)
+        return given
+    if given is not None:
+        fits = len(given) == len(declared.shape)
+        if not fits or any(size not in {None, wanted} for size, wanted in zip(declared.shape, given, strict=True)):
+            raise UsageError("shape-differs", name=value.name, declared=_declared_text(value), shape=list(given))
+        return given
+    dimensions = zip(declared.shape, value.type.tensor_type.shape.dim, strict=True)
+    open_size = (-1 if default is None else default,)
+    found = tuple(shapes.get(proto.dim_param, open_size)[0] if size is None else size for size, proto in dimensions)
+    if -1 in found:
+        name = value.type.tensor_type.shape.dim[found.index(-1)].dim_param
+        example = f"{name}=4" if name else f"{value.name}={'x'.join(str(abs(size)) for size in found)}"
+        raise UsageError("shape-missing.sizes", name=value.name, declared=_declared_text(value), example=example)
+    return found
+
+
+def _declared_text(value: onnx.ValueInfoProto) -> str:
+    return "x".join(map(dimension_text, value.type.tensor_type.shape.dim))
+
+
+def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
+    """Read inputs: an .npz file, a folder of `input_N.pb` or `input_N.npy`, or a folder of folders `test_data_set_N`.
+
+    Raises:
+        UsageError: the path has no inputs, or an input does not fit the model.
+    """
+    declared = [DeclaredInput.of(value) for value in required_inputs(graph)]
+    if path.is_dir():
+        numbered = {int(match[1]): each for each in path.iterdir() if (match := _DATA_SET.match(each.name))}
+        folders = [numbered[number] for number in sorted(numbered) if numbered[number].is_dir()] or [path]
+        return [InputSet(str(folder), _read_folder(folder, declared)) for folder in folders]
+    return [InputSet(str(path), _read_npz(path, declared))]
+
+
+def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
+    files = {int(match[1]): each for each in folder.iterdir() if (match := _NUMBERED.match(each.name))}
+    missing = sorted(set(range(len(declared))) - set(files))
+    if missing:
+        raise UsageError("input-missing.file", folder=folder, missing=missing[0], count=len(declared))
+    return tuple(_read_array(files[number], value) for number, value in enumerate(declared))
+
+
+def _read_array(file: Path, declared: DeclaredInput) -> Array:
+    content = _read(file)
+    with _input_errors(file):
+        if file.suffix == ".npy":
+            return _read_npy(io.BytesIO(content), file, declared)
+        tensor = onnx.TensorProto.FromString(content)
+        _check(file, declared, known_dtype(tensor.data_type), tensor.dims)
+        return array_of(tensor)
+
+
+def _read_npz(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
+    content = _read(file)
+    arrays = []
+    with _input_errors(file), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        for value in declared:
+            if value.name not in members:
+                raise UsageError(
+                    "input-missing.array", file=file, name=value.name, arrays=", ".join(members) or "no arrays"
+                )
+            member = archive.getinfo(members[value.name])
+            if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise ValueError(f"the array {value.name} is compressed in a way that NumPy does not use")
+            with archive.open(member) as stream:
+                arrays.append(_read_npy(stream, file, value))
+    return tuple(arrays)
+
+
+def _read_npy(stream: IO[bytes], file: Path, declared: DeclaredInput) -> Array:
+    """Read an array in the format of NumPy, after the check that its header fits the declaration.
+
+    Raises:
+        UsageError: the header does not fit.
+        ValueError: the array is damaged, and so are other exceptions of `_DAMAGED`.
+    """
+    head = stream.read(MAX_HEADER_BYTES)
+    start = io.BytesIO(head)
+    is_first_version = np.lib.format.read_magic(start) == (1, 0)
+    read_header = np.lib.format.read_array_header_1_0 if is_first_version else np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read_header(start)
+    if dtype.hasobject:
+        raise ValueError(f"the array {declared.name} has Python objects")
+    _check(file, declared, dtype, shape)
+    size = math.prod(shape) * dtype.itemsize
+    if size > MAX_INPUT_BYTES:
+        raise ValueError(f"the array {declared.name} has more than {MAX_INPUT_BYTES} bytes")
+    content = bytearray(head[start.tell() :][:size])
+    content += stream.read(size - len(content))
+    return np.ndarray(shape, dtype, content, order="F" if is_fortran else "C")
+
+
+def _check(file: Path, declared: DeclaredInput, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> None:
+    """Check that an input can have the type and shape in its file, before its elements are read.
+
+    Raises:
+        UsageError: the input does not fit the model.
+        ValueError: no array can have the shape.
+    """
+    check_shape(shape)
+    try:
+        declared.check(dtype, shape)
+    except ValueError as error:
+        raise UsageError("input-differs", file=file, error=error) from None
+
+
+@contextmanager
+def _input_errors(file: Path) -> Iterator[None]:
+    """Replace an exception for a damaged file in the block by a `UsageError`."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except _DAMAGED as error:
+        raise _unreadable(file, error) from None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return read_input(file, MAX_INPUT_BYTES)
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UsageError("input-unreadable", file=file, reason=reason)
+
+
+def save_inputs_to(folder: Path, data_sets: Sequence[InputSet], names: Sequence[str]) -> None:
+    """Write the inputs to `FOLDER/test_data_set_N/input_M.pb`, the layout that ONNX's own tools read."""
+    for number, data_set in enumerate(data_sets):
+        place = folder / f"test_data_set_{number}"
+        place.mkdir(parents=True, exist_ok=True)
+        for position, (array, name) in enumerate(zip(data_set.arrays, names, strict=True)):
+            write_bytes_atomically(place / f"input_{position}.pb", tensor_of(array, name).SerializeToString())
+
+
+def input_text(names: Sequence[str], data_set: InputSet) -> str:
+    """Return names, types and shapes of the inputs: `X float 2x3, T int64 scalar`."""
+    return ", ".join(
+        f"{name} {type_name(array.dtype)} {'x'.join(map(str, array.shape)) or 'scalar'}"
+        for name, array in zip(names, data_set.arrays, strict=True)
+    )

@@ -1,0 +1,176 @@
+"""Elements of the operands of a part: those of the model, those of the user's inputs, and hard ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.corpus.factors.covering_array import Declaration, covering_array
+from conformance.exact.declarations.declaration_tables import Rule
+from conformance.exact.declarations.hard_values import MODES, elements
+from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of, operand_rule
+from conformance.exact.declarations.probe_values import PROBE_MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import onnx
+
+    from conformance.exact.models.arrays import Array
+    from conformance.own.model_cases.parts import Part
+
+REGION_PROBES = (1,)
+"""The probes of a region: numbers that stay finite, because a fused kernel may overflow elsewhere."""
+
+OPERATORS_OF_STEPS = frozenset(("DFT", "GRU", "LSTM", "RNN", "STFT"))
+"""Operators that compute many sums from each other; like a region, they have numbers that stay finite."""
+
+SINGLE_PROBES = (0, 1, 3, 4)
+"""The probes of a node whose operands all have the same probe: a few hard numbers, halves, only hard ones, and wide."""
+
+ORDINARY = MODES.index("near 1")
+
+
+class Operands:
+    """The operands of a part with their elements.
+
+    Args:
+        part: the part, with its final sizes.
+        has_values: whether constants have the elements of the model. Otherwise they are canonical.
+    """
+
+    def __init__(self, part: Part, *, has_values: bool) -> None:
+        self._part = part
+        self._has_values = has_values
+        self._base = {name: self._ordinary(name) for name in part.operands}
+        self._is_finite = part.is_region or not OPERATORS_OF_STEPS.isdisjoint(node.op_type for node in part.nodes)
+
+    @property
+    def constants(self) -> dict[str, Array]:
+        """The elements of the constants."""
+        return {name: self._base[name] for name, value in self._part.operands.items() if value.is_constant}
+
+    @property
+    def _fed(self) -> dict[str, Array]:
+        return {name: self._base[name] for name, value in self._part.operands.items() if not value.is_constant}
+
+    def data_sets(self, *, in_pairs: bool = True) -> Iterator[dict[str, Array]]:
+        """Yield the elements of the other operands: those on the user's inputs, ordinary ones, and hard ones.
+
+        Args:
+            in_pairs: whether each pair of kinds of hard elements of two operands occurs.
+        """
+        own = {name: value.array for name, value in self._part.operands.items() if value.is_given}
+        if own:
+            yield {name: own.get(name, array) for name, array in self._fed.items()}  # type: ignore[misc]
+        if self._has_ordinary:
+            yield self._fed
+        for probes in self._probes(in_pairs=in_pairs):
+            yield self._hard_data_set(probes)
+
+    def data_set_count(self) -> int:
+        """Return the number of data sets in pairs, without their elements."""
+        has_own = any(value.is_given for value in self._part.operands.values())
+        return has_own + self._has_ordinary + len(self._probes(in_pairs=True))
+
+    @property
+    def _has_ordinary(self) -> bool:
+        return self._is_finite or not self.kinds
+
+    @cached_property
+    def kinds(self) -> dict[str, tuple[onnx.NodeProto, str | Rule]]:
+        """The node that takes an operand, and the kind of its elements, for each operand that has hard elements."""
+        fixed = {*self.constants, *self._part.kept}
+        found: dict[str, tuple[onnx.NodeProto, str | Rule]] = {}
+        for node in self._part.nodes:
+            own = {name: self._base[name] for name in node.input if name in self._base}
+            outer = {*fixed, *node.input} - (own.keys() - fixed)
+            for name, kind in free_operands(node, self._part.opset, own, outer).items():
+                found.setdefault(name, (node, kind))
+        return found
+
+    def _probes(self, *, in_pairs: bool) -> list[dict[str, int]]:
+        """Return the numbers of probes of the operands, so that each probe, or each pair of two operands, occurs."""
+        if not self.kinds:
+            return []
+        if self._is_finite:
+            return [dict.fromkeys(self.kinds, probe) for probe in REGION_PROBES]
+        counts = {name: self._modes(name, kind) for name, (_, kind) in self.kinds.items()}
+        if len(counts) == 1 or not in_pairs:
+            rounds = [number for number in range(max(counts.values())) if in_pairs or number in SINGLE_PROBES]
+            return [{name: number % count for name, count in counts.items()} for number in rounds]
+        return [dict(zip(counts, row, strict=True)) for row in _pairwise_rows(tuple(counts.values()))]
+
+    def _modes(self, name: str, kind: str | Rule) -> int:
+        """Return the number of probes that differ for an operand."""
+        dtype = self._base[name].dtype
+        if isinstance(kind, Rule) or dtype.kind == "b" or kind == "scale":
+            return 2
+        return 3 if kind == "small" else len(PROBE_MODES) - (dtype.kind in "iu")
+
+    def _hard_data_set(self, probes: Mapping[str, int]) -> dict[str, Array]:
+        """Return hard elements of the operands that have them, scales first, because ties of steps depend on them."""
+        values = dict(self._base)
+        for name, (node, kind) in sorted(self.kinds.items(), key=lambda each: each[1][1] != "scale"):
+            own = {each: values[each] for each in node.input if each in values}
+            try:
+                hard = hard_numbers_of(node, self._part.opset, own)
+            except KeyError:  # another node computes the scale of QuantizeLinear
+                hard = []
+            values[name] = hard_elements(node, own, name, kind, probes[name], hard)
+        return {name: values[name] for name in self._fed}
+
+    def _ordinary(self, name: str) -> Array:
+        """Return the elements of an operand when it has no hard ones."""
+        value = self._part.operands[name]
+        if value.array is not None and (name in self._part.kept or (self._has_values and not value.is_given)):
+            return value.array
+        node = next(node for node in self._part.nodes if name in node.input)
+        place = list(node.input).index(name)
+        kind = operand_rule(node, self._part.opset, place)
+        if isinstance(kind, Rule):
+            return self._from_rule(kind, node, place, value.dtype, value.shape)
+        is_float = value.dtype.kind not in "biu"
+        return elements(f"{node.op_type}/X{place}", value.dtype, value.shape, kind, ORDINARY if is_float else 0, ())
+
+    def _from_rule(
+        self, rule: Rule, node: onnx.NodeProto, place: int, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> Array:
+        """Return elements that a rule allows: the first option, or indices from 0 on that differ."""
+        options = [option for option in rule.options if not isinstance(option, str)]
+        if options:
+            return np.full(shape, options[0]).astype(dtype)
+        if rule.columns:
+            data = self._part.operands[node.input[0]].shape
+            sizes = data[: shape[-1]] or (1,)
+            places = np.unravel_index(np.arange(int(np.prod(shape[:-1]))) % int(np.prod(sizes)), sizes)
+            return np.stack(places, -1).reshape(shape).astype(dtype)
+        if node.op_type.startswith(("Gather", "Scatter")) and place == 1:
+            axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
+            data = self._part.operands[node.input[0]].shape
+            grid = np.indices(shape)[axis if len(shape) == len(data) else -1]
+            return (grid % max(data[axis], 1)).astype(dtype) if shape else np.zeros(shape, dtype)
+        return np.zeros(shape, dtype) if not rule.low.isdigit() else np.full(shape, int(rule.low)).astype(dtype)
+
+
+@cache
+def _pairwise_rows(counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return rows of numbers below the counts, so that each pair of numbers in two columns occurs."""
+    rows = covering_array(
+        Declaration({str(place): tuple(map(str, range(count))) for place, count in enumerate(counts)})
+    )
+    return [tuple(int(row[str(place)]) for place in range(len(counts))) for row in rows]
+
+
+def hard_data_sets(part: Part) -> Iterator[dict[str, Array]]:
+    """Yield elements of the operands that are no constants: those that have hard ones are ordinary or hard.
+
+    All operands have the same kind of elements at a time, and the others keep their elements.
+    """
+    free = {name for name, (_, kind) in Operands(part, has_values=True).kinds.items() if isinstance(kind, str)}
+    if free:
+        values = {name: replace(each, array=None) if name in free else each for name, each in part.operands.items()}
+        yield from Operands(replace(part, operands=values), has_values=True).data_sets(in_pairs=False)

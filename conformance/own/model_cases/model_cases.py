@@ -1,0 +1,383 @@
+"""Cases of the distinct nodes and of the fused regions of a user's models.
+
+The expected values and the bounds come from the reference and from the operands that are written. An element that the
+specification leaves open has an infinite bound, so no case fails because of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.base.errors import ModelError, UsageError
+from conformance.base.serialization.printable_text import one_line, shorten_middle
+from conformance.base.verdicts import Level, Unsupported
+from conformance.corpus.cases.case import MODELS_CORPUS, REGION_TAG, Case
+from conformance.exact.models.arrays import Array, type_name
+from conformance.exact.models.graphs import all_nodes, called_name, copy_of, is_operator, subgraphs_of
+from conformance.exact.models.input_files import DeclaredInput, required_inputs
+from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
+from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
+from conformance.exact.reference.oracle import Answer, quiet_evaluation
+from conformance.exact.reference.tolerances import NARROW
+from conformance.own.graphs.cutting import complete_part
+from conformance.own.graphs.model_inputs import check_shape_names, parse_shapes, read_inputs, shape_of_input
+from conformance.own.model_cases.case_operands import Operands
+from conformance.own.model_cases.case_reduction import STEPS, reduced_part
+from conformance.own.model_cases.parts import Part, part_of_nodes
+from conformance.own.model_cases.region_cases import PRODUCTS, Regions
+from conformance.own.model_cases.typed_values import TypedValue, typed_graphs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from conformance.exact.reference.enclosures.sequences import TensorOrSequence
+    from conformance.own.graphs.reading import LoadedModel
+
+GENERATOR = "model"
+"""Name of the generator in case.json."""
+
+VERSION = "1.0.0"
+"""Version of a corpus of models."""
+
+FOLDING_OPERATORS = frozenset(("Add", "BatchNormalization", "Div", "LayerNormalization", "Mul", "Sub", *PRODUCTS))
+"""Operators whose constants a runtime may multiply by, or add to, other constants."""
+
+MAX_PLACE_LENGTH = 1000
+"""Maximum number of characters of the names of a model and a node in a title."""
+
+MAX_CASE_ELEMENTS = 2**14
+"""Number of elements of all operands and results of a case up to which its sizes are not reduced further."""
+
+MAX_LARGE_CASE_ELEMENTS = 2**17
+"""Maximum number of elements of a case whose sizes cannot be reduced further."""
+
+
+@dataclass(frozen=True)
+class GivenModel:
+    """A model of a user with its inputs.
+
+    Attributes:
+        model: the model.
+        inputs: the inputs without initializer: their types and shapes, and elements if the user gives them.
+    """
+
+    model: LoadedModel
+    inputs: tuple[TypedValue, ...]
+
+
+def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Sequence[str]) -> list[GivenModel]:
+    """Return models with the inputs of a file or folder, or with inputs of the given shapes.
+
+    Args:
+        models: the models.
+        inputs: the value of `--inputs`.
+        shapes: the values of `--shape`.
+
+    Raises:
+        UsageError: the size of a dimension is missing, the inputs cannot be read, or the options contradict.
+        ModelError: onnx has no schema of an operator.
+    """
+    for model in models:
+        _check_schemas(model)
+    if inputs is not None:
+        if len(models) > 1 or shapes:
+            raise UsageError("options-conflict.models")
+        (model,) = models
+        first, *_ = read_inputs(inputs, model.prepared.graph)
+        return [GivenModel(model, tuple(TypedValue.of(array, is_given=True) for array in first.arrays))]
+    sizes = parse_shapes(shapes)
+    check_shape_names((model.prepared.graph for model in models), sizes)
+    return [GivenModel(model, tuple(_typed_inputs(model, sizes))) for model in models]
+
+
+def _check_schemas(model: LoadedModel) -> None:
+    """Check that onnx has a schema of each operator.
+
+    Raises:
+        ModelError: it has none.
+    """
+    for node in all_nodes(model.prepared):
+        domain, operator, _ = called_name(node)
+        if not onnx.defs.has(operator, domain):
+            raise ModelError("operator-without-schema", path=model.path, operator=operator, domain=domain or "ai.onnx")
+
+
+def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[TypedValue]:
+    for value in required_inputs(model.prepared.graph):
+        declared = DeclaredInput.of(value)
+        if declared.dtype is None:
+            raise UsageError("cannot-make-input.tensor", name=value.name, path=model.path)
+        yield TypedValue(declared.dtype, shape_of_input(value, declared, sizes))
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """A part with the sizes of its case, its operands, and the answers for the first data set."""
+
+    part: Part
+    operands: Operands
+    first: Sequence[Answer]
+
+
+@dataclass
+class _Uses:
+    """A part of the models.
+
+    Attributes:
+        sized: the part as it occurs first.
+        place: where it occurs first.
+        originals: the parts with the sizes of the models, by configuration.
+        count: how often they occur.
+    """
+
+    sized: _Sized
+    place: str
+    originals: dict[str, Part] = field(default_factory=dict)
+    count: int = 0
+
+
+@dataclass
+class ModelCases:
+    """The cases of models.
+
+    Attributes:
+        cases: the cases, each with the name of its generator.
+        nodes: the number of nodes of the models, without Constants.
+        judged: the number of nodes that have a case.
+        left_out: the number of nodes by operator and reason.
+        reduced: the original and the new shapes of the operands, by id of the case.
+    """
+
+    cases: list[tuple[str, Case]] = field(default_factory=list)
+    nodes: int = 0
+    judged: int = 0
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reduced: dict[str, str] = field(default_factory=dict)
+
+    name = MODELS_CORPUS
+    """Name of the corpus."""
+
+    version = VERSION
+    """Version of the corpus."""
+
+    def summary(self) -> Iterator[str]:
+        """Yield lines with the counts."""
+        regions = sum(REGION_TAG in case.tags for _, case in self.cases)
+        share = 100 * self.judged / max(self.nodes, 1)
+        distinct = len(self.cases) - regions
+        yield f"nodes: {distinct} distinct, which stand for {self.judged} of {self.nodes} ({share:.1f} %)"
+        yield f"fused regions: {regions}"
+        yield f"cases with smaller tensors than the models: {len(self.reduced)}"
+        yield f"nodes and regions without a case: {self.left_out.total()}"
+        yield from (f"  {count} {operator}: {reason}" for (operator, reason), count in self.left_out.most_common())
+
+    def added_files(self) -> dict[str, bytes]:
+        """Return the file of the corpus that lists the cases with smaller tensors, and the nodes without a case."""
+        lines = [
+            "The cases are made of the nodes of models by onnx-conformance generate --model.",
+            "",
+            *self.summary(),
+            "",
+            "Cases with smaller tensors than the models:",
+            *([f"  {id}: {text}" for id, text in sorted(self.reduced.items())] or ["  none"]),
+        ]
+        return {"NOTICE": ("\n".join(lines) + "\n").encode()}
+
+
+def define_model_cases(
+    models: Sequence[GivenModel], *, has_values: bool = True, progress: Callable[[str], None] = lambda _: None
+) -> ModelCases:
+    """Return the cases of models.
+
+    Args:
+        models: the models.
+        has_values: whether the cases have constants, inputs and names of the user.
+        progress: is called with a text for the user.
+
+    Raises:
+        ModelError: no node can be a case.
+    """
+    found = ModelCases()
+    cases: dict[str, _Uses] = {}
+    smaller: dict[str, _Sized | Unsupported] = {}
+    for given in models:
+        for part, place in _parts(given, found, progress):
+            if part.configuration not in smaller:
+                smaller[part.configuration] = _sized(part, has_values=has_values)
+            sized = smaller[part.configuration]
+            if isinstance(sized, Unsupported):
+                found.left_out[part.operators, str(sized)] += 1
+                continue
+            uses = cases.setdefault(sized.part.configuration, _Uses(sized, place))
+            uses.originals.setdefault(part.configuration, part)
+            uses.count += 1
+    for number, uses in enumerate(cases.values()):
+        progress(f"{number} of {len(cases)} cases computed")
+        part = uses.sized.part
+        try:
+            found.cases.append((GENERATOR, _case(uses, has_values=has_values)))
+        except Unsupported as reason:
+            found.left_out[part.operators, str(reason)] += uses.count
+            continue
+        found.judged += 0 if part.is_region else uses.count
+        if texts := [text for each in uses.originals.values() if (text := _shapes(each, part))]:
+            found.reduced[part.id] = "; ".join(texts)
+    progress("")
+    if not found.cases:
+        names = ", ".join(str(given.model.path) for given in models)
+        reasons = "; ".join(reason for _, reason in found.left_out) or "there are no nodes"
+        raise ModelError("no-cases.models", names=names, reasons=reasons)
+    return found
+
+
+def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]) -> Iterator[tuple[Part, str]]:
+    """Yield the nodes and regions of a model, and count those that cannot be cases."""
+    for graph in typed_graphs(given.model, given.inputs, progress):
+        nodes = graph.graph.node
+        regions = Regions(graph.graph, {name for name, value in graph.values.items() if value.is_constant})
+        alone = [(number,) for number, node in enumerate(nodes) if not is_operator(node, "Constant")]
+        found.nodes += len(alone)
+        for numbers in (*alone, *regions.find()):
+            chosen = [nodes[number] for number in numbers]
+            operators = "-".join(node.op_type for node in chosen)
+            if any(subgraphs_of(node) for node in chosen):
+                found.left_out[operators, "the nodes of its subgraphs have cases of their own"] += 1
+                continue
+            part = part_of_nodes(given.model, chosen, graph.values, regions.used_outside(numbers))
+            if part is None:
+                found.left_out[operators, "a shape depends on inputs (see --inputs), or a value is not a tensor"] += 1
+                continue
+            node_name = chosen[0].name or next(iter(chosen[0].output), "")
+            yield part, shorten_middle(one_line(f"{given.model.path.stem}, {node_name}"), MAX_PLACE_LENGTH)
+
+
+def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
+    """Return a part with sizes that a case can have, and with its operands; otherwise the reason why it has none."""
+    if any(value.dtype.kind in "OUS" for value in part.operands.values()):
+        return Unsupported("a value has strings")
+    if not has_values and any(map(_has_values_in_attributes, part.nodes)):
+        return Unsupported("its attributes have values of the model, which --no-values leaves out")
+    reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
+    steps = ((step, MAX_CASE_ELEMENTS) for step in (None, *STEPS))
+    for step, limit in (*steps, *((step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS))):
+        smaller = reduced_part(part, step) if step else part
+        if smaller is None or _elements(smaller) > limit:
+            continue
+        try:
+            with quiet_evaluation():
+                operands = Operands(smaller, has_values=has_values)
+                if _elements(smaller, operands.data_set_count()) > limit:
+                    continue
+                ordinary = next(operands.data_sets())
+            first = _answers(smaller, {**operands.constants, **ordinary})
+        except Unsupported as problem:
+            reason = problem
+            if not step:
+                break  # smaller tensors have no answer either
+            continue
+        return _Sized(smaller, operands, first)
+    return reason
+
+
+def _has_values_in_attributes(node: onnx.NodeProto) -> bool:
+    """Return whether attributes of a node have data of the user, such as the trees of an ensemble, or a vocabulary."""
+    if node.domain in MAIN_DOMAINS:
+        return node.op_type in {"StringNormalizer", "TfIdfVectorizer"}
+    return any(each.floats or each.ints or each.strings or each.HasField("t") for each in node.attribute)
+
+
+def _elements(part: Part, runs: int = 1) -> int:
+    """Return the number of elements of all operands and results of a part; constants count once."""
+    constants = sum(value.size for value in part.operands.values() if value.is_constant)
+    fed = sum(value.size for value in part.operands.values() if not value.is_constant)
+    return constants + runs * (fed + sum(prod(part.shapes[name]) for name in part.results))
+
+
+def _shapes(part: Part, smaller: Part) -> str:
+    """Return the shapes of the operands that differ, as text."""
+    pairs = [(name, value.shape, smaller.operands[name].shape) for name, value in part.operands.items()]
+    texts = ["x".join(map(str, old)) + " → " + "x".join(map(str, new)) for _, old, new in pairs if old != new]
+    return ", ".join(texts)
+
+
+def _case(uses: _Uses, *, has_values: bool) -> Case:
+    """Return a part as a case with the data sets for which the reference has an answer.
+
+    Raises:
+        Unsupported: there is no such data set.
+    """
+    part = uses.sized.part
+    constants = uses.sized.operands.constants
+    with quiet_evaluation():
+        data_sets = list(uses.sized.operands.data_sets())
+    answered = [(data_sets[0], uses.sized.first)]
+    failure: Unsupported | None = None
+    for fed in data_sets[1:]:
+        try:
+            answered.append((fed, _answers(part, {**constants, **fed})))
+        except Unsupported as reason:
+            failure = failure or reason
+    shapes = [each.expected.shape for each in uses.sized.first]  # a case declares one shape for each output
+    kept = [
+        (fed, answers)
+        for fed, answers in answered
+        if not all(each.accepts_every_value for each in answers) and [each.expected.shape for each in answers] == shapes
+    ]
+    if not kept:
+        raise failure or Unsupported("the specification leaves all elements open")
+    fed, answers = kept[0]
+    model = copy_of(part.model)
+    model.graph.name = "part"
+    model.graph.node.extend(part.nodes)
+    results = {name: answer.expected for name, answer in zip(part.results, answers, strict=True)}
+    complete_part(model, fed, constants, results)
+    types = sorted({type_name(answer.expected.dtype) for answer in answers})
+    tags = [*dict.fromkeys(node.op_type for node in part.nodes), GENERATOR, *types]
+    place = f", as in {uses.place}" if has_values else ""
+    return Case(
+        part.id,
+        f"{part.operators} gives what its specification states{place}",
+        Level.MUST,
+        (),
+        tuple(dict.fromkeys([*tags, *([REGION_TAG] if part.is_region else [])])),
+        model.SerializeToString(deterministic=True),
+        tuple(tuple(fed.values()) for fed, _ in kept),
+        answers=tuple(tuple(answers) for _, answers in kept),
+        full_check_exception="the node is from a model of a user",
+        uses=uses.count,
+    )
+
+
+def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:
+    """Return the answers of the reference for the results of a part.
+
+    Raises:
+        Unsupported: the reference has no answer.
+    """
+    scope = NodeScope.of(part.model)
+    known: dict[str, Any] = dict(values)
+    if part.is_region:
+        foldable = {name for node in part.nodes if node.op_type in FOLDING_OPERATORS for name in node.input}
+        constants = [name for name, value in part.operands.items() if value.is_constant and name in foldable]
+        known |= {name: _folded(known[name]) for name in constants}
+
+    def compute(node: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> Iterator[TensorOrSequence]:
+        """Yield the results of a node; a fused kernel may have a value within a region before it is rounded."""
+        for name, each in zip(node.output, enclose(scope, node, values), strict=False):
+            yield each.unrounded() if isinstance(each, Enclosure) and name not in part.results else each
+
+    with quiet_evaluation():
+        found = evaluate_nodes(part.nodes, known, compute)
+        return [answer_of(found[name]) for name in part.results]
+
+
+def _folded(array: Array) -> Tensor:
+    """Return a constant of a narrow type, which a runtime may multiply by another one and round once more."""
+    return Enclosure.rounding_of(array) if type_name(array.dtype) in NARROW else array

@@ -1,0 +1,497 @@
+"""onnx's own node cases as cases of a corpus.
+
+The installed onnx builds models, inputs and outputs. The expected values and bounds come from the reference and the
+serialised model alone. Where the reference has no answer, a case keeps onnx's outputs and the tolerance of onnx's
+runner, at level `should`, with the tag `onnx-value`. If an output of onnx is outside of the bound of the reference, the
+case has the tag `onnx-differs`.
+
+A second case has the same model with hard values of the inputs that are free, and the tag `hard`. Where only the bounds
+of level `should` determine an element, there is a third case of this level.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import distribution, version
+from itertools import chain, repeat
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.base.errors import ConformanceError
+from conformance.base.verdicts import Level, Unsupported
+from conformance.corpus.cases.case import Case
+from conformance.exact.models.arrays import Array, array_of, is_floating, type_name
+from conformance.exact.models.graphs import all_nodes, subgraphs_of
+from conformance.exact.models.input_files import DeclaredInput, fed_input_names, initializer_arrays
+from conformance.exact.models.model_validity import model_violation
+from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes, round_each_node
+from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
+from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
+from conformance.own.model_cases.case_operands import hard_data_sets
+from conformance.own.model_cases.model_cases import MAX_CASE_ELEMENTS
+from conformance.own.model_cases.parts import part_of_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+GENERATOR = "onnx"
+"""Name of the generator in case.json."""
+
+VALUE_TAG = "onnx-value"
+"""Tag of a case whose expected values are onnx's, because the reference has no answer."""
+
+DIFFERS_TAG = "onnx-differs"
+"""Tag of a case for which onnx has an output outside of the bound of the reference."""
+
+WIDER_TAG = "wider-than-onnx"
+"""Tag of a case with an element whose bound is wider than the tolerance of onnx's runner."""
+
+HARD_TAG = "hard"
+"""Tag of a case with hard values in the model of a case of onnx."""
+
+RANDOM_OPERATORS = frozenset(
+    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+)
+"""Operators whose outputs are random numbers."""
+
+MAX_ORACLE_ELEMENTS = 4096
+"""Largest number of elements for which exact arithmetic computes the expected value of doubles."""
+
+
+def node_cases() -> list[Any]:
+    """Return the node cases of the installed onnx, as onnx's own loader builds them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.loader import load_model_tests
+
+        return list(load_model_tests(kind="node"))
+
+
+def array_of_value(given: Any) -> Any:
+    """Return an input or output of onnx's loader with arrays: texts as objects, and a sequence as a list."""
+    if isinstance(given, onnx.TensorProto):
+        return array_of(given)
+    if isinstance(given, list):
+        return [array_of_value(each) for each in given]
+    array = np.asarray(given) if isinstance(given, np.generic) else given
+    return array.astype(object) if isinstance(array, np.ndarray) and array.dtype.kind in "SU" else array
+
+
+def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+    """Return the enclosures of the outputs of a model.
+
+    Raises:
+        Unsupported: the reference lacks a node, or does not judge it on these inputs.
+    """
+    return _outputs_by(enclose, model, inputs)
+
+
+def _outputs_by(compute: Callable[..., Sequence[Any]], model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a model; `compute` returns those of a node in its scope, from the values by name."""
+    given = (value.name for value in model.graph.input)
+    values = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
+    found = evaluate_nodes(model.graph.node, values, partial(compute, NodeScope.of(model)))
+    return [found[value.name] for value in model.graph.output]
+
+
+@dataclass
+class OnnxCases:
+    """onnx's node cases that a corpus can have, and the others.
+
+    Attributes:
+        cases: the cases, each with the name of its generator.
+        left_out: the reason for each case that is left out, by name.
+        own_values: the reason for each case that keeps onnx's outputs, by name.
+        without_hard: the reason for each case whose model has no second case with hard values, by name.
+    """
+
+    cases: list[tuple[str, Case]] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    own_values: dict[str, str] = field(default_factory=dict)
+    without_hard: dict[str, str] = field(default_factory=dict)
+
+    name = GENERATOR
+    """Name of the corpus."""
+
+    @property
+    def version(self) -> str:
+        """Version of the corpus: the release of onnx, without a suffix."""
+        found = re.match(r"\d+\.\d+\.\d+", version("onnx"))
+        return found[0] if found else "1.0.0"
+
+    def summary(self) -> Iterator[str]:
+        """Yield lines with the counts of cases, and the reasons for cases without an answer of the reference."""
+        levels = Counter(case.level for _, case in self.cases if HARD_TAG in case.tags)
+        judged = len(self.cases) - len(self.own_values) - levels.total()
+        yield f"{judged} cases of onnx have expected values and bounds of the reference"
+        hard = levels[Level.MUST]
+        strict = levels[Level.SHOULD]
+        yield f"{hard} further cases have the same models with hard values, and {strict} of level should"
+        for reasons, what in (
+            (self.own_values, "keep onnx's outputs"),
+            (self.left_out, "are left out"),
+            (self.without_hard, "have no further case with hard values"),
+        ):
+            yield f"{len(reasons)} cases of onnx {what}"
+            yield from (f"  {count} {reason}" for reason, count in Counter(reasons.values()).most_common())
+
+    def added_files(self) -> dict[str, bytes]:
+        """Return the files that the corpus has besides its cases: onnx's licence, and its notice with the summary."""
+        metadata = distribution("onnx")
+        texts = {name: metadata.read_text(f"licenses/{name}") or metadata.read_text(name) for name in _LICENCE_FILES}
+        notice = [
+            f"The models and inputs are those of the node tests of onnx {version('onnx')} (https://onnx.ai).",
+            "The licence of onnx is in the file LICENSE. The inputs of cases with the tag hard, and all the",
+            "expected values and bounds, were computed by onnx-conformance.",
+            "",
+            *self.summary(),
+            "",
+            "Cases with an output of onnx outside of the bound:",
+            *self._tagged(DIFFERS_TAG),
+            "",
+            "Cases with a bound wider than the tolerance of onnx's runner:",
+            *self._tagged(WIDER_TAG),
+            "",
+            "Cases that keep onnx's outputs:",
+            *_listed(self.own_values),
+            "",
+            "Cases that are left out:",
+            *_listed(self.left_out),
+            "",
+            "Cases without a further case with hard values:",
+            *_listed(self.without_hard),
+            "",
+            "The notice of onnx:",
+            "",
+            (texts["NOTICE"] or "").rstrip(),
+        ]
+        return {"LICENSE": (texts["LICENSE"] or "").encode(), "NOTICE": ("\n".join(notice) + "\n").encode()}
+
+    def _tagged(self, tag: str) -> list[str]:
+        return [f"  {case.id}" for _, case in self.cases if tag in case.tags] or ["  none"]
+
+
+_LICENCE_FILES = ("LICENSE", "NOTICE")
+
+
+def _listed(reasons: Mapping[str, str]) -> list[str]:
+    return [f"  {name}: {reason}" for name, reason in sorted(reasons.items())] or ["  none"]
+
+
+def define_onnx_cases(given_cases: Iterable[Any], progress: Callable[[str], None] = lambda _: None) -> OnnxCases:
+    """Return node cases of onnx with the answers of the reference.
+
+    Args:
+        given_cases: the cases, as `node_cases` returns them.
+        progress: is called with the name of each case.
+    """
+    found = OnnxCases()
+    operators: dict[str, str] = {}
+    models: dict[str, onnx.ModelProto] = {}
+    for given in given_cases:
+        progress(given.name)
+        operators[given.name] = operator = _operator(given, operators)
+        models[given.name] = given.model
+        whole = _operator_model(given, models)
+        try:
+            data_sets = [_tensors(inputs, outputs) for inputs, outputs in given.data_sets]
+            _check_not_random(given.model)
+        except Unsupported as reason:
+            found.left_out[given.name] = str(reason)
+            continue
+        try:
+            answers = [_answers(given.model, inputs, outputs, whole=whole) for inputs, outputs in data_sets]
+        except Unsupported as reason:
+            found.own_values[given.name] = str(reason)
+            answers = []
+        found.cases.append((GENERATOR, _case(given, operator, data_sets, answers)))
+        if not answers:
+            continue
+        try:
+            found.cases += [(GENERATOR, case) for case in _hard_cases(given, operator, whole, data_sets[0][0])]
+        except Unsupported as reason:
+            found.without_hard[given.name] = str(reason)
+    return found
+
+
+def _hard_cases(given: Any, operator: str, whole: onnx.ModelProto | None, inputs: Sequence[Array]) -> list[Case]:
+    """Return the case with the model of a case of onnx and hard values of its inputs.
+
+    A second case has level `should`: the data sets with an element that only the bounds of this level determine.
+
+    Args:
+        given: the case of onnx.
+        operator: its operator.
+        whole: the model with the operator itself, if that of the case has its function body.
+        inputs: the inputs that onnx has; those that are not free keep their elements.
+
+    Raises:
+        Unsupported: no input is free, or the reference has no answer for hard values.
+    """
+    model = given.model
+    failure = Unsupported("no input is free")
+    if any(map(subgraphs_of, model.graph.node)):
+        raise Unsupported("the model has subgraphs")
+    fed = dict(zip(fed_input_names(model.graph, len(inputs)), inputs, strict=True))
+    constants = {name: array for name, array in initializer_arrays(model.graph).items() if name not in fed}
+    found: dict[Level, list[tuple[tuple[Array, ...], list[Answer]]]] = {Level.MUST: [], Level.SHOULD: []}
+    left = MAX_CASE_ELEMENTS
+    for hard in hard_data_sets(part_of_model(model, constants, fed)):
+        values = tuple(hard.values())
+        try:
+            answers = _answers(model, values, whole=whole)
+            _check_outputs(model, answers)
+        except Unsupported as reason:
+            failure = reason
+            continue
+        left -= sum(array.size for array in (*values, *(answer.expected for answer in answers)))
+        if found[Level.MUST] and left < 0:
+            break
+        found[Level.MUST].append((values, answers))
+        if open_elements := _open_elements(answers):
+            strict = _answers(model, values, level=Level.SHOULD)
+            if _open_elements(strict) < open_elements:
+                found[Level.SHOULD].append((values, strict))
+    if not found[Level.MUST]:
+        raise failure
+    return [_hard_case(given, operator, level, data_sets) for level, data_sets in found.items() if data_sets]
+
+
+def _open_elements(answers: Sequence[Answer]) -> int:
+    return sum(int(np.isinf(answer.bound).sum()) for answer in answers if answer.bound is not None)
+
+
+def _hard_case(
+    given: Any, operator: str, level: Level, data_sets: Sequence[tuple[tuple[Array, ...], list[Answer]]]
+) -> Case:
+    every = [answer for _, answers in data_sets for answer in answers]
+    tags = [operator, "onnx", *sorted({type_name(answer.expected.dtype) for answer in every}), HARD_TAG]
+    if any(_is_wider(answer, given) for answer in every):
+        tags.append(WIDER_TAG)
+    return Case(
+        f"{given.name}_hard" if level is Level.MUST else f"{given.name}_hard_should",
+        f"{operator} gives what its specification states for hard values in the model of {given.name} of onnx",
+        level,
+        (),
+        tuple(tags),
+        given.model.SerializeToString(deterministic=True),
+        tuple(values for values, _ in data_sets),
+        answers=tuple(tuple(answers) for _, answers in data_sets),
+        full_check_exception=model_violation(given.model, shapes=True) or "",
+    )
+
+
+def _check_outputs(model: onnx.ModelProto, answers: Sequence[Answer]) -> None:
+    """Check that outputs for hard values can be in a corpus that has the same bytes on any machine.
+
+    Raises:
+        Unsupported: an output has another shape than the model declares, because the shape depends on elements; or the
+            last bits of double arithmetic count in a bound.
+    """
+    for value, answer in zip(model.graph.output, answers, strict=True):
+        if answer.expected.dtype == np.float64 and answer.bound is not None and answer.bound.any():
+            raise Unsupported("a bound of doubles depends on the machine")
+        try:
+            DeclaredInput.of(value).check(answer.expected.dtype, answer.expected.shape)
+        except ValueError:
+            raise Unsupported("a shape depends on elements of the inputs") from None
+
+
+def _tensors(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Array], list[Array]]:
+    """Return the inputs and outputs of a data set as arrays.
+
+    Raises:
+        Unsupported: a value cannot be in a corpus.
+    """
+    arrays = [array_of_value(each) for each in (*inputs, *outputs)]
+    if any(not isinstance(array, np.ndarray) for array in arrays):
+        raise Unsupported("a value is a sequence or an optional")
+    if any(array.dtype.kind in "OUS" for array in arrays):
+        raise Unsupported("a value has strings")
+    return arrays[: len(inputs)], arrays[len(inputs) :]
+
+
+def _check_not_random(model: onnx.ModelProto) -> None:
+    """Raise `Unsupported` if the outputs of a model are random, or the model decodes a compressed image."""
+    operators = {node.op_type for node in all_nodes(model)}
+    if RANDOM_OPERATORS & operators:
+        raise Unsupported("an output is random")
+    if "ImageDecoder" in operators:
+        raise Unsupported("ImageDecoder depends on a library for images")
+    # the third input of Dropout selects the training mode
+    if any(node.op_type == "Dropout" and len(node.input) > 2 for node in model.graph.node):
+        raise Unsupported("Dropout in training mode is random")
+
+
+def _answers(
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array] | None = None,
+    level: Level = Level.MUST,
+    whole: onnx.ModelProto | None = None,
+) -> list[Answer]:
+    """Return the answers of the reference for the outputs of a case.
+
+    Args:
+        model: the model.
+        inputs: its inputs.
+        outputs: onnx's outputs, which are the expected values of elements that the specification leaves open; None if
+            onnx has none for these inputs.
+        level: the level of the bounds.
+        whole: the model with an operator whose function body `model` is: a runtime may compute it in one kernel.
+
+    Raises:
+        Unsupported: the reference has no answer, or none for more than half of the elements of an output.
+    """
+    with quiet_evaluation():
+        expected = enclose_outputs(model, inputs)
+        if level is Level.SHOULD:
+            expected = [each.should or each if isinstance(each, Enclosure) else each for each in expected]
+        elif whole is not None:
+            expected = _admit_kernel(expected, whole, inputs)
+        centres = _exact_doubles(model, inputs, expected)
+        given = outputs or repeat(None, len(expected))
+        return [_answer(*each) for each in zip(expected, centres, given, strict=True)]
+
+
+def _admit_kernel(expected: Sequence[Tensor], whole: onnx.ModelProto, inputs: Sequence[Array]) -> list[Tensor]:
+    """Return outputs of a function body with bounds that admit those of the operator itself."""
+    try:
+        others = enclose_outputs(whole, inputs)
+    except Unsupported:
+        return list(expected)
+    return [
+        replace(each, error=hull(each, other).error)
+        if isinstance(each, Enclosure) and isinstance(other, Enclosure) and each.shape == other.shape
+        else each
+        for each, other in zip(expected, others, strict=True)
+    ]
+
+
+def _exact_doubles(model: onnx.ModelProto, inputs: Sequence[Array], expected: Sequence[Tensor]) -> Sequence[Any]:
+    """Return the outputs of exact arithmetic if an output has doubles, and else nothing for each output.
+
+    The value of an enclosure is computed in double, so its last bits depend on the machine. Rounded to a narrower type
+    they do not.
+    """
+    doubles = [each for each in expected if isinstance(each, Enclosure) and each.dtype == np.float64]
+    shapes = [*(each.shape for each in doubles), *(array.shape for array in inputs)]
+    if not doubles or max(map(prod, shapes)) > MAX_ORACLE_ELEMENTS:
+        return [None] * len(expected)
+    for compute in (evaluate, _round_each_node):
+        try:
+            return compute(model, inputs)
+        except (Unsupported, ConformanceError, *EVALUATION_ERRORS):
+            continue
+    return [None] * len(expected)
+
+
+def _round_each_node(model: onnx.ModelProto, inputs: Sequence[Array]) -> list[Any]:
+    """Return the outputs of a model, with the results of each node correctly rounded.
+
+    Raises:
+        Unsupported: a node has no exact value.
+    """
+
+    def compute(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> list[Array]:
+        return round_each_node(scope, node, [values.get(name) for name in node.input])
+
+    return _outputs_by(compute, model, inputs)
+
+
+def _answer(tensor: Any, exact: Any, given: Array | None) -> Answer:
+    """Return the answer of an output.
+
+    Raises:
+        Unsupported: most elements are not determined.
+    """
+    if given is not None and (tensor.dtype != given.dtype or tensor.shape != given.shape):
+        raise Unsupported("onnx's output has another type or shape")
+    answer = answer_of(tensor, given=given, exact=exact)
+    if answer.bound is not None and 2 * int(np.isinf(answer.bound).sum()) > answer.bound.size:
+        raise Unsupported("most elements are not determined")
+    return answer
+
+
+def _case(
+    given: Any, operator: str, data_sets: Sequence[tuple[list[Array], list[Array]]], answers: Sequence[list[Answer]]
+) -> Case:
+    tags = [operator, "onnx", *sorted({type_name(array.dtype) for _, outputs in data_sets for array in outputs})]
+    if not answers:
+        tags.append(VALUE_TAG)
+        answers = [
+            [Answer(output, _tolerance(output, given) if is_floating(output.dtype) else None) for output in outputs]
+            for _, outputs in data_sets
+        ]
+    else:
+        outputs_of_onnx = [output for _, outputs in data_sets for output in outputs]
+        pairs = list(zip(chain.from_iterable(answers), outputs_of_onnx, strict=True))
+        if not all(_is_acceptable(answer, output) for answer, output in pairs):
+            tags.append(DIFFERS_TAG)
+        if any(_is_wider(answer, given) for answer, _ in pairs):
+            tags.append(WIDER_TAG)
+    return Case(
+        given.name,
+        f"{operator} gives the outputs of {given.name} of onnx",
+        Level.SHOULD if VALUE_TAG in tags else Level.MUST,
+        (),
+        tuple(dict.fromkeys(tags)),
+        given.model.SerializeToString(deterministic=True),
+        tuple(tuple(inputs) for inputs, _ in data_sets),
+        answers=tuple(map(tuple, answers)),
+        full_check_exception=model_violation(given.model, shapes=True) or "",
+    )
+
+
+_EXPANDED = re.compile(r"(.*)_expanded(_ver\d+)?")
+"""Name of a case whose model is the function body of the operator of another case."""
+
+
+def _operator_model(given: Any, models: Mapping[str, onnx.ModelProto]) -> onnx.ModelProto | None:
+    """Return the model of the operator whose function body a case has, if both have the same inputs and outputs."""
+    match = _EXPANDED.fullmatch(given.name)
+    whole = models.get(match[1]) if match else None
+    return whole if whole is not None and _names(whole.graph) == _names(given.model.graph) else None
+
+
+def _names(graph: onnx.GraphProto) -> list[list[str]]:
+    return [[value.name for value in values] for values in (graph.input, graph.output)]
+
+
+def _operator(given: Any, operators: Mapping[str, str]) -> str:
+    """Return the operator that a case tests.
+
+    Args:
+        given: the case.
+        operators: the operators of the cases before it, by name.
+    """
+    if (match := _EXPANDED.fullmatch(given.name)) and match[1] in operators:
+        return operators[match[1]]
+    return str(given.model.graph.node[0].op_type)
+
+
+def _tolerance(expected: Array, given: Any) -> Array:
+    """Return the tolerance of onnx's runner, which compares with `numpy.testing.assert_allclose`."""
+    with np.errstate(all="ignore"):
+        tolerance = given.atol + given.rtol * np.abs(expected.astype(np.float64))
+    return np.where(np.isfinite(tolerance), tolerance, 0.0)
+
+
+def _is_wider(answer: Answer, given: Any) -> bool:
+    """Return whether the bound of an element is wider than the tolerance of onnx's runner, or infinite."""
+    return answer.bound is not None and bool((answer.bound > _tolerance(answer.expected, given)).any())
+
+
+def _is_acceptable(answer: Answer, own: Array) -> bool:
+    expected: Any = answer.expected
+    if answer.bound is not None:
+        expected = Enclosure(answer.expected.astype(np.float64), answer.bound, answer.expected.dtype)
+    return expected.dtype == own.dtype and expected.shape == own.shape and bool(admissible_mask(own, expected).all())

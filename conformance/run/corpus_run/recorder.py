@@ -1,0 +1,330 @@
+"""The recorder of a run writes the results file, with results that `JudgedResults` has judged.
+
+The recorder also adds an archive of each failing case to the results file, so that a reader can run the case.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import time
+import zipfile
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
+
+from conformance import __version__
+from conformance.base.errors import ExitStatus, UsageError
+from conformance.base.files.atomic_write import deferred_signals
+from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
+from conformance.exact.clauses import clauses
+from conformance.run.corpus_run.environment_versions import run_environment, subject_files_digest
+from conformance.run.corpus_run.judged_results import JudgedResults, without_evidence
+from conformance.run.corpus_run.resume import PartialResults, different_run_error
+from conformance.run.results.recorded_environment import processor
+from conformance.run.results.records import (
+    ArchiveRecord,
+    ClauseRecord,
+    CorpusRecord,
+    Footer,
+    Header,
+    Result,
+    SubjectRecord,
+    case_record,
+)
+from conformance.run.results.results_file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
+from conformance.run.results.subject_identity import subject_identity
+from conformance.subjects.calling.request import adapter_digest
+from conformance.subjects.calling.subject_names import SubjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from msgspec import Struct
+
+    from conformance.base.errors import OutputFault
+    from conformance.corpus.cases.corpus import Corpus, CorpusCase
+    from conformance.run.corpus_run.resume import InterruptedRun
+    from conformance.run.expectations.criterion import PassCriterion
+    from conformance.subjects.calling.subject_loading import Subject
+
+
+MAX_ARCHIVE_BYTES = 64 * 1024
+"""Largest archive of a case; larger archives are not written."""
+ARCHIVE_BUDGET_BYTES = 2 * 1024 * 1024
+"""Limit on the total size of all archives of a run."""
+
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+_REGULAR_FILE_MODE = 0o100644 << 16
+_UNIX_SYSTEM = 3
+
+
+class Archives:
+    """Archives (zip files) of the failing cases of a run, with a limit on their total size.
+
+    The limit is `ARCHIVE_BUDGET_BYTES`. Unexpected failures may use all of it, and expected failures half of it. Each
+    case is archived once, also if several subjects fail it.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._decided: set[str] = set()
+        self._remaining_bytes = {True: ARCHIVE_BUDGET_BYTES, False: ARCHIVE_BUDGET_BYTES // 2}
+
+    def record_for(self, case: CorpusCase, *, unexpected: bool) -> ArchiveRecord | None:
+        """Return the archive record of a failing case, or None if the case is archived already or the limit is reached.
+
+        After the first archive that exceeds the limit, no further archive is made: packing takes time, and a subject
+        may fail every case.
+
+        Args:
+            unexpected: whether the failure is unexpected.
+        """
+        if case.id in self._decided or not self._remaining_bytes[unexpected]:
+            return None
+        content = archive_case(self._corpus, case)
+        if len(content) <= MAX_ARCHIVE_BYTES and len(content) > self._remaining_bytes[unexpected]:
+            self._remaining_bytes[unexpected] = 0
+            return None
+        self._decided.add(case.id)
+        if len(content) > MAX_ARCHIVE_BYTES:
+            return None
+        self._remaining_bytes = {kind: max(0, size - len(content)) for kind, size in self._remaining_bytes.items()}
+        return ArchiveRecord(case.id, base64.b64encode(content).decode())
+
+
+def archive_case(corpus: Corpus, case: CorpusCase) -> bytes:
+    """Return a zip file with one folder: a corpus that contains only this case, for the option `--data`.
+
+    The name of the folder is the id of the case.
+
+    Raises:
+        CorpusError: a file of the case differs from the manifest.
+    """
+    files = {f"{case.path}/{name}": corpus.read(case, name) for name in sorted(case.files)}
+    files[MANIFEST] = manifest_bytes(corpus.version, {case.path: case.files}, {case.path: case.level}, corpus.name)
+    return _zip_bytes({f"{case.id}/{name}": content for name, content in files.items()})
+
+
+def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
+            entry.create_system = _UNIX_SYSTEM
+            entry.external_attr = _REGULAR_FILE_MODE
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            bundle.writestr(entry, content)
+    return target.getvalue()
+
+
+class RunEnd(NamedTuple):
+    """The end of a run whose results are written.
+
+    Attributes:
+        footer: the footer of its results file.
+        fault: an internal error after the verdicts, or None.
+        is_interrupted: whether the user interrupted the run.
+    """
+
+    footer: Footer
+    fault: OutputFault | None
+    is_interrupted: bool = False
+
+    @property
+    def status(self) -> ExitStatus:
+        """The exit status of the command, if there is no fault."""
+        ended = ExitStatus.FAILS if self.footer.reasons else ExitStatus.PASSES
+        return ExitStatus.INTERRUPTED if self.is_interrupted else ended
+
+
+class Recorder:
+    """Writes the judged results of a run to the results file.
+
+    Args:
+        criterion: the pass criterion.
+        path: the results file, or None to write no file.
+        options: for each subject, the command-line options on which its verdicts depend.
+        diagnosis: whether to search for mutants that explain the failures.
+
+    Attributes:
+        judged: the results so far.
+        repeated: number of results that were ignored, because the case had a result on the subject already.
+        has_begun: whether the header of the results file is written.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        subjects: Sequence[Subject],
+        criterion: PassCriterion,
+        path: Path | None,
+        options: Mapping[str, Sequence[str]] | None = None,
+        *,
+        diagnosis: bool = True,
+    ) -> None:
+        self._corpus = corpus
+        self._subjects = subjects
+        self._options = {subject: list(words) for subject, words in (options or {}).items()}
+        self._partial = PartialResults(path) if path is not None else None
+        self._described: set[str] = set()
+        self._started = time.perf_counter()
+        self._archives = Archives(corpus)
+        self.judged = JudgedResults(corpus, criterion, is_diagnosed=diagnosis)
+        self.repeated = 0
+        self.has_begun = False
+
+    def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
+        """Open the results file and write the header.
+
+        Args:
+            selected: number of cases that are run.
+            selection: the options that select cases, with their values.
+            command: the command line.
+            expected_results: number of results that the run must have.
+        """
+        if self._partial is not None:
+            self._partial.begin()
+        self._write(self.header(selected, selection, command, expected_results))
+        self.has_begun = True
+
+    def header(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> Header:
+        """Return the header record; the arguments are those of `begin`."""
+        corpus = self._corpus
+        return Header(
+            format=FORMAT,
+            suite=__version__,
+            corpus=CorpusRecord(corpus.version, corpus.digest, len(corpus.cases), selected, corpus.name),
+            subjects=[_subject(subject) for subject in self._subjects],
+            environment=run_environment(self._subjects),
+            selection=dict(selection),
+            command=command,
+            clauses={id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()},
+            criterion=self.judged.criterion.settings.record(expected_results),
+            options=self._options,
+            started=round(time.time(), 3),
+        )
+
+    def resume(self, run: InterruptedRun) -> None:
+        """Read the results of an interrupted run, and continue to write its results file.
+
+        Raises:
+            UsageError: the pass criterion judges a recorded result differently now.
+        """
+        missing_archives = []
+        archived = set[str]()
+        for id, case in run.cases.items():
+            if id not in self._corpus.cases or case != case_record(self._corpus, self._corpus.cases[id]):
+                raise different_run_error(run, f"its description of case {id} is not that of the corpus")
+        for result in run.results.values():
+            record = self.judged.add(result)
+            if record != result:
+                raise different_run_error(run, f"its result of {result.case} on {result.subject} (see --expect)")
+            if record.verdict.is_defect and (archive := self._archive_record(record)):
+                if run.archives.get(result.case, archive) != archive:
+                    raise different_run_error(run, f"its archive of case {result.case} is not that of the corpus")
+                missing_archives += [archive] if result.case not in run.archives else []
+                archived.add(result.case)
+        if unknown := run.archives.keys() - archived:
+            raise different_run_error(run, f"it has an archive of case {min(unknown)}, which did not fail")
+        self._described.update(run.cases)
+        self.has_begun = True
+        if self._partial is not None:
+            self._partial.continue_from(run.source, run.size)
+        for archive in missing_archives:
+            self._write(archive)
+
+    def add(self, result: Result) -> bool:
+        """Write a result to the results file, and return whether the result is as expected.
+
+        The record of the case is written before its first result.
+
+        Args:
+            result: a result; the recorder sets its level, expectation and baseline.
+        """
+        with deferred_signals():  # an interruption must not separate counting from writing
+            if result in self.judged:  # another plugin runs items again
+                self.repeated += 1
+                return False
+            record = self.judged.add(result)
+            if self._partial is None:
+                return not record.unexpected
+            if result.case not in self._described:
+                self._describe(result.case)
+            self._write(record)
+            if record.verdict.is_defect and (archive := self._archive_record(record)):
+                self._write(archive)
+            return not record.unexpected
+
+    def _archive_record(self, record: Result) -> ArchiveRecord | None:
+        return self._archives.record_for(self._corpus.cases[record.case], unexpected=record.unexpected)
+
+    def end(
+        self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
+    ) -> RunEnd:
+        """Search for explanations of the failures, write the footer, and rename the file to its final name.
+
+        Args:
+            reasons: why the run fails; empty if it passes.
+            interrupted: whether the user ended the run.
+            processes: number of processes that search for explanations.
+            hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
+        """
+        diagnosed, fault = self.judged.explain(processes)
+        footer = Footer(
+            results=len(self.judged),
+            verdicts=self.judged.criterion.verdicts,
+            outcome="fail" if reasons else "pass",
+            reasons=list(reasons),
+            seconds=round(time.perf_counter() - self._started, 3),
+            **structs.asdict(diagnosed),
+            interrupted=interrupted,
+            hosts=sorted(hosts),
+        )
+        with deferred_signals():
+            self._write(footer)
+            if self._partial is not None:
+                self._partial.finish()
+        return RunEnd(footer, fault)
+
+    def abandon(self, *, keeps_results: bool = False) -> None:
+        """Close the partial results file. It is removed, unless it has the results of an earlier run.
+
+        Args:
+            keeps_results: whether the results are valid, so that the file is kept too: `--resume` can continue the run.
+        """
+        if self._partial is not None:
+            if keeps_results:
+                self._partial.keep()
+            self._partial.abandon()
+
+    def _describe(self, case: str) -> None:
+        self._described.add(case)
+        self._write(case_record(self._corpus, self._corpus.cases[case]))
+
+    def _write(self, record: Struct) -> None:
+        if self._partial is None:
+            return
+        line = encode_record(record)
+        if len(line) > MAX_LINE_BYTES and isinstance(record, Result):  # a verdict must not be lost
+            line = encode_record(without_evidence(record))
+        if len(line) > MAX_LINE_BYTES:
+            kind = record_kind(record)
+            raise UsageError("record-too-large", kind=kind, size=len(line), most=MAX_LINE_BYTES)
+        self._partial.write(line)
+
+
+def _subject(subject: Subject) -> SubjectRecord:
+    adapter = adapter_digest(SubjectName.parse(subject.id, subject.kind))
+    return SubjectRecord(
+        id=subject.id,
+        kind=subject.kind,
+        version=subject.version,
+        language=subject.language,
+        files_sha256=subject_files_digest(subject.id, subject.kind) or "",
+        passes=list(subject.passes),
+        provider=subject.provider or "",
+        placement=subject.placement,
+        identity=subject_identity(processor(), subject.python, subject.packages, adapter),
+    )

@@ -1,0 +1,368 @@
+"""The pass criterion of a run: which results are unexpected, and the reasons for which the run fails.
+
+A result is unexpected if its verdict differs from the expectation, or, with a baseline, if it is a regression.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from conformance.base.errors import nearest_name
+from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import CaseKind
+from conformance.run.expectations.support import ELEMENT_TYPES, SupportCounter, support_name
+from conformance.run.results.failure_groups import location_file
+from conformance.run.results.outcome_counts import is_known_failure
+from conformance.run.results.records import Expected
+from conformance.run.results.unexpected_results import UnexpectedKind, unexpected_kind, unnamed_checks
+from conformance.subjects.calling.subject_names import SubjectKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.corpus.cases.case_loading import CaseInMemory
+    from conformance.run.expectations.expectations_file import Expectation, Expectations
+    from conformance.run.expectations.rules import CriterionSettings
+    from conformance.run.results.records import CaseRecord, Result, ResultRow
+
+
+@dataclass(frozen=True)
+class CaseFacts:
+    """The properties of a case that the pass criterion needs.
+
+    Attributes:
+        family: name of the operator or pass that the case tests, from its first clause.
+        operators: operators in the main graph of a valid model; empty for an invalid model.
+        rejection: whether the subject must reject the model. Even a subject that supports no operator passes such a
+            case.
+        support: operator and element type of a case that shows whether the subject supports both, or empty.
+        tags: tags of the case, of which one can be an element type.
+    """
+
+    family: str
+    operators: frozenset[str]
+    rejection: bool = False
+    support: str = ""
+    tags: frozenset[str] = frozenset()
+
+
+def case_facts(case: CaseRecord) -> CaseFacts:
+    """Return the facts of a case, from its record in a results file."""
+    rejection = case.kind == CaseKind.INVALID
+    operators = frozenset(node.op_type for node in case.model.nodes)
+    present = frozenset() if rejection else operators
+    return CaseFacts(case.family, present, rejection, support_name(case), frozenset(case.tags))
+
+
+@dataclass(frozen=True)
+class _RequiredChain:
+    """An unsupported case with a required operator and others, which fails the run if the others are supported.
+
+    Attributes:
+        others: the operators of the case that are not required, each with its element type.
+    """
+
+    subject: str
+    case: str
+    family: str
+    others: frozenset[tuple[str, str]]
+
+
+def _typed_operators(facts: CaseFacts) -> set[tuple[str, str]]:
+    """Return the operators of a case, each with the element types of the case."""
+    types = " ".join(sorted(ELEMENT_TYPES & facts.tags))
+    return {(operator, types) for operator in facts.operators}
+
+
+MAX_REASONS = 50
+"""Largest number of reasons that are listed one by one."""
+
+
+@dataclass(frozen=True, order=True)
+class UnexpectedGroup:
+    """The common properties of several unexpected results, from which one reason for a failed run is made.
+
+    Attributes:
+        kind: the way in which the results are unexpected.
+        subject: the subject.
+        family: the operator or pass that the cases test.
+        verdict: the verdict of the results.
+        location: location of the entry in an expectations file that the results contradict; the file alone for
+            `PASSES` and `OTHER_CAUSE`; empty if there is none.
+        expected: the verdict in the entry or in the baseline, the violated checks that the entry does not list, or the
+            mutant of the entry.
+    """
+
+    kind: UnexpectedKind
+    subject: str
+    family: str
+    verdict: Verdict
+    location: str = ""
+    expected: str = ""
+
+
+def reason_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> list[str]:
+    """Return a sentence for each group of unexpected results, sorted by group.
+
+    Args:
+        groups: for each group, the ids of its cases.
+    """
+    sentences = [_sentence(group, sorted(groups[group])) for group in sorted(groups)]
+    more = len(sentences) - MAX_REASONS
+    return [*sentences[:MAX_REASONS], f"and {more} more reasons"] if more > 0 else sentences
+
+
+_ENTRY_PREDICATES = {
+    UnexpectedKind.PASSES: "{verb} {on}, {expected} expected: remove {them} from the file",
+    UnexpectedKind.DIFFERS: "{verb} {on}, {expected} expected: change the verdict",
+    UnexpectedKind.VIOLATES: "{verb} {on} by {expected} too: write an entry with the reason",
+    UnexpectedKind.OTHER_CAUSE: "{verb} {on}, but not as {expected}: write an entry with the reason",
+}
+"""The predicate of a reason, if results contradict an entry of an expectations file."""
+
+_PREDICATES = _ENTRY_PREDICATES | {
+    UnexpectedKind.VARIES: "{vary} from run to run {on}",
+    UnexpectedKind.REQUIRED: "{verb} {on} although the operator is required",
+    UnexpectedKind.REGRESSED: "{verb} {on}, but in the baseline: {expected}",
+    UnexpectedKind.UNEXPECTED: "{verb} {on}",
+}
+
+
+def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
+    """Return the reason: the location of the entry, the id of a single case or the number of cases, the predicate."""
+    is_one = len(cases) == 1
+    predicate = _PREDICATES[group.kind].format(
+        verb=group.verdict.verb(len(cases)),
+        vary="varies" if is_one else "vary",
+        them="it" if is_one else "them",
+        on=f"on {group.subject}",
+        expected=group.expected,
+    )
+    location = f"{group.location}: " if group.kind in _ENTRY_PREDICATES else ""
+    which = cases[0] if is_one else f"{len(cases)} cases of {group.family}"
+    return f"{location}{which} {predicate}{'' if is_one else f' (first {cases[0]})'}"
+
+
+_MIN_SIMILARITY = 0.9
+"""Minimum similarity to an id above which a pattern without matches counts as a misspelt id."""
+
+
+class PassCriterion:
+    """The pass criterion of one run. It judges results one by one, in any order.
+
+    It stores counts and ids, but not the results, because a run can have many results.
+
+    Attributes:
+        settings: the settings of the criterion.
+        verdicts: the number of each verdict by subject and level.
+        known_failures: the number of failures at judged levels that are as expected, by subject.
+    """
+
+    def __init__(self, settings: CriterionSettings, subjects: Sequence[str]) -> None:
+        self.settings = settings
+        self._matched_patterns: set[tuple[str, str]] = set()
+        self._cases: set[str] = set()
+        self._without_pass = set(subjects)
+        self._supported_operators: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._chains: list[_RequiredChain] = []
+        self._supports: dict[str, SupportCounter] = {
+            subject: SupportCounter() for subject, file in settings.expectations.items() if file.supports is not None
+        }
+        self._unexpected: dict[UnexpectedGroup, list[str]] = defaultdict(list)
+        self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
+        self.known_failures: Counter[str] = Counter()
+
+    def expected(self, result: Result, load: Callable[[], CaseInMemory]) -> Expected | None:
+        """Return the expectation that applies to a result, for its record, or None.
+
+        Args:
+            load: function that returns the case. It is called for a listed failure whose entry has mutants.
+        """
+        file = self.settings.expectations.get(result.subject)
+        entry = file.entry_for(result.case) if file else None
+        if file is None or entry is None:
+            return None
+        is_compared = entry.mutants and result.verdict is entry.verdict and not result.varies
+        return Expected(
+            entry.verdict,
+            entry.reason,
+            entry.issue,
+            entry.location_of(result.case),
+            list(entry.checks),
+            intermittent=entry.intermittent,
+            mutants=list(entry.mutants),
+            has_other_cause=bool(is_compared) and _has_other_cause(entry, file, result, load),
+        )
+
+    def judge(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
+        """Count a result, and return whether the run may pass with it.
+
+        Args:
+            result: a result record with its level, and with its expectation and its baseline verdict if they exist.
+            facts: function that returns the facts of the case; it is called only if they affect the judgement.
+        """
+        subject = result.subject
+        case = result.case
+        level = result.level
+        verdict = result.verdict
+        self._cases.add(case)
+        self.verdicts[subject][level][verdict] += 1
+        passes = verdict is Verdict.PASS or result.passes_checked_levels(self.settings.level)
+        if passes and subject in self._without_pass and not facts().rejection:
+            self._without_pass.discard(subject)
+        self._record_match(subject, case, result.expected)
+        if subject in self._supports:
+            self._supports[subject].add(facts().support, case, verdict)
+        if not level.is_within(self.settings.level):
+            return True
+        if self.settings.require and verdict not in {Verdict.UNSUPPORTED, Verdict.SKIPPED}:
+            self._supported_operators[subject].update(_typed_operators(facts()))
+        kind = self._kind(result, verdict, facts)
+        if kind is None:
+            self.known_failures[subject] += is_known_failure(replace(result, unexpected=False))
+            return True
+        expected = result.expected if kind in _ENTRY_PREDICATES else None
+        location, meant = (expected.location, str(expected.verdict)) if expected else ("", "")
+        match kind:
+            case UnexpectedKind.PASSES:
+                location = location_file(location)  # one reason for all fixed cases of a file
+            case UnexpectedKind.REGRESSED:
+                meant = _baseline_text(result)
+            case UnexpectedKind.VIOLATES:
+                meant = ", ".join(unnamed_checks(result, self.settings.level))
+            case UnexpectedKind.OTHER_CAUSE if expected:
+                location, meant = location_file(location), expected.mutants[0]
+        self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)
+        return False
+
+    def reasons(self, *, partial: bool) -> list[str]:
+        """Return the reasons for which the run fails, one sentence each; empty if it passes.
+
+        Args:
+            partial: whether only some cases were run. Patterns that match no case are then not a reason.
+        """
+        unexpected = defaultdict(list, {group: list(cases) for group, cases in self._unexpected.items()})
+        for chain in self._chains:
+            if chain.others <= self._supported_operators[chain.subject]:
+                group = UnexpectedGroup(UnexpectedKind.REQUIRED, chain.subject, chain.family, Verdict.UNSUPPORTED)
+                unexpected[group].append(chain.case)
+        found = reason_sentences(unexpected)
+        found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
+        found += [f"{subject} passed nothing" for subject in sorted(self._without_pass)]
+        if partial or self.settings.baseline:
+            return found
+        return found + self._unmatched_supports() + self._unmatched_patterns()
+
+    def missing_required_operators(self, kinds: Mapping[str, str]) -> list[str]:
+        """Return a sentence for each subject and required operator of which the subject supports no case of the run.
+
+        Args:
+            kinds: the kinds of the subjects by id. If backends are tested too, graph optimizers are not checked,
+                because only cases of the pass apply to them.
+        """
+        bound = [subject for subject, kind in kinds.items() if kind == SubjectKind.BACKEND] or list(kinds)
+        supported = {subject: {operator for operator, _ in self._supported_operators[subject]} for subject in bound}
+        refused = {(group.subject, group.family) for group in self._unexpected if group.kind is UnexpectedKind.REQUIRED}
+        return [
+            f"{operator} is required, and no case of it was run on {subject}"
+            for operator in self.settings.require
+            for subject in bound
+            if operator not in supported[subject] and (subject, operator) not in refused
+        ]
+
+    def _lost_supports(self, subject: str) -> Iterator[str]:
+        """Yield a sentence for each support that the file lists and that has more unsupported cases than listed."""
+        file = self.settings.expectations[subject]
+        for support, cases in self._supports[subject].lost(file.supports or ()):
+            expected = f", {support.unsupported} expected" if support.unsupported else ""
+            number = f"{len(cases)} case{'s are' if len(cases) > 1 else ' is'} unsupported{expected}"
+            yield f"{file.name}: support of {support.name} is lost on {subject}: {number} (first {cases[0]})"
+
+    def _unmatched_supports(self) -> list[str]:
+        return [
+            f"{file.name}: no case tests whether {subject} supports {name}: remove it"
+            for subject, file in self.settings.expectations.items()
+            if subject in self._supports
+            for name in self._supports[subject].without_case(file.supports or ())
+        ]
+
+    def _kind(self, result: ResultRow, verdict: Verdict, facts: Callable[[], CaseFacts]) -> UnexpectedKind | None:
+        """Return the way in which a result is unexpected, or None if it is expected."""
+        is_required = not result.varies and self.settings.require and self._is_required(result, verdict, facts)
+        return UnexpectedKind.REQUIRED if is_required else unexpected_kind(result, self.settings.level)
+
+    def _is_required(self, result: ResultRow, verdict: Verdict, facts: Callable[[], CaseFacts]) -> bool:
+        """Return whether a result is unsupported although the subject must support the case.
+
+        A case with other operators too is decided at the end, when it is known which of them the subject supports. An
+        expectations file that lists unsupported cases, or what the subject supports, decides instead of `require`.
+        """
+        subject = result.subject
+        required = set(self.settings.require)
+        expected = result.expected
+        is_listed = expected is not None and expected.verdict is Verdict.UNSUPPORTED
+        is_known = subject in self._supports or is_listed
+        if verdict is not Verdict.UNSUPPORTED or is_known or not facts().operators & required:
+            return False
+        others = frozenset(one for one in _typed_operators(facts()) if one[0] not in required)
+        if others:
+            self._chains.append(_RequiredChain(subject, result.case, facts().family, others))
+        return not others
+
+    def _record_match(self, subject: str, case: str, expected: Expected | None) -> None:
+        """Record which patterns of an expectations entry match a case, to report unmatched patterns later."""
+        if expected is None or subject not in self.settings.expectations:
+            return
+        for entry in self.settings.expectations[subject].entries:
+            if entry.matches(case) and entry.location_of(case) == expected.location:
+                self._matched_patterns |= {(entry.location, entry.cases[number]) for number in entry.matching(case)}
+                return
+
+    def _unmatched_patterns(self) -> list[str]:
+        """Return a sentence for each pattern without cases; a case counts only for the first entry that matches it."""
+        entries = [entry for file in self.settings.expectations.values() for entry in file.entries]
+        return [sentence for entry in entries for sentence in self._unmatched(entry)]
+
+    def _unmatched(self, entry: Expectation) -> list[str]:
+        unmatched = [
+            number
+            for number, pattern in enumerate(entry.cases)
+            if (entry.location, pattern) not in self._matched_patterns
+        ]
+        if len(unmatched) == len(entry.cases):
+            return [
+                f"{entry.location}: the entry ({', '.join(entry.cases)}) matches no case: {self._advice(entry.cases)}"
+            ]
+        patterns = [(entry.location_of_pattern(number), entry.cases[number]) for number in unmatched]
+        return [f"{location}: {pattern} matches no case: {self._advice([pattern])}" for location, pattern in patterns]
+
+    def _advice(self, patterns: Sequence[str]) -> str:
+        """Return the hint for patterns that match no case: remove them, or correct a misspelt id."""
+        unknown = [pattern for pattern in patterns if pattern not in self._cases]  # an earlier entry matches known ids
+        meant = [near for pattern in unknown if (near := nearest_name(pattern, self._cases, _MIN_SIMILARITY))]
+        return f"remove it, or did you mean {', '.join(meant)}?" if meant else "remove it"
+
+
+def _has_other_cause(entry: Expectation, file: Expectations, result: Result, load: Callable[[], CaseInMemory]) -> bool:
+    """Return whether a listed failure has other outputs than the first mutant of its entry, with or without others.
+
+    The others are the further mutants of the entry, and those of all other entries of the file.
+    """
+    from conformance.run.diagnosis.explanations import is_cause
+    from conformance.run.mutants import mutants_by_id
+
+    if result.recorded_outputs is None:
+        return False
+    known = mutants_by_id()
+    first, *others = dict.fromkeys((*entry.mutants, *(id for one in file.entries for id in one.mutants)))
+    return not is_cause(known[first], [known[id] for id in others], load(), result.recorded_outputs)
+
+
+def _baseline_text(result: ResultRow) -> str:
+    """Return the baseline verdict of a result as text, with the level of the failure if the record has it."""
+    level = result.baseline_level
+    return f"{result.baseline} at level {level}" if level else str(result.baseline)

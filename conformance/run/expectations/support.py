@@ -1,0 +1,142 @@
+"""The operators and element types that a subject supports, as an expectations file lists them.
+
+supports = ["ArgMax[float16]", "Momentum[float] in 98 of 140 cases"]
+
+A support is derived from the cases of a single operator; for a graph optimizer, from the cases of the pass. Cases of
+level `silent` and invalid models do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.base.errors import ExpectationsError
+from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import CaseKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from conformance.run.results.records import CaseRecord
+
+ELEMENT_TYPES = frozenset(
+    (
+        "bfloat16",
+        "bool",
+        "double",
+        "float",
+        "float16",
+        "string",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    )
+)
+"""Names of element types among the tags of cases."""
+
+_ENTRY = re.compile(r"(?P<name>\w+\[\w+\])(?: in (?P<supported>\d{1,9}) of (?P<cases>\d{1,9}) cases)?")
+
+
+@dataclass(frozen=True)
+class Support:
+    """An operator and element type that a subject supports.
+
+    Attributes:
+        name: operator and element type: `ArgMax[float16]`.
+        supported: number of supported cases.
+        cases: number of all cases; 0, as `supported`, if the subject supports all cases.
+    """
+
+    name: str
+    supported: int = 0
+    cases: int = 0
+
+    def __str__(self) -> str:
+        part = f" in {self.supported} of {self.cases} cases" if self.unsupported else ""
+        return f"{self.name}{part}"
+
+    @property
+    def unsupported(self) -> int:
+        """Number of cases that the subject does not support."""
+        return self.cases - self.supported
+
+
+def support_name(case: CaseRecord) -> str:
+    """Return the operator and element type of a case of a single operator or of the pass; empty for other cases."""
+    types = ELEMENT_TYPES.intersection(case.tags)
+    family = case.family
+    operators = {node.op_type for node in case.model.nodes}
+    is_of_one = case.kind == CaseKind.PASS or (case.kind == CaseKind.NODE and operators == {family})
+    return f"{family}[{min(types)}]" if is_of_one and len(types) == 1 and case.level != Level.SILENT else ""
+
+
+def parse_supports(name: str, given: Any) -> tuple[Support, ...]:
+    """Return the content of the key `supports` of an expectations file.
+
+    Args:
+        name: name of the file, for messages.
+
+    Raises:
+        ExpectationsError: the value is malformed, or names a support twice.
+    """
+    texts = given if isinstance(given, list) else [given]
+    supports: dict[str, Support] = {}
+    for text in texts:
+        found = _ENTRY.fullmatch(text) if isinstance(text, str) else None
+        support = found and Support(found["name"], int(found["supported"] or 0), int(found["cases"] or 0))
+        if support is None or support.unsupported < 0 or support.name in supports:
+            raise ExpectationsError("malformed-support", name=name, text=text)
+        supports[support.name] = support
+    return tuple(supports.values())
+
+
+class SupportCounter:
+    """Counts the cases of each operator and element type that one subject was run on."""
+
+    def __init__(self) -> None:
+        self._cases: Counter[str] = Counter()
+        self._unsupported: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, name: str, case: str, verdict: Verdict) -> None:
+        """Count a result of a case; `name` is its operator and element type, or empty."""
+        if name:
+            self._cases[name] += 1
+            if verdict is Verdict.UNSUPPORTED:
+                self._unsupported[name].append(case)
+
+    def lost(self, listed: Sequence[Support]) -> Iterator[tuple[Support, list[str]]]:
+        """Yield each listed support that is lost, with the ids of the unsupported cases.
+
+        A support is lost if more cases than listed are unsupported, and fewer than listed are supported: a later corpus
+        can have more cases of both kinds.
+        """
+        for support in listed:
+            cases = sorted(self._unsupported[support.name])
+            is_smaller = not support.cases or self._cases[support.name] - len(cases) < support.supported
+            if len(cases) > support.unsupported and is_smaller:
+                yield support, cases
+
+    def without_case(self, listed: Sequence[Support]) -> list[str]:
+        """Return the names of the listed supports of which no case was run."""
+        return [support.name for support in listed if support.name not in self._cases]
+
+    def supports(self, listed: Sequence[Support], *, is_complete: bool) -> list[Support]:
+        """Return what the subject supports, sorted by name.
+
+        Args:
+            listed: the supports that the file lists now.
+            is_complete: whether every case was run. If not, the listed supports are kept, and a number of unsupported
+                cases is only increased.
+        """
+        found = {
+            name: Support(name, cases - len(self._unsupported[name]), cases) for name, cases in self._cases.items()
+        }
+        for support in listed if not is_complete else ():
+            now = found.get(support.name, support)
+            if now.unsupported <= support.unsupported:
+                found[support.name] = support
+        return sorted(
+            (support for support in found.values() if support.supported or not support.cases),
+            key=lambda support: support.name,
+        )

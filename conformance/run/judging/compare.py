@@ -1,0 +1,249 @@
+"""Compare outputs of a backend with the expected outputs: type, then shape, then values.
+
+An output is checked for equality of bits (`exact`), by a distance from the expected value (`bound`), or against sets of
+acceptable indices (`index`). The evidence has the largest error even if the output is acceptable. Elements that are
+acceptable each can contradict each other: `output_without_interpretation` detects outputs of one node that no single
+interpretation of the specification explains.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from conformance.base.verdicts import Level
+from conformance.exact.models import arrays
+from conformance.exact.models.arrays import Array, type_name
+from conformance.exact.models.graphs import has_double_output
+from conformance.exact.models.summaries import (
+    MAX_SHOWN_ELEMENTS,
+    format_true_indices,
+    hex_bits,
+    shortest_decimal,
+    tensor_preview,
+)
+from conformance.run.results.records import BadElement, OutputEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.corpus.cases.case_loading import DataSet, ExpectedTensor, LoadedCase
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.interpretations import InterpretedNode
+
+
+def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvidence:
+    """Return the comparison of one output with its expected value, with a `violation` if it is not acceptable.
+
+    Args:
+        actual: the value that the backend returned, of any type.
+        data_set: number of the data set, for the evidence.
+    """
+    evidence = OutputEvidence(data_set, output.name, output.check)
+    if violation := _type_or_shape_violation(output.expected, actual):
+        return _with_actual(replace(evidence, violation=violation), actual)
+    array = np.asarray(actual)
+    acceptable = _acceptable(output, array)
+    if acceptable is None:
+        return replace(evidence, max_ulp=0.0, error_over_bound=0.0 if output.check == "bound" else None)
+    if output.check != "index" and _has_ulp(array):
+        evidence = replace(evidence, **_error_measures(output, array))
+    if acceptable.all():  # if several indices are acceptable, the evidence has the actual ones
+        return evidence if output.choices is None else _with_actual(evidence, array)
+    wrong = int(acceptable.size - acceptable.sum())
+    index = np.unravel_index(int(np.argmin(acceptable)), acceptable.shape)
+    return replace(
+        evidence,
+        violation=f"has {wrong} wrong of {acceptable.size} elements",
+        wrong=wrong,
+        first_bad=_bad_element(output, array, index),
+        actual=tensor_preview(output.name, array),
+    )
+
+
+def acceptable_elements(output: ExpectedTensor, actual: object) -> Array:
+    """Return which elements are acceptable (bool, the output's shape), by the rules of `compare_output`."""
+    if _type_or_shape_violation(output.expected, actual):
+        return np.zeros(output.expected.shape, dtype=np.bool_)
+    acceptable = _acceptable(output, np.asarray(actual))
+    return np.ones(output.expected.shape, dtype=np.bool_) if acceptable is None else acceptable
+
+
+def is_acceptable(output: ExpectedTensor, actual: object) -> bool:
+    """Return whether an output is acceptable, by the rules of `compare_output`."""
+    if _type_or_shape_violation(output.expected, actual):
+        return False
+    acceptable = _acceptable(output, np.asarray(actual))
+    return acceptable is None or bool(acceptable.all())
+
+
+def _type_or_shape_violation(expected: Array, actual: object) -> str | None:
+    """Return what is wrong with the type or shape of an output; None if both are as expected."""
+    if not isinstance(actual, np.ndarray | np.generic):
+        return f"is a {type(actual).__name__}, not an array"
+    if actual.dtype != expected.dtype:
+        return f"has type {_type(actual.dtype)} instead of {type_name(expected.dtype)}"
+    if actual.shape != expected.shape:
+        return f"has shape {list(actual.shape)} instead of {list(expected.shape)}"
+    return None
+
+
+def _with_actual(evidence: OutputEvidence, actual: object) -> OutputEvidence:
+    """Return the evidence with a preview of the actual output, if that is a tensor of a known type."""
+    if isinstance(actual, np.ndarray | np.generic):
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
+            return replace(evidence, actual=tensor_preview(evidence.name, np.asarray(actual)))
+    return evidence
+
+
+def _type(dtype: np.dtype[Any]) -> str:
+    try:
+        return type_name(dtype)
+    except (KeyError, ValueError):
+        return str(dtype)
+
+
+def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
+    """Return which elements are acceptable (bool, the output's shape), or None if all bits are as expected."""
+    expected = output.expected
+    if output.choices is not None:
+        indices = np.arange(output.choices.shape[-1])
+        return np.asarray(((actual[..., np.newaxis] == indices) & output.choices).any(axis=-1))
+    if actual.tobytes() == expected.tobytes():
+        return None
+    same: Array = actual == expected
+    if not arrays.is_floating(actual.dtype):
+        return same if output.bound is None else np.asarray(same | (_distance(actual, expected) <= output.bound))
+    both_nan: Array = (actual != actual) & (expected != expected)  # noqa: PLR0124
+    if output.bound is None:
+        return np.asarray((same & (_has_minus(actual) == _has_minus(expected))) | both_nan)
+    return np.asarray(same | both_nan | (_distance(actual, expected) <= output.bound) | np.isinf(output.bound))
+
+
+def _has_minus(array: Array) -> Array:
+    return np.asarray(np.signbit(array if array.dtype.kind == "f" else array.astype(np.float32)))
+
+
+def _distance(actual: Array, expected: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(np.abs(actual.astype(np.float64) - expected.astype(np.float64)))
+
+
+def _has_ulp(array: Array) -> bool:
+    """Return whether errors of a type are measured in ULP; those of types with 8 bits are not."""
+    return array.dtype.kind in "fV" and type_name(array.dtype) in arrays.FLOAT_FORMATS
+
+
+def _error_measures(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
+    """Return the largest finite error of an output, as entries of `OutputEvidence`.
+
+    The entries are the error in ULP of the expected value, the error over the bound, and the index of the latter.
+    """
+    expected = output.expected
+    error = _distance(actual, expected)
+    with np.errstate(all="ignore"):
+        ulp = error / ulp_of(expected)
+        ratio = error / output.bound if output.bound is not None else np.full(error.shape, np.nan)
+    found: dict[str, Any] = {}
+    for name, values in (("max_ulp", ulp), ("error_over_bound", ratio)):
+        finite = np.where(np.isfinite(values), values, -1.0)
+        if finite.size and finite.max() >= 0:
+            found[name] = float(f"{finite.max():.4g}")
+            found["worst_index"] = [int(part) for part in np.unravel_index(finite.argmax(), finite.shape)]
+    return found
+
+
+def ulp_of(expected: Array) -> Array:
+    """Return one ULP at each element: the distance of adjacent values of the tensor's type (double, its shape)."""
+    format = arrays.FLOAT_FORMATS[type_name(expected.dtype)]
+    least = 2 - format.largest_exponent - format.precision
+    _, exponent = np.frexp(np.maximum(np.abs(expected.astype(np.float64)), np.ldexp(1.0, least)))
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent - format.precision, least)))
+
+
+def _bad_element(output: ExpectedTensor, actual: Array, index: tuple[Any, ...]) -> BadElement:
+    expected = output.expected[index]
+    got = actual[index]
+    place = [int(part) for part in index]
+    value = shortest_decimal(got)
+    if output.choices is not None:
+        return BadElement(place, format_true_indices(output.choices[index]), value)
+    if not _has_ulp(actual):
+        bound = f"{output.bound[index]:.3g}" if output.bound is not None else None
+        return BadElement(place, shortest_decimal(expected), value, bound=bound)
+    distance = abs(float(got) - float(expected)) / float(ulp_of(np.asarray(expected)))
+    return BadElement(
+        place,
+        shortest_decimal(expected),
+        value,
+        expected_hex=hex_bits(expected),
+        actual_hex=hex_bits(got),
+        bound=f"{output.bound[index]:.3g}" if output.bound is not None else None,
+        ulp=float(f"{distance:.4g}") if np.isfinite(distance) else None,
+    )
+
+
+def format_array(array: Any) -> str:
+    """Return the first elements of an array as text; for a sequence, the first elements of each of its arrays."""
+    if not isinstance(array, np.ndarray):
+        return "nothing" if array is None else f"({', '.join(map(format_array, array))})"
+    more = ", …" if array.size > MAX_SHOWN_ELEMENTS else ""
+    return f"[{', '.join(shortest_decimal(element) for element in array.flat[:MAX_SHOWN_ELEMENTS])}{more}]"
+
+
+NO_INTERPRETATION_VIOLATION = (
+    "fits no single interpretation of the specification, though each element is within its bound"
+)
+"""Violation of an output whose elements are within their bounds, but contradict each other."""
+
+INTERPRETATION_CACHE_SIZE = 512
+"""Number of data sets whose interpretations are cached; all subjects are compared with the same ones."""
+
+
+def output_without_interpretation(case: LoadedCase, data_set: DataSet, outputs: Sequence[Array]) -> int | None:
+    """Return the index of an output of a node that no single interpretation of the specification explains.
+
+    Return None if an interpretation explains each node.
+
+    Args:
+        data_set: the data set; its inputs must be unchanged.
+        outputs: the actual outputs; each element must be acceptable.
+    """
+    if case.entry.level is not Level.MUST or not has_double_output(case.model):
+        return None
+    expected = (output.expected.tobytes() for output in data_set.outputs)
+    if all(actual.tobytes() == bits for actual, bits in zip(outputs, expected, strict=True)):
+        return None
+    key = _CacheKey(case, data_set)
+    return next((node.outputs[0] for node in _interpreted_nodes(key) if not node.has_match(outputs)), None)
+
+
+class _CacheKey:
+    """Key of the cache of interpretations: two keys are equal if their models and inputs are equal."""
+
+    def __init__(self, case: LoadedCase, data_set: DataSet) -> None:
+        self.case = case
+        self.inputs = data_set.inputs
+        self._key = case.entry.files["model.onnx"], tuple(array.tobytes() for array in data_set.inputs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _CacheKey) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=INTERPRETATION_CACHE_SIZE)
+def _interpreted_nodes(key: _CacheKey) -> list[InterpretedNode]:
+    from conformance.exact.reference.interpretations import interpreted_nodes  # late: few cases need the reference
+
+    return interpreted_nodes(key.case.corpus.read(key.case.entry, "model.onnx"), key.inputs)
+
+
+def overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
+    """Return the indices of the inputs whose bytes changed."""
+    return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]

@@ -1,0 +1,104 @@
+"""Run one case on one subject: `judge_case` runs it once, `execute` as in a run of the corpus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict, replace
+
+from conformance.base.verdicts import Verdict
+from conformance.corpus.cases.case_loading import load_case
+from conformance.run.judging.backend import judge_backend
+from conformance.run.judging.judging_options import DEFAULT_OPTIONS, ExecutionOptions
+from conformance.run.results.records import Result, effective_level
+from conformance.subjects.calling.subject_names import SubjectKind
+from conformance.subjects.isolation.start_subjects import client_of
+
+if TYPE_CHECKING:
+    from conformance.corpus.cases.case_loading import LoadedCase
+    from conformance.corpus.profiles import RequirementProfile
+    from conformance.run.judging.optimizer_run import OptimizerTask
+    from conformance.run.results.records import RecordedOutputs
+    from conformance.subjects.calling.subject_loading import Subject
+
+
+def judge_case(
+    subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS, task: OptimizerTask | None = None
+) -> Result:
+    """Run a case once on a backend or a graph optimizer, and judge what the subject returns.
+
+    The result has the effective level of the verdict; no expectation applies to it yet.
+
+    Args:
+        subject: the subject; its target can be any object with the interface of a backend or a graph optimizer.
+        case: the case.
+        options: options on which the result depends.
+        task: what the pass does with the model; None if the case states it.
+
+    Raises:
+        CorpusError: a file of the case differs from the manifest.
+        StorageError: the suite cannot write its files for the subject.
+    """
+    if subject.kind is SubjectKind.BACKEND:
+        judged = judge_backend(subject.target, case, options, subject.provider)
+    else:
+        from conformance.run.judging.optimizer import judge_optimizer
+
+        judged = judge_optimizer(subject, case, options, task)
+    level = effective_level(judged, case.entry.level)
+    return Result(subject=subject.id, case=case.id, level=level, expected=None, unexpected=False, **asdict(judged))
+
+
+def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS) -> Result:
+    """Run a case on a subject as often as the options say, and return the result for the results file.
+
+    Arguments and errors are those of `judge_case`.
+    """
+    result = _run_repeatedly(subject, case, options)
+    client = client_of(subject)
+    return replace(
+        result,
+        stderr=client.stderr_tail() if client is not None and result.verdict.is_defect else "",
+        recorded_outputs=_recorded_outputs(subject, case, result, options),
+        rules=_profile_rules(case, options.profile),
+    )
+
+
+def _run_repeatedly(subject: Subject, case: LoadedCase, options: ExecutionOptions) -> Result:
+    """Run a case `options.repeat` times; the model is read again for each run.
+
+    Returns:
+        The result with the worst verdict, and with the number of each verdict if there are several runs.
+    """
+    worst = judge_case(subject, case, options)
+    counts = Counter([worst.verdict])
+    for _ in range(options.repeat - 1):
+        result = judge_case(subject, load_case(case.corpus, case.entry), options)
+        counts[result.verdict] += 1
+        if result.verdict.is_worse_than(worst.verdict):
+            worst = result
+    return (
+        replace(worst, repeats={verdict: counts[verdict] for verdict in sorted(counts)})
+        if options.repeat > 1
+        else worst
+    )
+
+
+def _recorded_outputs(
+    subject: Subject, case: LoadedCase, result: Result, options: ExecutionOptions
+) -> RecordedOutputs | None:
+    """Run a failing case again and return the outputs of the backend for the diagnosis; None for other cases."""
+    has_failed = result.verdict in {Verdict.FAIL, Verdict.ERROR} and result.phase != "start"
+    if options.record_failure is None or not has_failed or subject.kind is not SubjectKind.BACKEND:
+        return None
+    return options.record_failure(subject, case.corpus, case.entry)
+
+
+def _profile_rules(case: LoadedCase, profile: RequirementProfile | None) -> list[str]:
+    """Return the ids of the profile's rules that apply to a case."""
+    if profile is None:
+        return []
+    from conformance.run.judging.profile_rules import applicable_rules
+
+    return [rule.id for rule in applicable_rules(profile, load_case(case.corpus, case.entry))]

@@ -1,0 +1,117 @@
+"""The counts that stand beside the outcome of a run: judged results, unsupported cases, known failures.
+
+A run can pass although most of its cases are unsupported or known to fail. The counts show how much PASSED states.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from conformance.base.serialization.decoding import Count
+from conformance.base.verdicts import Level, Verdict
+from conformance.run.results.results_file import fail_level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from conformance.run.results.records import ResultRow
+    from conformance.run.results.results_file import Results
+
+
+WEAKER_OPTION = "--fail-level should"
+"""The option with which a run judges failures at level `should`."""
+
+
+class OutcomeCounts(Struct, frozen=True):
+    """Numbers of results at the levels that can fail a run; a case counts once for each subject.
+
+    `judged` excludes unsupported and skipped results. `known_failures` are failures that an expectation or a baseline
+    explains. `weaker_failures` is the number of failures at level `should` if only level `must` can fail the run.
+    """
+
+    results: Count
+    judged: Count
+    unsupported: Count
+    skipped: Count
+    known_failures: Count
+    weaker_failures: Count
+
+    @property
+    def sentence(self) -> str:
+        """The counts as a phrase: `190 of 2,506 judged, 2,316 unsupported, 289 known failures`."""
+        return ", ".join(
+            [
+                f"{self.judged:,} of {self.results:,} judged",
+                *([f"{self.unsupported:,} unsupported"] if self.unsupported else []),
+                *([f"{self.skipped:,} skipped"] if self.skipped else []),
+                *([_plural(self.known_failures, "known failure")] if self.known_failures else []),
+            ]
+        )
+
+    @property
+    def weaker_sentence(self) -> str:
+        """The failures that the run does not judge, with the option that judges them; empty if there are none."""
+        if not self.weaker_failures:
+            return ""
+        verb = "is" if self.weaker_failures == 1 else "are"
+        return f"{_plural(self.weaker_failures, 'failure')} at level should {verb} not judged: use {WEAKER_OPTION}"
+
+    @classmethod
+    def count(
+        cls, verdicts: Iterable[Mapping[Any, Mapping[Any, int]]], known_failures: int, level: Level
+    ) -> OutcomeCounts:
+        """Return the counts of some subjects.
+
+        Args:
+            verdicts: for each subject, the number of each verdict by level.
+            known_failures: number of known failures of these subjects at the levels that `level` includes.
+            level: the fail level of the run.
+        """
+        results = judged = unsupported = skipped = weaker = 0
+        for by_level in verdicts:
+            for name, counts in by_level.items():
+                of_level = Level(name)
+                defects = sum(count for verdict, count in counts.items() if Verdict(verdict).is_defect)
+                if not of_level.is_within(level):
+                    weaker += defects if of_level is Level.SHOULD else 0
+                    continue
+                results += sum(counts.values())
+                judged += defects + counts.get(Verdict.PASS, 0)
+                unsupported += counts.get(Verdict.UNSUPPORTED, 0)
+                skipped += counts.get(Verdict.SKIPPED, 0)
+        return cls(results, judged, unsupported, skipped, known_failures, weaker)
+
+    @classmethod
+    def of_runs(cls, runs: Iterable[Results]) -> OutcomeCounts:
+        """Return the sums of the counts of several runs."""
+        counts = [cls.of_run(run) for run in runs]
+        return cls(*(sum(getattr(one, name) for one in counts) for name in cls.__struct_fields__))
+
+    @classmethod
+    def of_run(cls, run: Results) -> OutcomeCounts:
+        """Return the counts of a run."""
+        level = fail_level(run.header)
+        known = sum(1 for row in _known_failures(run) if row.level.is_within(level))
+        return cls.count(run.footer.verdicts.values(), known, level)
+
+
+def is_known_failure(result: ResultRow) -> bool:
+    """Return whether a result is a failure that its expectation or its baseline explains."""
+    has_explanation = result.expected is not None or result.baseline is not None
+    return result.verdict.is_defect and not result.unexpected and has_explanation
+
+
+def _known_failures(run: Results) -> Iterator[ResultRow]:
+    return (row for row in run.rows.values() if is_known_failure(row))
+
+
+def known_failures_by_level(run: Results) -> Counter[tuple[str, Level]]:
+    """Return the numbers of known failures by subject and level; silent cases never count."""
+    return Counter((row.subject, row.level) for row in _known_failures(run) if row.level is not Level.SILENT)
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -1,0 +1,142 @@
+"""Requests for the harness: the description of a subject, from its name, and the command that runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import sysconfig
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.base.errors import did_you_mean
+from conformance.base.files.suite_files import PACKAGE_FOLDER
+from conformance.base.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
+
+if TYPE_CHECKING:
+    from conformance.subjects.calling.harness import Request
+    from conformance.subjects.calling.subject_names import Interpreter, SubjectName
+
+_HARNESS = Path(__file__).with_name("harness.py")
+_ADAPTER_FOLDER = PACKAGE_FOLDER / "subjects" / "adapters"
+_ADAPTERS = "conformance.subjects.adapters."
+_NOT_ADAPTERS = {"reference", "optimizers.identity"}
+"""Subjects of the suite itself in the folder of the adapters: they import the suite."""
+
+_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
+_INSTALLERS_OFF = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "UV_OFFLINE": "1"}
+QUIET_VARIABLES = _TELEMETRY_OFF | _INSTALLERS_OFF
+"""Environment variables of a subject's process: runtimes send no telemetry, and pip and uv download nothing, because
+some releases call pip when they are imported."""
+
+ADAPTER_DIGEST_LENGTH = 12
+"""Hexadecimal digits of an adapter's digest."""
+
+
+def adapter_module(named: SubjectName) -> str:
+    """Return the module of a subject's adapter, or an empty text if no adapter of this suite runs the subject.
+
+    An adapter runs without the suite.
+    """
+    point = None if named.is_command else registered_entry_points(named.kind.group).get(named.name)
+    module = point.module.removeprefix(_ADAPTERS) if point is not None and point.module.startswith(_ADAPTERS) else ""
+    return "" if module in _NOT_ADAPTERS else module
+
+
+def adapter_digest(named: SubjectName) -> str | None:
+    """Return a digest of the files that connect a subject to the suite; None if it has no adapter of this suite."""
+    module = adapter_module(named)
+    if not module:
+        return None
+    folder = _ADAPTER_FOLDER
+    package = ["optimizers/__init__.py"] if module.startswith("optimizers.") else []
+    digest = sha256()
+    for file in (f"{module.replace('.', '/')}.py", *package, "server.py"):
+        digest.update((folder / file).read_bytes())
+    digest.update(_HARNESS.read_bytes())
+    return digest.hexdigest()[:ADAPTER_DIGEST_LENGTH]
+
+
+def in_process_request(named: SubjectName, directory: Path) -> Request:
+    """Return the request for a subject that runs in this process.
+
+    Args:
+        named: the subject.
+        directory: folder that is searched for the subject's module.
+    """
+    point = registered_entry_points(named.kind.group).get(named.name)
+    module, _, attribute = (named.name if point is None else point.value).partition(":")
+    is_of_suite = point is not None and module.startswith(f"{PACKAGE_FOLDER.name}.")
+    return {
+        "kind": str(named.kind),
+        "text": named.text,
+        "name": named.name,
+        "module": module,
+        "attribute": attribute,
+        "options": dict(named.options),
+        "directory": "" if is_of_suite else str(directory),
+    }
+
+
+def harness_command(named: SubjectName, interpreter: Interpreter | None = None) -> tuple[str, ...]:
+    """Return the program that runs a subject written in Python as a harness, with its arguments.
+
+    Args:
+        named: the subject.
+        interpreter: the Python for the subject; None for the Python of this process.
+    """
+    here = str(Path.cwd())
+    request = in_process_request(named, Path(here))
+    request["options"] = {name: _absolute_if_file(value) for name, value in named.options.items()}
+    request["text"] = named.with_options(request["options"])
+    if adapter := adapter_module(named):
+        request |= {"module": adapter, "adapters": str(_ADAPTER_FOLDER)}
+    if adapter or request["directory"]:
+        request["suite"] = str(PACKAGE_FOLDER)
+    if interpreter is None:
+        return (sys.executable, "-P", str(_HARNESS), _encode(request | {"path": _import_paths(here)}))
+    if interpreter.is_adapter_only:
+        return (str(interpreter.program), "-I", str(_HARNESS), _encode(request))
+    if named.name not in registered_entry_points(named.kind.group):
+        request["group"] = f"onnx_conformance.{named.kind.group}"
+    path = [*filter(_is_package_path, _import_paths(here))]
+    return (str(interpreter.program), "-P", str(_HARNESS), _encode(request | {"path": path, "is_path_appended": True}))
+
+
+def hint_for_refusal(named: SubjectName, code: str, problem: str, hint: str) -> str:
+    """Return the hint for an error of the harness at its start; the harness does not know the registered names."""
+    group = named.kind.group
+    if code == "name.unknown-subject":
+        known = registered_entry_points(group)
+        every = f"Use {', '.join(known)}, or a Python name: package.module or package.module:Attribute."
+        return did_you_mean(named.name, known, every)
+    is_missing = code == "subject.import-failed" and "ModuleNotFoundError" in problem
+    if is_missing and not named.release and not named.python and (extra := extra_for_adapter(group, named.name)):
+        return f"Install it: pip install '{DISTRIBUTION}[{extra}]'."
+    return hint
+
+
+def _encode(request: Request) -> str:
+    return json.dumps(request)
+
+
+def _import_paths(here: str) -> list[str]:
+    """Return the import path of this process with absolute paths, and the current directory last.
+
+    Because the current directory is last, its files cannot hide modules of Python or of a library. If PYTHONPATH names
+    the directory, its position is kept. Only the module of the subject is searched in the current directory first.
+    """
+    paths = [str(Path(path).absolute()) for path in sys.path if path]
+    return paths if here in paths else [*paths, here]
+
+
+def _is_package_path(path: str) -> bool:
+    """Return whether an import path is a folder of installed packages, and not of the standard library."""
+    own = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    return path not in own and Path(path).name != "lib-dynload" and not path.endswith(".zip")
+
+
+def _absolute_if_file(value: str) -> str:
+    """Return the value of an option, as an absolute path if it is a path of an existing file."""
+    return str(Path(value).absolute()) if "/" in value and not value.startswith("-") and Path(value).exists() else value

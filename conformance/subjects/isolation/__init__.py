@@ -1,0 +1,13 @@
+"""Subjects in child processes: a subject can crash, hang or return malformed data, and the run continues.
+
+The program in the child process is `conformance/subjects/calling/harness.py` for a subject written in Python. Modules,
+from the child process to the suite:
+
+- `child_process`: object with which the suite controls one harness process: its pipes and time limits.
+- `protocol`: encoding of the messages, and the exceptions for failures of a subject.
+- `subject_client`: sends commands to a subject and restarts its process after a failure.
+- `proxies`: objects with the interface of a backend or graph optimizer; they forward calls to a client.
+- `start_subjects`: starts all subjects of a run.
+
+Harnesses in any language exchange the same messages: `docs/harness.md` and `schemas/protocol.schema.json`.
+"""

@@ -1,0 +1,176 @@
+"""Encoding of the harness protocol's messages, and the failures of a subject in its own process.
+
+Each command and each answer is one line of JSON; `schemas/protocol.schema.json` has their types. A malformed answer, an
+answer `error` or `unsupported`, and the end of the process are raised as exceptions. Each exception class defines the
+verdict of the case.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from conformance.base.serialization.json_schema import schema_check
+from conformance.base.verdicts import Unsupported, Verdict
+from conformance.subjects.calling.failures import SubjectFailure
+from conformance.subjects.isolation.limits import MAX_ANSWER_VALUES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.subjects.isolation.limits import Limits
+
+PROTOCOL_VERSION = 1
+
+BASE_MODEL_BYTES = 2**22
+"""Size that any rewritten model may have."""
+
+OUTPUTS_PER_INPUT = 16
+"""Bytes that an answer may have more, for each byte of the model and its inputs.
+
+An ArgMax returns eight bytes for an element of one byte.
+"""
+
+QUOTE_LIMIT = 200
+"""Characters of a subject's output that a message shows."""
+
+
+class Raised(SubjectFailure):
+    """The subject raised an ordinary error; the message is the same as if the subject ran in this process."""
+
+    is_rejection = True
+
+
+class Panicked(SubjectFailure):
+    """The subject failed, and its process is not used again: a panic of a runtime in Rust, an exit, a lost device."""
+
+
+class UnsupportedAnswer(SubjectFailure, Unsupported):
+    """The subject reports that it does not support an operator, type or opset."""
+
+    verdict = Verdict.UNSUPPORTED
+
+
+class Crashed(SubjectFailure):
+    """The subject's process ended before it answered."""
+
+    verdict = Verdict.CRASH
+
+
+class TimedOut(SubjectFailure):
+    """The subject did not answer within the time limit."""
+
+    verdict = Verdict.TIMEOUT
+
+
+class ProtocolViolation(SubjectFailure):
+    """The subject wrote a line that is not a valid answer; the message quotes the line."""
+
+
+class NotStarted(SubjectFailure):
+    """The subject's process failed to start, several times in a row."""
+
+    phase = "start"
+
+
+class SubjectInfo(msgspec.Struct, frozen=True, rename={"version": "runtime_version", "packs": "packed"}):
+    """Properties of a subject, from its answer to `start`.
+
+    Attributes:
+        version: version of the runtime or optimizer.
+        language: language of the harness.
+        passes: passes that a graph optimizer implements; None if the answer does not name them.
+        fixed_point: whether a graph optimizer has two modes: a single run, and runs until the model does not change.
+        models: number of models that a backend can keep loaded at a time.
+        files: whether a backend's harness reads inputs from files and writes outputs to files.
+        packs: whether a backend's harness reads and writes files that several tensors share.
+        provider: execution provider or device on which the backend must run every node; None for no requirement.
+        python: version of the Python that runs the subject; empty if the answer does not name it.
+        packages: installed packages that the subject can use, as `name==version`.
+        failure: reason why the subject did not start; empty if it started.
+    """
+
+    version: str = "unknown"
+    language: str = "unknown"
+    passes: tuple[str, ...] | None = None
+    fixed_point: bool = False
+    models: int = 1
+    files: bool = False
+    packs: bool = False
+    provider: str | None = None
+    python: str = ""
+    packages: tuple[str, ...] = ()
+    failure: str = ""
+
+
+def placeholder_for_type(type_name: str, digest: str = "") -> Any:
+    """Return an object whose type has the given name, to stand for a return value of the subject that is not a tensor.
+
+    Args:
+        type_name: the name of the type.
+        digest: the digest of the value; it becomes an attribute of the object.
+    """
+    return type(type_name, (), {"digest": digest})()
+
+
+def quote_line(line: bytes | bytearray) -> str:
+    """Return the first `QUOTE_LIMIT` characters of a line, quoted."""
+    text = line[:QUOTE_LIMIT].decode(errors="backslashreplace")
+    return repr(text) + ("…" if len(line) > QUOTE_LIMIT else "")
+
+
+def encode_command(message: Mapping[str, Any]) -> bytes:
+    """Return a command as a line of JSON."""
+    return _ENCODER.encode(message).encode() + b"\n"
+
+
+def parse_answer(line: bytes | bytearray, command: str, seq: int) -> dict[str, Any]:
+    """Return the answer in a line, checked against the schema of the answers to `command`.
+
+    Raises:
+        ProtocolViolation: the line is not a valid answer to the command with the number `seq`; the message quotes it.
+    """
+    if (count := sum(map(line.count, (b",", b"[", b"{")))) > MAX_ANSWER_VALUES:
+        raise ProtocolViolation(f"answered `{command}` with about {count} values in one message: {quote_line(line)}")
+    try:
+        answer = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
+        is_valid = schema_check("protocol", f"{command}_answer")(answer)
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise ProtocolViolation(
+            f"answered `{command}` with invalid JSON ({type(error).__name__}): {quote_line(line)}"
+        ) from None
+    if isinstance(answer, dict) and answer.get("seq") != seq:
+        raise ProtocolViolation(f"answered `{command}` with another number than {seq}: {quote_line(line)}")
+    if not is_valid:
+        raise ProtocolViolation(f"answered `{command}` with a message that violates the protocol: {quote_line(line)}")
+    return dict(answer)
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def max_output_bytes(limits: Limits, given_bytes: int) -> int:
+    """Return the maximum size of all outputs of an answer.
+
+    Args:
+        limits: the limits of the subject.
+        given_bytes: size of the model and the inputs of the command, in bytes.
+    """
+    return min(limits.file, limits.base_output + OUTPUTS_PER_INPUT * given_bytes)
+
+
+def max_line_bytes(limits: Limits, given_bytes: int) -> int:
+    """Return the maximum length of an answer; base64 needs a third more bytes than the outputs."""
+    return min(limits.line, 2 * max_output_bytes(limits, given_bytes))
+
+
+def max_model_bytes(limits: Limits, given_bytes: int) -> int:
+    """Return the maximum size of a rewritten model."""
+    return min(limits.line, BASE_MODEL_BYTES + OUTPUTS_PER_INPUT * given_bytes)

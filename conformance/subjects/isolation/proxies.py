@@ -1,0 +1,366 @@
+"""Proxies of subjects in child processes, with the same interface and behaviour as subjects in this process.
+
+`BackendProxy` has ONNX's backend interface. `OptimizerProxy` is a function from a model to a model. Both reproduce side
+effects that a subject would have in this process: if the subject modifies an input, or an output of an earlier run, the
+proxy modifies the array in this process.
+"""
+
+from __future__ import annotations
+
+import os
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.exact.models.input_files import fed_input_names
+from conformance.subjects.calling.harness import FILE_THRESHOLD_BYTES, PACKED_BYTES
+from conformance.subjects.isolation.limits import MAX_MODEL_FIELDS
+from conformance.subjects.isolation.protocol import (
+    max_line_bytes,
+    max_model_bytes,
+    max_output_bytes,
+    placeholder_for_type,
+)
+from conformance.subjects.isolation.tensors import (
+    decode_tensor,
+    encode_tensor,
+    take_packed,
+    take_tensor,
+    write_packed,
+    write_tensor,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.exact.models.arrays import Array
+    from conformance.subjects.isolation.child_process import SubjectProcess
+    from conformance.subjects.isolation.subject_client import SubjectClient
+
+
+class BackendProxy:
+    """A backend in a child process, with ONNX's backend interface.
+
+    Attributes:
+        data_folder: the folder of the external data of the models; empty for models without external data.
+    """
+
+    def __init__(self, client: SubjectClient) -> None:
+        self.client = client
+        self.data_folder = ""
+        self._loaded: dict[int, PreparedProxy] = {}
+        self._returned: list[Sequence[Any]] = []
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
+        """Load the model and drop all others.
+
+        Raises:
+            SubjectFailure: the subject does not load it; see `conformance.subjects.isolation.protocol`.
+        """
+        self.client.begin_case()
+        return self._load(model, 0)
+
+    def prepare_companion(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
+        """Load a second model (companion). If the harness keeps only one model, each run reloads its model.
+
+        Raises:
+            SubjectFailure: the subject does not load it; see `conformance.subjects.isolation.protocol`.
+        """
+        return self._load(model, 1 if self.client.info().models > 1 else 0)
+
+    def _load(self, model: onnx.ModelProto, slot: int) -> PreparedProxy:
+        prepared = PreparedProxy(self, model.SerializeToString(), _input_names(model.graph), slot)
+        prepared.load()
+        return prepared
+
+    def is_loaded(self, prepared: PreparedProxy) -> bool:
+        """Return whether the current process still has this model loaded."""
+        return self._loaded.get(prepared.slot) is prepared and self.client.is_running(prepared.process)
+
+    def record_load(self, prepared: PreparedProxy) -> None:
+        """Record that a model is loaded now, and that the models which it replaces are not."""
+        if prepared.slot == 0 or any(other.process is not prepared.process for other in self._loaded.values()):
+            self._loaded.clear()
+            self._returned.clear()
+        self._loaded[prepared.slot] = prepared
+
+    def record_outputs(self, outputs: Sequence[Any], overwritten: Sequence[Sequence[int]]) -> None:
+        """Record the outputs of a run, and modify outputs of earlier runs that the subject has overwritten.
+
+        Args:
+            outputs: outputs of the run; None for a large output, for which the harness does not detect changes.
+            overwritten: pairs of the number of a run, counted since the first model was loaded, and the index of an
+                output.
+
+        Raises:
+            SubjectFailure: `overwritten` names an output that does not exist.
+        """
+        for run, number in overwritten:
+            if run >= len(self._returned) or number >= len(self._returned[run]):
+                raise self.client.protocol_violation(f"reports that it overwrote output {number} of run {run}")
+            output = self._returned[run][number]
+            if isinstance(output, np.ndarray):
+                _modify(output)
+        self._returned.append(outputs)
+
+
+def _input_names(graph: onnx.GraphProto) -> dict[int, list[str]]:
+    """Return the names of the inputs by the number of values that a caller feeds: the required inputs, or all."""
+    counts = (len(graph.input), len(fed_input_names(graph, -1)))
+    return {count: fed_input_names(graph, count) for count in counts}
+
+
+class PreparedProxy:
+    """A model that is loaded in the subject; `run` loads it again if another model has replaced it.
+
+    Attributes:
+        placement: number of nodes by provider and operator, as last reported; None if not reported.
+    """
+
+    def __init__(self, backend: BackendProxy, model: bytes, names: Mapping[int, Sequence[str]], slot: int) -> None:
+        self._backend = backend
+        self._model = model
+        self._names = names
+        self.slot = slot
+        self.process: SubjectProcess | None = None
+        self.placement: dict[str, dict[str, int]] | None = None
+        self._given_bytes = len(model)
+
+    def load(self) -> None:
+        """Send the command `load`, and wait for the answer."""
+        try:
+            fields = self._load_fields(f"model{self.slot or ''}.onnx")
+        except OSError as error:
+            problem = f"changed the folder of its models: {error.strerror}"
+            raise self._backend.client.protocol_violation(problem) from None
+        self._backend.client.process.line_limit = max_line_bytes(self._backend.client.limits, len(self._model))
+        self._backend.record_load(self)
+        self.placement = self._backend.client.ask("load", **fields).get("placement")
+
+    def _load_fields(self, file: str) -> dict[str, Any]:
+        """Write the model to a file, and return the fields of the command that loads it."""
+        self.process = self._backend.client.process
+        folder = self._backend.data_folder
+        data = {"data": folder} if folder else {}
+        return {"model": self.process.write_input_file(file, self._model), **self._slot_fields(), **data}
+
+    def run(self, inputs: Sequence[Array]) -> Any:
+        """Run the model on inputs in the graph's order, and return the return value of the subject.
+
+        Raises:
+            SubjectFailure: the subject does not return outputs; see `conformance.subjects.isolation.protocol`.
+        """
+        client = self._backend.client
+        if not self._backend.is_loaded(self):
+            client.begin_case()
+            self.load()
+        fields = self._run_fields(inputs)
+        client.process.line_limit = max_line_bytes(client.limits, self._given_bytes)
+        answer = client.ask("run", **fields)
+        if "invalid_return" in answer:
+            return placeholder_for_type(answer["invalid_return"])
+        self.placement = answer.get("placement", self.placement)
+        for number in answer.get("changed", ()):
+            if number >= len(inputs):
+                raise client.protocol_violation(f"reports that it changed input {number} of {len(inputs)}")
+            _modify(inputs[number])
+        messages = answer["outputs"]
+        outputs = []
+        remaining = max_output_bytes(client.limits, self._given_bytes)
+        packed = self._packed_outputs(client, messages, remaining)
+        for number, message in enumerate(messages):
+            outputs.append(packed[number] if number in packed else self._output(client, number, message, remaining))
+            remaining -= getattr(outputs[-1], "nbytes", 0)
+        observed = [
+            output if "file" not in message or "offset" in message else None
+            for output, message in zip(outputs, messages, strict=True)
+        ]
+        self._backend.record_outputs(observed, answer.get("overwritten", ()))
+        return outputs
+
+    def _run_fields(self, inputs: Sequence[Array]) -> dict[str, Any]:
+        """Return the fields of the command that runs the model; write large inputs to files."""
+        client = self._backend.client
+        known = self._names.get(len(inputs)) or self._names[min(self._names)]
+        names = [*known, *(str(number) for number in range(len(known), len(inputs)))]
+        info = client.info()
+        self._given_bytes = len(self._model) + sum(array.nbytes for array in inputs)
+        named = dict(enumerate(zip(names, inputs, strict=False)))
+        own = {number for number, (_, array) in named.items() if info.files and array.nbytes >= FILE_THRESHOLD_BYTES}
+        small = [each for number, each in named.items() if number not in own]
+        if self._packs([array for _, array in small]):
+            others = iter(write_packed(f"{client.process.scratch.models}/inputs", small))
+        else:
+            others = iter([encode_tensor(*each) for each in small])
+        messages = [
+            write_tensor(f"{client.process.scratch.models}/input_{number}", *each) if number in own else next(others)
+            for number, each in named.items()
+        ]
+        files = {"files": _output_prefix(client)} if info.files else {}
+        packed = {"packed": _packed_path(client)} if info.packs else {}
+        return {"inputs": messages, **self._slot_fields(), **files, **packed}
+
+    def _slot_fields(self) -> dict[str, int]:
+        """Return the field that selects the second model; no field for the first model."""
+        return {"slot": self.slot} if self.slot else {}
+
+    def _packs(self, small: Sequence[Array]) -> bool:
+        """Return whether these inputs, each below the size for a file of its own, go to one file."""
+        return self._backend.client.info().packs and sum(array.nbytes for array in small) >= PACKED_BYTES
+
+    def _packed_outputs(
+        self, client: SubjectClient, messages: Sequence[Mapping[str, Any]], limit: int
+    ) -> dict[int, Array]:
+        """Return the outputs of an answer that share a file, by their number; all have at most `limit` bytes."""
+        packed = {number: message for number, message in enumerate(messages) if "offset" in message}
+        if not packed:
+            return {}
+        try:
+            outputs = take_packed(list(packed.values()), _packed_path(client), limit)
+        except ValueError as error:
+            raise client.protocol_violation(f"answered `run` with output {min(packed)} that {error}") from None
+        return dict(zip(packed, outputs, strict=True))
+
+    def _output(self, client: SubjectClient, number: int, message: dict[str, Any], limit: int) -> Any:
+        """Return an output of an answer, which has at most `limit` bytes."""
+        if "invalid_return" in message:
+            return placeholder_for_type(message["invalid_return"], message.get("digest", ""))
+        try:
+            if "file" not in message:
+                return decode_tensor(message, limit)
+            return take_tensor(message, f"{_output_prefix(client)}{number}", limit)
+        except ValueError as error:
+            raise client.protocol_violation(f"answered `run` with output {number} that {error}") from None
+
+
+def _output_prefix(client: SubjectClient) -> str:
+    """Return the path prefix of the files for large outputs; each path is the prefix and the index of the output."""
+    return f"{client.process.scratch.work}/output_"
+
+
+def _packed_path(client: SubjectClient) -> str:
+    """Return the path of the file that several outputs share."""
+    return f"{client.process.scratch.work}/outputs"
+
+
+def _modify(array: Array) -> None:
+    """Flip one bit of an array, to show that the subject has changed it."""
+    if array.size:
+        first = array.reshape(-1)[:1].copy()
+        array.reshape(-1)[:1] = (first.view("u1") ^ 1).view(array.dtype)
+
+
+def has_more_fields(content: bytes, most: int) -> bool:
+    """Return whether an encoded model has more than `most` fields, counted without decoding the model.
+
+    A decoded message takes 75 times the memory of its two encoded bytes. What is not a model has no more fields: its
+    decoder reports the fault.
+    """
+    parts: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
+    count = 0
+    while parts:
+        start, end, message = parts.pop()
+        while start < end:
+            count += 1
+            if count > most:
+                return True
+            tag, start = _varint(content, start)
+            kind = tag & 7
+            if kind == _LENGTH_DELIMITED:
+                length, start = _varint(content, start)
+                field = message.fields_by_number.get(tag >> 3)
+                if field is not None and field.message_type is not None:
+                    parts.append((start, min(start + length, end), field.message_type))
+                start += length
+            elif kind == 0:
+                _, start = _varint(content, start)
+            else:
+                start += _FIXED_BYTES.get(kind, end)
+    return False
+
+
+_LENGTH_DELIMITED = 2
+_MAX_VARINT_BITS = 70
+_FIXED_BYTES = {1: 8, 5: 4}
+"""Size of a field by its wire type, for the types with a fixed size."""
+
+
+def _varint(content: bytes, start: int) -> tuple[int, int]:
+    """Return the number that begins at `start` in protobuf's encoding, and the position after it."""
+    value = shift = 0
+    while start < len(content) and shift < _MAX_VARINT_BITS:
+        byte = content[start]
+        start += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+    return value, start
+
+
+class OptimizerProxy:
+    """A graph optimizer in a child process: a function from a model to the optimized model."""
+
+    def __init__(self, client: SubjectClient, passes: tuple[str, ...], *, fixed_point: bool) -> None:
+        self.client = client
+        self.passes = passes
+        parameters = {"model": Parameter.empty} | ({"fixed_point": False} if fixed_point else {})
+        self.__signature__ = Signature(
+            [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default) for name, default in parameters.items()]
+        )
+
+    def __call__(self, model: onnx.ModelProto, fixed_point: bool = False) -> Any:
+        """Optimize the model in the child process, and return the return value of the graph optimizer.
+
+        Raises:
+            SubjectFailure: the graph optimizer does not return; see `conformance.subjects.isolation.protocol`.
+        """
+        self.client.begin_case()
+        process = self.client.process
+        given = model.SerializeToString()
+        process.line_limit = max_line_bytes(self.client.limits, len(given))
+        output = f"{process.scratch.work}/rewritten.onnx"
+        answer = self.client.ask(
+            "optimize",
+            model=process.write_input_file("model.onnx", given),
+            output=output,
+            fixed_point=fixed_point,
+        )
+        if "invalid_return" in answer:
+            return placeholder_for_type(answer["invalid_return"])
+        if answer.get("changed_input"):
+            model.CopyFrom(self._read_changed_input(f"{output}.given", len(given)))
+        return self._read_model(output, len(given))
+
+    def _read_changed_input(self, path: str, given_bytes: int) -> onnx.ModelProto:
+        """Return the input model after the changes that the subject made to it.
+
+        If the harness did not write the changed model, the result is another model with a remark.
+        """
+        if os.path.lexists(path):
+            return self._read_model(path, given_bytes)
+        return onnx.ModelProto(doc_string="changed by the graph optimizer; its harness does not report how")
+
+    def _read_model(self, path: str, given_bytes: int) -> onnx.ModelProto:
+        """Return a model that the subject wrote; `given_bytes` is the size of the model that it was given."""
+        limit = max_model_bytes(self.client.limits, given_bytes)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as stream:
+                content = stream.read(limit + 1)
+            os.unlink(path)  # noqa: PTH108
+        except OSError as error:
+            raise self.client.protocol_violation(f"wrote no model to the file `output`: {error.strerror}") from None
+        if len(content) > limit:
+            raise self.client.protocol_violation(f"wrote a model of more than {limit} bytes")
+        most = MAX_MODEL_FIELDS + given_bytes
+        if len(content) > most and has_more_fields(content, most):  # a field has at least a byte
+            raise self.client.protocol_violation(f"wrote a model of more than {most} fields")
+        try:
+            rewritten: onnx.ModelProto = onnx.ModelProto.FromString(content)
+        except Exception as error:  # noqa: BLE001 - the class of protobuf's error depends on its implementation
+            reason = f"{type(error).__name__}: {error}"
+            raise self.client.protocol_violation(f"wrote a file that is not a model: {reason}") from None
+        return rewritten

@@ -1,0 +1,167 @@
+"""Decoding of JSON documents: types and generated schemas accept the same documents, and reject all others."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from golden_files import GOLDEN
+from msgspec import Struct
+from report_sample import small_run
+from report_sample_optimizers import optimizer_run
+from runs_in_memory import with_fields
+from script_modules import run_script
+
+from conformance.base.serialization.codec import JsonReader
+from conformance.base.serialization.decoding import MalformedError, decode_json
+from conformance.base.serialization.json_schema import schema_violation
+from conformance.corpus.cases.case_json import CaseDocument
+from conformance.run.results.records import ArchiveRecord, Result
+from conformance.run.results.results_file import decode_record, encode_record
+
+CASE = JsonReader(CaseDocument)
+CRITERION = {"level": "must", "require": ["Adam"], "expected_results": 3, "expectations": []}
+DIAGNOSIS = {
+    "subject": "a",
+    "operator": "Adam",
+    "mutant": "x",
+    "text": "y",
+    "explained": 1,
+    "failing": 2,
+    "indistinguishable": ["z"],
+    "cases": ["test_adam"],
+    "jointly_explained": ["test_adam"],
+}
+OBSERVED = {
+    "outputs": [[{"dtype": "float", "shape": [1], "data": "AAAAAA=="}, None]],
+    "changed": [[2]],
+    "ended": "run: it broke",
+}
+SHARED = {"text": "set alpha", "cases": 1, "passing": 0}
+UNEXPLAINED = {
+    "subject": "a",
+    "operator": "Adam",
+    "failure_mode": "wrong values",
+    "cases": ["b"],
+    "failing": 2,
+    "passing": 3,
+    "shared": [SHARED],
+}
+OTHERS = (None, True, -1, 0, 1, 1.5, 2**63, "", "?", "must", [], {}, [{}], {"a": 1})
+
+
+def sample_records() -> list[dict]:
+    """Return records that together have every key of every type."""
+    runs = [
+        small_run(criterion=CRITERION),
+        optimizer_run(diagnoses=[DIAGNOSIS], unexplained=[UNEXPLAINED], interrupted=True),
+    ]
+    records = [record for run in runs for record in (run.header, run.footer)]
+    records += [record for run in runs for found in (run.cases, run.results) for record in found.values()]
+    records += [json.loads(line) for line in (GOLDEN / "after.jsonl").read_bytes().splitlines()]
+    records += [with_fields(next(one for one in records if isinstance(one, Result)), recorded_outputs=OBSERVED)]
+    records += [ArchiveRecord("test_adam", "UEsFBg==")]
+    return [json.loads(encode_record(record)) if isinstance(record, Struct) else record for record in records]
+
+
+def paths(value, at=()):
+    """Yield the path of each value in a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*at, key)
+        yield from paths(item, (*at, key))
+
+
+def kind_of(record: dict, path: tuple) -> tuple:
+    """Return the path with `*` for each list index: paths of one kind have one type."""
+    return record["record"], *("*" if isinstance(key, int) else key for key in path)
+
+
+def mutations(record: dict, path: tuple):
+    """Yield copies of a document in which one value is another value, has an additional key, or is missing."""
+    *above, last = path
+    changed = copy.deepcopy(record)
+    parent = changed
+    for key in above:
+        parent = parent[key]
+    before = parent[last]
+    for other in OTHERS:
+        parent[last] = other
+        yield changed
+    if isinstance(before, dict):
+        parent[last] = {**before, "more": 1}
+        yield changed
+    del parent[last]
+    yield changed
+
+
+def accepts(decoder: JsonReader, document: object) -> bool:
+    try:
+        decoder(json.dumps(document).encode())
+    except MalformedError:
+        return False
+    return True
+
+
+def test_types_and_schema_accept_records():
+    for record in sample_records():
+        assert accepts(decode_record, record)
+        assert schema_violation("results", record) is None
+
+
+def test_types_and_schema_agree_on_mutated_records():
+    by_kind = {kind_of(record, path): (record, path) for record in sample_records() for path in paths(record)}
+    assert len(by_kind) > 150, "the sample does not have every key"
+    for record, path in by_kind.values():
+        for changed in mutations(record, path):
+            problem = schema_violation("results", changed)
+            assert accepts(decode_record, changed) == (problem is None), (path, problem)
+
+
+def test_case_types_accept_each_case_json(small_corpus):
+    documents = [json.loads(path.read_bytes()) for path in small_corpus.glob("*/*/case.json")]
+    assert documents
+    assert all(accepts(CASE, document) for document in documents)
+
+
+HOSTILE = {
+    "a lone surrogate": b'{"record": "archive", "case": "\\ud800", "zip": "AAAA"}',
+    "bytes that are no UTF-8": b'{"record": "archive", "case": "\xff", "zip": "AAAA"}',
+    "a key that no type names": b'{"record": "archive", "case": "a", "zip": "AAAA", "more": 1}',
+    "nesting": b'{"record": "archive", "case": ' + b"[" * 900 + b"]" * 900 + b', "zip": "AAAA"}',
+    "nesting in what is not looked at": b'{"more": ' + b"[" * 10**5,
+    "a number that is none": b'{"record": "footer", "seconds": NaN}',
+    "a number without end": b'{"record": "footer", "seconds": 1e999}',
+    "many digits": b'{"record": "footer", "results": ' + b"1" * 401 + b"}",
+    "more digits": b'{"record": "footer", "results": ' + b"1" * 5000 + b"}",
+    "a float that counts": b'{"record": "footer", "results": 1.0}',
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_record_is_rejected_with_a_short_reason(content):
+    with pytest.raises(MalformedError) as refused:
+        decode_record(content)
+    assert 0 < len(str(refused.value)) <= 300
+
+
+@pytest.mark.parametrize("content", [b"{", b'"\\ud800"', b"NaN", b"1" * 5000, b"[" * 10**5, b"\xff"])
+def test_decode_json_rejects_malformed_content(content):
+    with pytest.raises(MalformedError):
+        decode_json(content)
+
+
+def test_reason_begins_with_the_path():
+    with pytest.raises(MalformedError, match=r"^results: expected `int`, got `str`$"):
+        decode_record(b'{"record": "footer", "results": "1"}')
+
+
+def test_reason_on_a_whole_document_has_no_path():
+    with pytest.raises(MalformedError, match=r"^expected `object`, got `array`$"):
+        decode_record(b"[]")
+
+
+def test_generated_schemas_are_current():
+    assert run_script("make_schemas", "--check")[0] == 0

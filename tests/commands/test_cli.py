@@ -1,0 +1,177 @@
+"""The command line: help, and exit status in a separate process."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+
+import pytest
+from refusals import assert_bad_input, assert_usage_error
+
+from conformance import __version__
+from conformance.run.results.results_file import read_results
+
+RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
+
+VERBS = (
+    "run",
+    "audit",
+    "blame",
+    "report",
+    "list",
+    "explain",
+    "verify",
+    "generate",
+    "expand",
+    "search",
+    "census",
+    "repro",
+    "diff",
+    "merge",
+    "update-expectations",
+    "hazards",
+    "check-harness",
+    "env",
+)
+
+
+class TestHelp:
+    @pytest.mark.parametrize("verb", VERBS)
+    def test_help_of_verb_shows_usage(self, command, verb):
+        ended = command(verb, "--help")
+        assert ended.status == 0
+        assert "Usage: " in ended.out
+
+    def test_help_of_command_names_all_verbs(self, command):
+        ended = command("--help")
+        assert ended.status == 0
+        assert all(verb in ended.out for verb in VERBS)
+
+    @pytest.mark.parametrize("verb", [(), *((verb,) for verb in VERBS), ("env", "create")])
+    def test_help_of_flag_shows_no_type(self, command, verb):
+        help = command(*verb, "--help").out
+        assert "--help" in help
+        assert "bool" not in help.lower()
+
+    def test_help_of_run_groups_options_in_panels(self, command):
+        help = command("run", "--help").out
+        assert [
+            name
+            for name in ("Subjects", "Selection", "Pass criterion", "Running", "Output")
+            if f"─ {name} ─" not in help
+        ] == []
+
+    def test_version_option_prints_package_version(self, command):
+        assert command("--version").out == f"onnx-conformance {__version__}\n"
+
+    def test_unknown_verb_is_refused_with_nearest_verb(self, command):
+        assert_usage_error(command("rum"), "rum", "'run'")
+
+    def test_unknown_option_is_refused_with_nearest_option(self, command):
+        assert_usage_error(command("run", "--tagg", "x"), "--tagg", "--tag")
+
+    @pytest.mark.parametrize(
+        ("arguments", "heavy"),
+        [
+            (["--help"], {"pydantic", "numpy", "onnx", "pytest", "jinja2"}),
+            (["run", "--help"], {"pydantic"}),
+            (["search", "--help"], {"pydantic"}),
+        ],
+    )
+    def test_heavy_modules_are_not_imported_for_it(self, process, arguments, heavy):
+        program = (
+            f"import sys; sys.argv = ['x', *{arguments}]\n"
+            "from conformance.commands.cli import main\n"
+            "try: main()\n"
+            f"except SystemExit: print(sorted({heavy} & set(sys.modules)))"
+        )
+        assert process("python", "-c", program).out.splitlines()[-1] == "[]"
+
+
+def test_verbose_prints_the_code_of_an_error(command):
+    assert command("explain", "test_adan").err.startswith("error: ")
+    assert command("explain", "test_adan", "--verbose").err.startswith("error[name.case-not-found]: ")
+
+
+def test_json_on_standard_output_has_the_error(command):
+    ended = command("report", "missing.jsonl", "--json", "-")
+    error = json.loads(ended.out)["error"]
+    assert (ended.status, error["code"], set(error)) == (2, ended.code, {"code", "problem", "hint"})
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "code", "named"),
+    [
+        (errno.ENOSPC, None, "storage.disk-full", ""),
+        (errno.EACCES, "folder/.temporary-1", "storage.permission-denied", "folder cannot"),
+        (errno.ENOTDIR, "folder/file", "storage.system-error", "folder/file: "),
+    ],
+)
+def test_error_of_the_file_system_has_a_code_and_names_the_path(command, monkeypatch, number, name, code, named):
+    def fail(*_arguments, **_options):
+        raise OSError(number, os.strerror(number), name)
+
+    monkeypatch.setattr("conformance.corpus.cases.corpus.open_corpus", fail)
+    ended = command("list", "--data", "anywhere")
+    assert (ended.status, ended.code) == (2, code)
+    assert named in ended.err
+
+
+class TestProcess:
+    """The command in a separate process, with its real exit status and streams."""
+
+    def test_python_m_conformance_runs_the_command(self, process):
+        assert process("python", "-m", "conformance", "--version").out == f"onnx-conformance {__version__}\n"
+
+    def test_bash_completion_completes_backend_name(self, process):
+        help = {
+            "_ONNX_CONFORMANCE_COMPLETE": "complete_bash",
+            "COMP_WORDS": "onnx-conformance run -b onnxr",
+            "COMP_CWORD": "3",
+        }
+        assert process("onnx-conformance", **help).out.split() == ["onnxruntime"]
+
+    def test_passing_run_exits_with_status_0(self, process, small_corpus):
+        ended = process("onnx-conformance", "run", "-b", RIGHT, "--data", small_corpus)
+        assert (ended.status, ended.err) == (0, "")
+
+    def test_failing_run_exits_with_status_1(self, process, small_corpus):
+        assert process("onnx-conformance", "run", "-b", WRONG, "--data", small_corpus).status == 1
+
+    def test_bad_input(self, process):
+        assert_bad_input(process("onnx-conformance", "run", "-b", "acme"), "acme")
+
+    def test_output_of_backend_leaves_results_readable(self, process, small_corpus, here):
+        ended = process(
+            "onnx-conformance",
+            "run",
+            "-b",
+            "fake_subject:prints_much",
+            "--data",
+            small_corpus,
+            "--results",
+            "out.jsonl",
+        )
+        assert ended.status == 0
+        assert read_results(here / "out.jsonl").footer.outcome == "pass"
+
+    def test_output_cut_short_by_its_reader(self, process, here):
+        program = (
+            "import subprocess as s, sys, sysconfig\n"
+            "command = [sysconfig.get_path('scripts') + '/onnx-conformance', 'list']\n"
+            "listing = s.Popen(command, stdout=s.PIPE, stderr=s.PIPE)\n"
+            "listing.stdout.readline()\n"
+            "listing.stdout.close()\n"
+            "print(repr(listing.stderr.read()))"
+        )
+        assert process("python", "-c", program).out == "b''\n"
+
+    def test_interruption_while_the_command_is_imported_prints_nothing(self, process):
+        program = (
+            "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "import onnx_conformance_command, sys; print([name for name in sys.modules if name == 'conformance'])\n"
+            "signal.raise_signal(signal.SIGINT)"
+        )
+        ended = process("python", "-u", "-c", program)
+        assert (ended.status, ended.out, ended.err) == (130, "[]\n", "")

@@ -1,0 +1,76 @@
+"""Operators that have an exact value and an enclosure: the enclosure contains the exact value, and little else."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.declarations.declaration_tables import declarations
+from conformance.exact.declarations.drawing import DrawnNode, InvalidNodeError, draw_node
+from conformance.exact.reference.enclosures import ENCLOSURES
+from conformance.exact.reference.formulas import FORMULAS
+from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.exact.reference.operators import OPERATORS
+from conformance.exact.reference.oracle import answers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exact.models.arrays import Array
+
+LARGEST = 300
+"""The most elements of the inputs of a node, because exact numbers are slow."""
+
+WITHOUT_EXACT_VALUE = {"Cast", "Dropout", "SimplifiedLayerNormalization"}
+"""Operators that the oracle evaluates for some types only, that do not round, or that onnx does not have."""
+
+BOTH = sorted(set(OPERATORS) & set(ENCLOSURES) & set(declarations()) - WITHOUT_EXACT_VALUE)
+
+WIDE = {"ConvTranspose", "CumSum", "Mean"}
+"""Operators whose enclosures have one number of roundings for all elements, also for those with fewer terms, or admit a
+form that the oracle does not compute: Mean may divide each operand first."""
+
+
+def nodes_of(operator: str, count: int) -> Iterator[DrawnNode]:
+    found = 0
+    for seed in range(10 * count):
+        with suppress(InvalidNodeError):
+            node = draw_node(operator, str(seed), {"type T": 0, "values of X": 0})
+            if sum(array.size for array in node.inputs.values()) <= LARGEST and found < count:
+                found += 1
+                yield node
+
+
+def outputs_of(node: DrawnNode) -> Iterator[tuple[Array, Array, Enclosure]]:
+    """Yield the exact value, the bound and the enclosure of each output; the bound is infinite where it is open."""
+    exact = answers(node.model.SerializeToString(), [*node.inputs.values()], Level.MUST)
+    enclosures = enclose(NodeScope.of(node.model), node.proto, node.operands)
+    named = (tensor for tensor, name in zip(enclosures, node.proto.output, strict=False) if name)
+    for answer, tensor in zip(exact, named, strict=True):
+        if isinstance(tensor, Enclosure) and answer.bound is not None:
+            is_determinate = True if answer.determinate_mask is None else answer.determinate_mask
+            yield answer.expected, np.where(is_determinate, answer.bound, np.inf), tensor
+
+
+@pytest.mark.parametrize("operator", BOTH)
+def test_enclosure_contains_exact_value_and_has_at_most_twice_its_bound(operator: str) -> None:
+    ratios: list[float] = []
+    judged = 0
+    for node in nodes_of(operator, 6):
+        with suppress(Unsupported), np.errstate(all="ignore"):
+            for expected, bound, tensor in outputs_of(node):
+                assert np.all(admissible_mask(expected, tensor) | np.isinf(bound)), node.choices
+                judged += int(np.isfinite(bound).sum())
+                is_known = np.isfinite(bound) & np.isfinite(tensor.error) & (bound > 0)
+                ratios += (tensor.error[is_known] / bound[is_known]).tolist()
+    assert judged > 0
+    assert not ratios or np.median(ratios) <= (10 if operator in WIDE else 2)
+
+
+def test_every_shared_formula_is_evaluated_in_both_ways() -> None:
+    assert set(FORMULAS) <= set(BOTH)

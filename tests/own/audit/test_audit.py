@@ -1,0 +1,629 @@
+"""Audits of models on backends with planted faults."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from refusals import assert_raises
+
+from conformance.base.errors import ModelError
+from conformance.base.jobs.process_pool import ProcessWorkers
+from conformance.base.verdicts import Verdict
+from conformance.corpus.cases.case_loading import load_case_in_memory
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.own.audit.audit_cases import write_cases
+from conformance.own.audit.audit_job import AuditWorkers
+from conformance.own.audit.audit_page import render_page
+from conformance.own.audit.audit_report import audit_document, text_lines
+from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
+from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
+from conformance.own.graphs.reading import LoadedModel
+from conformance.run.judging.backend import judge_backend
+from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import NotStarted
+from conformance.subjects.isolation.start_subjects import StartingSubjects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+Outputs = dict[str, Any]
+
+
+class EvaluatorBackend:
+    """onnx's evaluator, with a fault that changes values by name after a run.
+
+    Args:
+        fault: changes the values of a run; it takes the values, the number of the run of the prepared model, and the
+            outputs of the model.
+    """
+
+    def __init__(self, fault: Callable[[Outputs, int, Sequence[str]], Outputs] = lambda values, *_: values) -> None:
+        self.fault = fault
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        backend, evaluator, names = self, ReferenceEvaluator(model), [value.name for value in model.graph.output]
+
+        class Prepared:
+            runs = 0
+
+            def run(self, inputs: list[Any]) -> list[Any]:
+                given = dict(zip([value.name for value in model.graph.input], inputs, strict=True))
+                values = dict(zip(names, evaluator.run(None, given), strict=True))
+                self.runs += 1
+                changed = backend.fault(values, self.runs - 1, names)
+                return [changed[name] for name in names]
+
+        return Prepared()
+
+
+class RefusesAddedOutputs(EvaluatorBackend):
+    """A backend that loads models with one output only."""
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        if len(model.graph.output) > 1:
+            raise ValueError("more than one output")
+        return super().prepare(model, device)
+
+
+def tensor_value(name: str, shape: Sequence[Any]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def write_model(path: Path, nodes: Sequence[onnx.NodeProto], shape: Sequence[Any], *, opset: int = 17) -> LoadedModel:
+    """Write a model from X to Y, and read it for an audit."""
+    graph = helper.make_graph(list(nodes), "g", [tensor_value("X", shape)], [tensor_value("Y", shape)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    return LoadedModel.read(path)
+
+
+def audit(
+    model: LoadedModel, backend: Any, shape: tuple[int, ...] = (2, 3, 4), *, makes_cases: bool = False
+) -> SubjectAudit:
+    X = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    return audit_subject(
+        model, Subject("fake", "1", backend), InputSet("given", (X,)), options=AuditOptions(makes_cases=makes_cases)
+    )
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> LoadedModel:
+    """A model with the values A, B, C and Y."""
+    nodes = [
+        helper.make_node("Exp", ["X"], ["A"]),
+        helper.make_node("Mul", ["A", "X"], ["B"]),
+        helper.make_node("Add", ["B", "X"], ["C"]),
+        helper.make_node("Tanh", ["C"], ["Y"]),
+    ]
+    return write_model(tmp_path / "chain.onnx", nodes, [2, 3, 4])
+
+
+def test_correct_backend_has_no_wrong_node(chain: LoadedModel) -> None:
+    result = audit(chain, EvaluatorBackend())
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+    assert not result.has_faults
+    assert all(node.share <= 1 for node in result.nodes)
+
+
+def test_wrong_softmax_below_opset_13_is_found_among_300_nodes(tmp_path: Path) -> None:
+    names = ["X", *(f"v{k}" for k in range(299)), "Y"]
+    nodes = [helper.make_node("Identity", [a], [b]) for a, b in pairwise(names)]
+    nodes[150] = helper.make_node("Softmax", [names[150]], [names[151]], axis=1)
+    model = write_model(tmp_path / "deep.onnx", nodes, [2, 3, 4], opset=11)
+
+    class NormalizesLastAxis:
+        """A backend that computes Softmax of opset 11 along one axis."""
+
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            copy = onnx.ModelProto()
+            copy.CopyFrom(model)
+            copy.opset_import[0].version = 13
+            return EvaluatorBackend().prepare(copy, device)
+
+    result = audit(model, NormalizesLastAxis())
+    assert [(node.number, node.op_type) for node in result.wrong_nodes] == [(150, "Softmax")]
+    worst = result.wrong_nodes[0].worst
+    assert worst is not None
+    assert (worst.output, len(worst.index)) == (names[151], 3)
+
+
+def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: LoadedModel) -> None:
+    def fused(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if "B" in names:  # exposing B prevents the fusion of Mul and Add
+            return values
+        return {name: value * np.float32(1.01) if name in ("C", "Y") else value for name, value in values.items()}
+
+    result = audit(chain, EvaluatorBackend(fused))
+    (wrong,) = [node for node in result.wrong_nodes if node.op_type == "Add"]
+    assert wrong.together == ("B",)
+    assert result.ways["hidden"] == 1
+
+
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_wrong_node_becomes_a_case_that_a_correct_backend_passes(
+    chain: LoadedModel, tmp_path: Path, is_fused: bool
+) -> None:
+    def wrong(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if is_fused and "B" in names:
+            return values
+        return {name: value * np.float32(1.01) if name in ("C", "Y") else value for name, value in values.items()}
+
+    result = audit(chain, EvaluatorBackend(wrong), makes_cases=True)
+    write_cases(tmp_path / "corpus", result.cases)
+    corpus = open_corpus(tmp_path / "corpus")
+    corpus.verify()
+    loaded = {id: load_case_in_memory(corpus, entry) for id, entry in corpus.cases.items()}
+    add = loaded["test_audit_chain_2_add"]
+    assert [node.op_type for node in add.model.graph.node] == (["Mul", "Add"] if is_fused else ["Add"])
+    verdicts = {id: judge_backend(EvaluatorBackend(), case).verdict for id, case in loaded.items()}
+    assert set(verdicts.values()) == {Verdict.PASS}
+    spoilt = EvaluatorBackend(
+        lambda values, _, names: {name: value * np.float32(1.01) for name, value in values.items()}
+    )
+    assert judge_backend(spoilt, add).verdict is Verdict.FAIL
+
+
+def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: LoadedModel) -> None:
+    def other_kernel(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if {"A", "B", "C"} <= set(names):
+            return values | {"Y": values["Y"] * np.float32(0.999)}
+        if "A" in names and "B" not in names:
+            return values | {"A": np.nextafter(values["A"], np.float32(np.inf))}
+        return values
+
+    result = audit(chain, EvaluatorBackend(other_kernel))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+    assert "group of added outputs" in result.ways
+
+
+def test_value_of_a_refused_group_is_judged_if_a_smaller_group_exposes_it(chain: LoadedModel) -> None:
+    class RefusesBAndC(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            names = [value.name for value in model.graph.output]
+            if "A" not in names and {"B", "C"} <= set(names):
+                raise RuntimeError("out of memory")
+            return super().prepare(model, device)
+
+    def changed(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        return values | ({"Y": values["Y"] * np.float32(0.999)} if {"A", "B", "C"} <= set(names) else {})
+
+    result = audit(chain, RefusesBAndC(changed))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+
+
+def test_operand_that_a_fused_kernel_computes_again_makes_no_node_wrong(chain: LoadedModel) -> None:
+    def computed_twice(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if {"A", "B", "C"} <= set(names):
+            return values | {"Y": values["Y"] * np.float32(0.999)}
+        return values | ({"A": np.nextafter(values["A"], np.float32(np.inf))} if "A" in names else {})
+
+    result = audit(chain, EvaluatorBackend(computed_twice))
+    assert not result.wrong_nodes
+    assert [node.together for node in result.nodes if node.name == "B"] == [("A",)]
+
+
+def test_wrong_node_is_confirmed_on_values_of_one_run(chain: LoadedModel) -> None:
+    def wrong_product(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if {"A", "B", "C"} <= set(names):
+            return values | {"Y": values["Y"] * np.float32(0.999)}
+        return values | ({"B": values["B"] + np.float32(0.5)} if "B" in names else {})
+
+    result = audit(chain, EvaluatorBackend(wrong_product))
+    assert [node.name for node in result.wrong_nodes] == ["B"]
+
+
+@pytest.mark.parametrize(("factor", "wrong"), [(1.0, []), (1.01, ["Sub"])])
+def test_node_of_a_fused_kernel_is_judged_with_the_node_before_although_all_values_are_outputs(
+    tmp_path: Path, factor: float, wrong: list[str]
+) -> None:
+    """The backend cancels the sum and the difference, and computes the sum only as an output."""
+    large = numpy_helper.from_array(np.full((2, 3, 4), 1e4, np.float32), "large")
+    nodes = [
+        helper.make_node("Constant", [], ["C"], value=large),
+        helper.make_node("Add", ["X", "C"], ["A"]),
+        helper.make_node("Sub", ["A", "C"], ["Y"]),
+    ]
+    model = write_model(tmp_path / "m.onnx", nodes, [2, 3, 4])
+    X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32)
+
+    class Cancels(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            is_whole = any(node.op_type == "Add" for node in model.graph.node)
+            self.fault = lambda values, *_: values | ({"Y": X * np.float32(factor)} if is_whole else {})
+            return super().prepare(model, device)
+
+    result = audit(model, Cancels())
+    assert [node.op_type for node in result.wrong_nodes] == wrong
+    (node,) = [node for node in result.nodes if node.op_type == "Sub"]
+    assert node.together == ("A",)
+
+
+def test_fault_of_the_first_run_is_found(chain: LoadedModel) -> None:
+    def first_run(values: Outputs, run: int, _: Sequence[str]) -> Outputs:
+        return {name: value + np.float32(1) if name == "A" and not run else value for name, value in values.items()}
+
+    def first_output(values: Outputs, run: int, _: Sequence[str]) -> Outputs:
+        return {name: value + np.float32(1) if name == "Y" and not run else value for name, value in values.items()}
+
+    assert [node.op_type for node in audit(chain, EvaluatorBackend(first_output)).wrong_nodes] == ["Tanh"]
+    assert not audit(chain, EvaluatorBackend(first_output)).is_repeatable
+    assert {node.op_type for node in audit(chain, EvaluatorBackend(first_run)).wrong_nodes} == {"Exp"}
+
+
+def test_backend_that_is_not_deterministic_is_reported(chain: LoadedModel) -> None:
+    random = np.random.default_rng(3)
+
+    def noisy(values: Outputs, *_: Any) -> Outputs:
+        noise = np.float32(random.uniform(-0.01, 0.01))
+        return {name: value + noise if name == "Y" else value for name, value in values.items()}
+
+    result = audit(chain, EvaluatorBackend(noisy))
+    assert not result.is_repeatable
+    assert not result.repeats_when_prepared_again
+    assert [node.op_type for node in result.wrong_nodes] == ["Tanh"]
+
+
+def test_one_wrong_element_of_a_million_is_found(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["X"], ["A"]), helper.make_node("Add", ["A", "A"], ["Y"])]
+    model = write_model(tmp_path / "large.onnx", nodes, [1000, 1000])
+
+    def one_element(values: Outputs, *_: Any) -> Outputs:
+        changed = {name: value.copy() for name, value in values.items()}
+        changed["Y"][617, 42] += np.float32(0.001)
+        return changed
+
+    (wrong,) = audit(model, EvaluatorBackend(one_element), (1000, 1000)).wrong_nodes
+    assert wrong.worst is not None
+    assert (wrong.op_type, wrong.worst.index, wrong.elements) == ("Add", (617, 42), 10**6)
+
+
+def test_large_tensor_is_sampled_with_its_special_values(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "large.onnx", [helper.make_node("Exp", ["X"], ["Y"])], [3, 2**20])
+    X = np.random.default_rng(0).standard_normal((3, 2**20)).astype(np.float32)
+    X[2, 77] = np.nan
+    data_set = InputSet("given", (X,))
+
+    def loses_nan(values: Outputs, *_: Any) -> Outputs:
+        return {name: np.nan_to_num(value) for name, value in values.items()}
+
+    subject = Subject("fake", "1", EvaluatorBackend(loses_nan))
+    sampled = audit_subject(model, subject, data_set)
+    (node,) = sampled.wrong_nodes
+    assert node.elements < node.all_elements == 3 * 2**20
+    assert node.worst is not None
+    assert node.worst.index == (2, 77)
+    (node,) = audit_subject(model, subject, data_set, options=AuditOptions(all_elements=True)).nodes
+    assert node.elements == node.all_elements
+
+
+def test_subject_that_refuses_added_outputs_is_cut(chain: LoadedModel) -> None:
+    result = audit(chain, RefusesAddedOutputs())
+    assert result.ways["cut model"] == 4
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+
+
+def test_subject_that_refuses_added_integers_exposes_the_other_values(tmp_path: Path) -> None:
+    class RefusesIntegers(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            assert all(value.type.tensor_type.elem_type == TensorProto.FLOAT for value in model.graph.output)
+            return super().prepare(model, device)
+
+    nodes = [helper.make_node("Exp", ["X"], ["A"]), helper.make_node("Shape", ["A"], ["B"])]
+    nodes += [helper.make_node("Reshape", ["X", "B"], ["C"]), helper.make_node("Tanh", ["C"], ["Y"])]
+    result = audit(write_model(tmp_path / "shapes.onnx", nodes, [2, 3, 4]), RefusesIntegers())
+    assert result.ways["added output"] == 2
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+
+
+def test_subject_that_fails_is_reported(chain: LoadedModel) -> None:
+    class Raises:
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            raise RuntimeError("no")
+
+    result = audit(chain, Raises())
+    assert result.has_faults
+    assert result.failure
+    assert not result.nodes
+
+
+def test_subject_that_does_not_start_again_is_an_error_and_no_fault_of_the_runtime(chain: LoadedModel) -> None:
+    class StartsOnce(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            if len(model.graph.output) > 1:
+                raise NotStarted("not started in 3 attempts")
+            return super().prepare(model, device)
+
+    with assert_raises("subject.not-started", "StartsOnce", "not started in 3 attempts"):
+        audit(chain, StartsOnce())
+
+
+def branch(name: str, op_type: str) -> onnx.GraphProto:
+    node = helper.make_node(op_type, ["X"], [f"{name}_inner"])
+    last = helper.make_node("Tanh", [f"{name}_inner"], [f"{name}_out"])
+    return helper.make_graph([node, last], name, [], [tensor_value(f"{name}_out", [2, 3, 4])])
+
+
+def test_nodes_of_a_branch_are_judged_alone(tmp_path: Path) -> None:
+    true = numpy_helper.from_array(np.array(True), "flag")
+    choice = helper.make_node(
+        "If", ["flag"], ["Y"], then_branch=branch("then", "Exp"), else_branch=branch("else", "Neg")
+    )
+    model = write_model(
+        tmp_path / "if.onnx", [helper.make_node("Constant", [], ["flag"], value=true), choice], [2, 3, 4]
+    )
+    result = audit(model, EvaluatorBackend())
+    assert [node.op_type for node in result.nodes] == ["If"]
+    assert result.nodes[0].verdict is NodeVerdict.CORRECT
+    assert result.nodes[0].inner_nodes == 4
+
+
+def test_nodes_of_a_branch_that_replaced_an_if_of_a_part_have_the_number_of_the_if(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Abs", ["X"], ["A"]),
+        helper.make_node("ReduceSum", ["A"], ["s"], keepdims=0),
+        helper.make_node("Cast", ["s"], ["flag"], to=TensorProto.BOOL),
+        helper.make_node("If", ["flag"], ["Y"], then_branch=branch("then", "Exp"), else_branch=branch("else", "Neg")),
+    ]
+    model = write_model(tmp_path / "if.onnx", nodes, [2, 3, 4])
+    X = InputSet("given", (np.ones((2, 3, 4), np.float32),))
+    numbering = {"A": 5, "s": 6, "flag": 7, "Y": 8}
+    result = audit_subject(model, Subject("fake", "1", EvaluatorBackend()), X, numbering=numbering)
+    found = [(node.number, node.op_type) for node in result.nodes]
+    assert found == [(5, "Abs"), (6, "ReduceSum"), (7, "Cast"), (8, "Exp"), (8, "Tanh"), (8, "Identity")]
+    assert result.edges == [(5, 6), (6, 7)]
+
+
+def test_loop_is_judged_with_composed_bounds(tmp_path: Path) -> None:
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["condition"], ["next"]),
+            helper.make_node("Tanh", ["state"], ["t"]),
+            helper.make_node("Add", ["t", "X"], ["new"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("step", TensorProto.INT64, []),
+            helper.make_tensor_value_info("condition", TensorProto.BOOL, []),
+            tensor_value("state", [2, 3, 4]),
+        ],
+        [helper.make_tensor_value_info("next", TensorProto.BOOL, []), tensor_value("new", [2, 3, 4])],
+    )
+    count = numpy_helper.from_array(np.array(5, np.int64), "count")
+    nodes = [
+        helper.make_node("Constant", [], ["count"], value=count),
+        helper.make_node("Constant", [], ["true"], value=numpy_helper.from_array(np.array(True), "true")),
+        helper.make_node("Loop", ["count", "true", "X"], ["Y"], body=body),
+    ]
+    model = write_model(tmp_path / "loop.onnx", nodes, [2, 3, 4])
+    (node,) = audit(model, EvaluatorBackend()).nodes
+    assert (node.verdict, node.inner_nodes) == (NodeVerdict.CORRECT, 3)
+    assert 0 < node.share <= 1
+    wrong = EvaluatorBackend(lambda values, *_: {name: value * np.float32(1.0001) for name, value in values.items()})
+    assert [node.op_type for node in audit(model, wrong).wrong_nodes] == ["Loop"]
+
+
+def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
+    transform = helper.make_node("DFT", ["X"], ["D"], inverse=1, onesided=1)
+    nodes = [transform, helper.make_node("Add", ["X", "X"], ["Y"])]
+    outputs = [tensor_value("D", [2, 4, 1]), tensor_value("Y", [2, 3, 2])]
+    graph = helper.make_graph(nodes, "g", [tensor_value("X", [2, 3, 2])], outputs)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "d.onnx")
+    result = audit(LoadedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 2))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
+    assert result.nodes[0].reason == "DFT with inverse and onesided below opset 20"
+
+
+def test_reports_have_every_node(chain: LoadedModel) -> None:
+    evil = EvaluatorBackend(lambda values, *_: {name: value + np.float32(1) for name, value in values.items()})
+    result = replace(audit(chain, evil), version="<script>alert(1)</script>")
+    document = audit_document(chain, [result], ["X float 2x3x4"], 0)
+    assert [node.verdict for node in document.audits[0].nodes] == [node.verdict for node in result.nodes]
+    page = render_page(chain, [result], ["X float 2x3x4"])
+    assert "<script>" not in page
+    assert (page.count("<details"), page.count("<rect")) == (4, 8)
+    graph = page.partition("<h3>Graph</h3>")[2].partition("</svg>")[0]
+    assert graph.count("<path") == 3
+    assert result.edges == [(0, 1), (1, 2), (2, 3)]
+    assert len(list(text_lines(result))) > 4
+
+
+# Inputs
+
+
+def test_same_seed_gives_the_same_inputs(chain: LoadedModel) -> None:
+    first, second, other = (make_inputs(chain.original.graph, {}, seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.arrays[0], second.arrays[0])
+    assert not np.array_equal(first.arrays[0], other.arrays[0])
+
+
+def test_shape_sets_open_dimensions(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "open.onnx", [helper.make_node("Tanh", ["X"], ["Y"])], ["batch", None, 4])
+    by_name = make_inputs(model.original.graph, parse_shapes(["batch=5"]), 0)
+    assert by_name.arrays[0].shape == (5, 2, 4)
+    assert make_inputs(model.original.graph, parse_shapes(["X=1x7x4"]), 0).arrays[0].shape == (1, 7, 4)
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [(["X=2x3"], "usage.shape-differs"), (["Z=1"], "usage.unknown-shape"), (["X"], "usage.invalid-shape")],
+)
+def test_wrong_shape_is_refused(chain: LoadedModel, texts: list[str], code: str) -> None:
+    with assert_raises(code):
+        make_inputs(chain.original.graph, parse_shapes(texts), 0)
+
+
+def test_saved_inputs_are_read_again(chain: LoadedModel, tmp_path: Path) -> None:
+    data_set = make_inputs(chain.original.graph, {}, 7)
+    save_inputs_to(tmp_path / "saved", [data_set], ["X"])
+    (read,) = read_inputs(tmp_path / "saved", chain.original.graph)
+    assert np.array_equal(read.arrays[0], data_set.arrays[0])
+    np.savez(tmp_path / "inputs.npz", X=data_set.arrays[0])
+    (read,) = read_inputs(tmp_path / "inputs.npz", chain.original.graph)
+    assert np.array_equal(read.arrays[0], data_set.arrays[0])
+
+
+def test_data_sets_are_read_in_the_order_of_their_numbers(chain: LoadedModel, tmp_path: Path) -> None:
+    made = [make_inputs(chain.original.graph, {}, seed) for seed in range(11)]
+    save_inputs_to(tmp_path / "saved", made, ["X"])
+    read = read_inputs(tmp_path / "saved", chain.original.graph)
+    assert [np.array_equal(a.arrays[0], b.arrays[0]) for a, b in zip(made, read, strict=True)] == [True] * 11
+
+
+def test_unusable_inputs_are_refused(chain: LoadedModel, tmp_path: Path) -> None:
+    graph = chain.original.graph
+    (tmp_path / "empty").mkdir()
+    with assert_raises("usage.input-missing"):
+        read_inputs(tmp_path / "empty", graph)
+    with assert_raises("usage.input-unreadable"):
+        read_inputs(tmp_path / "missing.npz", graph)
+    (tmp_path / "text.npz").write_text("text")
+    with assert_raises("usage.input-unreadable"):
+        read_inputs(tmp_path / "text.npz", graph)
+    np.savez(tmp_path / "pickled.npz", X=np.array([{"a": 1}], dtype=object))
+    with assert_raises("usage.input-unreadable"):
+        read_inputs(tmp_path / "pickled.npz", graph)
+    np.savez(tmp_path / "shape.npz", X=np.zeros((2, 2), np.float32))
+    with assert_raises("usage.input-differs"):
+        read_inputs(tmp_path / "shape.npz", graph)
+
+
+def test_damaged_inputs_are_refused(chain: LoadedModel, tmp_path: Path) -> None:
+    graph, array = chain.original.graph, make_inputs(chain.original.graph, {}, 7).arrays[0]
+    np.savez_compressed(tmp_path / "x.npz", X=array)
+    packed = (tmp_path / "x.npz").read_bytes()
+    (tmp_path / "x.npz").write_bytes(packed[:60] + bytes([packed[60] ^ 255]) + packed[61:])
+    with assert_raises("usage.input-unreadable"):
+        read_inputs(tmp_path / "x.npz", graph)
+    np.save(tmp_path / "input_0.npy", array)
+    plain = (tmp_path / "input_0.npy").read_bytes()
+    for damaged in (plain.replace(b"}", b" "), plain[:-1]):
+        (tmp_path / "input_0.npy").write_bytes(damaged)
+        with assert_raises("usage.input-unreadable"):
+            read_inputs(tmp_path, graph)
+
+
+# Models
+
+
+def test_unusable_models_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.onnx").write_text("text")
+    with pytest.raises(ModelError):
+        LoadedModel.read(tmp_path / "text.onnx")
+    with assert_raises("model.file-unreadable"):
+        LoadedModel.read(tmp_path / "missing.onnx")
+
+
+@pytest.mark.parametrize("location", ["../outside.bin", "/etc/hostname", "missing.bin"])
+def test_external_data_outside_of_the_folder_is_refused(tmp_path: Path, location: str) -> None:
+    (tmp_path / "outside.bin").write_bytes(bytes(24))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    weights = TensorProto(name="W", data_type=TensorProto.FLOAT, dims=[6], data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", location), ("offset", "0"), ("length", "24")):
+        weights.external_data.add(key=key, value=value)
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["X", "W"], ["Y"])], "g", [tensor_value("X", [6])], [tensor_value("Y", [6])], [weights]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    with assert_raises("model.external-data"):
+        LoadedModel.read(folder / "m.onnx")
+
+
+def write_external_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a model with external data that is not loaded, because it is above the limit of this test."""
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 100)
+    folder.mkdir()
+    W = np.random.default_rng(0).standard_normal((40, 30)).astype(np.float32)
+    (folder / "w.bin").write_bytes(bytes(64) + W.tobytes())
+    weights = TensorProto(name="W", data_type=TensorProto.FLOAT, dims=W.shape, data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "w.bin"), ("offset", "64"), ("length", str(W.nbytes))):
+        weights.external_data.add(key=key, value=value)
+    nodes = [helper.make_node("MatMul", ["X", "W"], ["A"]), helper.make_node("Tanh", ["A"], ["Y"])]
+    graph = helper.make_graph(nodes, "g", [tensor_value("X", [2, 40])], [tensor_value("Y", [2, 30])], [weights])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    return folder / "m.onnx"
+
+
+@pytest.mark.programs
+def test_external_data_is_mapped_and_found_by_the_subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = LoadedModel.read(write_external_model(tmp_path / "model", monkeypatch))
+    assert model.data_folder == tmp_path / "model"
+    assert len(model.original.SerializeToString()) < 40 * 30 * 4
+    starting = StartingSubjects([SubjectName.parse("onnxruntime", SubjectKind.BACKEND)], Limits(60), {})
+    try:
+        (subject,) = starting.subjects()
+        result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
+        kept = AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")
+        again = audit_subject(
+            model, subject, make_inputs(model.original.graph, {}, 0), options=AuditOptions(workers=kept)
+        )
+    finally:
+        starting.end()
+    assert not result.failure
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 2
+    assert again.nodes == result.nodes
+
+
+@pytest.mark.parametrize(("location", "offset"), [("../w.bin", 0), ("missing.bin", 0), (".", 0), ("w.bin", 4000)])
+def test_unusable_external_data_above_the_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str, offset: int
+) -> None:
+    file = write_external_model(tmp_path / "model", monkeypatch)
+    (tmp_path / "w.bin").write_bytes(bytes(5000))
+    model = onnx.load(file, load_external_data=False)
+    for entry in model.graph.initializer[0].external_data:
+        entry.value = {"location": location, "offset": str(offset)}.get(entry.key, entry.value)
+    file.write_bytes(model.SerializeToString())
+    with assert_raises("model.external-data"):
+        LoadedModel.read(file)
+
+
+def test_protobuf_above_two_gibibytes_is_refused_without_reading_it(tmp_path: Path) -> None:
+    with (tmp_path / "m.onnx").open("wb") as stream:
+        stream.truncate(2**31 + 1)
+    with assert_raises("model.too-large"):
+        LoadedModel.read(tmp_path / "m.onnx")
+
+
+def test_large_weights_are_judged_with_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 100)
+    rows = 2**16
+    with (tmp_path / "w.bin").open("wb") as stream:
+        stream.truncate(64 * rows * 4)  # 16 MiB
+    weights = TensorProto(name="W", data_type=TensorProto.FLOAT, dims=[64, rows], data_location=TensorProto.EXTERNAL)
+    weights.external_data.add(key="location", value="w.bin")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["X", "W"], ["Y"])], "g", [tensor_value("X", [1, 64])], [], [weights]
+    )
+    graph.output.append(tensor_value("Y", [1, rows]))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    class Zeros:
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            return type("Prepared", (), {"run": lambda *_: [np.zeros((1, rows), np.float32)]})()
+
+    monkeypatch.setattr("conformance.own.audit.audit_sampling._BLOCK", 2**18)
+    audited = LoadedModel.read(tmp_path / "m.onnx")
+    tracemalloc.start()
+    try:
+        result = audit(audited, Zeros(), (1, 64))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert result.nodes[0].verdict is NodeVerdict.CORRECT
+    assert 0 < result.nodes[0].elements < rows
+    assert peak < 3 * 16 * 2**20

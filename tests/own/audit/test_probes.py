@@ -1,0 +1,220 @@
+"""Each distinct small node runs alone on hard values, apart from the judgement on the user's data."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from conformance.corpus.cases.corpus import read_manifest
+from conformance.exact.declarations.node_operands import free_operands
+from conformance.exact.declarations.probe_values import PROBE_MODES, probe_indices, probe_values
+from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
+from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.graphs.model_inputs import make_inputs, parse_shapes
+from conformance.own.graphs.reading import LoadedModel
+from conformance.subjects.calling.subject_loading import Subject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class AwayFromZero:
+    """A backend that rounds ties away from zero, which random inputs do not show."""
+
+    refuses_infinities = False
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        evaluator, names = ReferenceEvaluator(model), [node.op_type for node in model.graph.node]
+
+        class Prepared:
+            def run(self, inputs: list[Any]) -> list[Any]:
+                if cls.refuses_infinities and any(np.isinf(each).any() for each in inputs if each.dtype.kind == "f"):
+                    raise RuntimeError("no infinities")
+                with np.errstate(all="ignore"):
+                    results = evaluator.run(None, dict(zip(evaluator.input_names, inputs, strict=True)))
+                    if names == ["Round"]:
+                        X = inputs[0]
+                        results = [np.where(np.abs(X) < 100, np.trunc(X + np.copysign(np.float32(0.5), X)), X)]
+                return [np.asarray(each) for each in results]
+
+        return Prepared()
+
+
+class RefusesInfinities(AwayFromZero):
+    """The same backend, which raises an exception for an infinity."""
+
+    refuses_infinities = True
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with two equal nodes, a weight, and indices."""
+    nodes = [
+        helper.make_node("Mul", ["x", "w"], ["a"]),
+        helper.make_node("Round", ["a"], ["b"]),
+        helper.make_node("Round", ["x"], ["c"]),
+        helper.make_node("Gather", ["b", "i"], ["d"], axis=1),
+        helper.make_node("ArgMax", ["c"], ["e"], axis=1),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 40]),
+        helper.make_tensor_value_info("i", TensorProto.INT64, [3]),
+    ]
+    outputs = [
+        helper.make_tensor_value_info("d", TensorProto.FLOAT, [2, 3]),
+        helper.make_tensor_value_info("e", TensorProto.INT64, [2, 1]),
+    ]
+    weights = [numpy_helper.from_array(np.linspace(1, 2, 40, dtype=np.float32), "w")]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
+    file = tmp_path_factory.mktemp("probes") / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def audit(path: Path, backend: Any, probes: int = 5, **options: Any) -> SubjectAudit:
+    model = LoadedModel.read(path)
+    data = make_inputs(model.original.graph, parse_shapes(()), 0)
+    return audit_subject(model, Subject("test", "1", backend), data, options=AuditOptions(probes=probes, **options))
+
+
+def test_probes_find_a_fault_that_the_users_data_do_not_show(path: Path) -> None:
+    found = audit(path, AwayFromZero)
+    assert found.wrong_nodes == []
+    (wrong,) = found.wrong_probes
+    assert (wrong.node.op_type, wrong.node.number, wrong.nodes, wrong.probes) == ("Round", 1, 2, 5)
+    assert wrong.node.worst is not None
+    assert abs(wrong.node.worst.value - wrong.node.worst.expected) == 1
+    assert found.has_faults
+
+
+def test_probes_judge_each_distinct_node_once_and_leave_open_what_the_page_leaves_open(path: Path) -> None:
+    found = audit(path, AwayFromZero)
+    verdicts = {each.node.op_type: each.node.verdict for each in found.probes}
+    assert len(verdicts) == len(found.probes)
+    assert {*verdicts} == {"Mul", "Round", "Gather", "ArgMax"}
+    assert verdicts["ArgMax"] is NodeVerdict.UNSPECIFIED
+    assert verdicts["Mul"] is verdicts["Gather"] is NodeVerdict.CORRECT
+
+
+def test_probes_of_a_refusing_subject_are_not_judged(path: Path) -> None:
+    found = audit(path, RefusesInfinities)
+    reasons = {each.node.op_type: each.node.reason for each in found.probes if not each.probes}
+    assert "no infinities" in reasons["Mul"]
+    assert found.wrong_probes == []
+    assert not found.has_faults
+
+
+def test_wrong_probe_becomes_a_case(path: Path) -> None:
+    found = audit(path, AwayFromZero, makes_cases=True)
+    assert [case.id for case in found.cases] == ["test_audit_model_1_round"]
+
+
+def test_free_operands_are_those_of_which_each_kind_of_elements_is_valid() -> None:
+    values = {name: np.ones(2, np.float32) for name in "ab"}
+    found = {"Add": {"a": "number", "b": "number"}, "Div": {"a": "number", "b": "divisor"}, "Pow": {"a": "number"}}
+    for op_type, kinds in found.items():
+        assert free_operands(helper.make_node(op_type, ["a", "b"], ["c"]), 18, values, ()) == kinds
+
+
+def test_probe_values_keep_most_elements_of_a_sparse_probe_and_types_and_shapes() -> None:
+    X = np.linspace(-1, 1, 2000, dtype=np.float32).reshape(2, 1000)
+    for number in range(len(PROBE_MODES)):
+        drawn = probe_values("Exp", "X", X, "number", number, [88.7])
+        assert (drawn.dtype, drawn.shape) == (X.dtype, X.shape)
+    sparse = probe_values("Exp", "X", X, "number", 0, [88.7])
+    assert 0.9 < (sparse == X).mean() < 1
+    assert not np.isnan(sparse).any()
+    bits = probe_values("Not", "X", np.zeros(50, bool), "number", 0, [])
+    assert {*bits.tolist()} == {True, False}
+
+
+def test_probe_values_put_each_kind_of_rows_into_the_first_probes() -> None:
+    X = np.linspace(-1, 1, 96, dtype=np.float32).reshape(6, 16)
+    rows = probe_values("ReduceMax", "X", X, "number", 1, [])
+    signs = {(bool((row < 0).all()), bool((row > 0).all())) for row in rows}
+    assert signs == {(True, False), (False, True), (False, False)}
+    sizes = np.abs(rows)
+    assert ((sizes > 3) & (sizes < 9)).any()
+    assert np.isfinite(rows).all()
+    assert (sizes.max(axis=1) > 88.8).sum() >= len(rows) // 2
+    assert any(len({*row.tolist()}) < row.size for row in rows)
+
+
+def test_probe_values_give_operands_equal_elements_with_nan() -> None:
+    X = np.zeros((8, 32), np.float32)
+    A, B = (probe_values("Equal", name, X, "number", 3, []) for name in ("A", "B"))
+    assert 0.4 < ((A == B) | (np.isnan(A) & np.isnan(B))).mean() < 1
+    assert (np.isnan(A) & np.isnan(B)).any()
+
+
+def test_probe_values_of_integers_have_near_pairs_large_numbers_and_no_refused_divisor() -> None:
+    X = np.zeros((8, 32), np.int64)
+    A, B = (probe_values("Less", name, X, "number", 3, []) for name in ("A", "B"))
+    is_near = (np.abs(A.astype(object) - B.astype(object)) == 1) & (np.abs(A.astype(object)) > 2**53)
+    assert is_near.any()
+    for dtype in (np.int8, np.uint8, np.int32, np.int64, np.uint64):
+        for number in range(5):
+            divisors = probe_values("Div", "B", X.astype(dtype), "divisor", number, [])
+            assert divisors.dtype == dtype
+            assert not np.isin(divisors, (0, -1) if np.issubdtype(dtype, np.signedinteger) else (0,)).any()
+
+
+def test_probe_values_use_all_numbers_of_a_small_operand_in_turn() -> None:
+    hard = [89.0, 89.3, -89.2]
+    drawn = [probe_values("Cosh", "X", np.zeros(8, np.float32), "number", number, hard) for number in range(5)]
+    assert {*np.float32(hard).tolist()} <= {*np.concatenate(drawn).tolist()}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (3,)])
+def test_probe_values_of_scalars_and_empty_tensors_keep_type_and_shape(shape: tuple[int, ...], dtype: str) -> None:
+    for number in range(len(PROBE_MODES)):
+        drawn = probe_values("Add", "X0", np.ones(shape, dtype), "number", number, (1.0,))
+        assert (drawn.shape, drawn.dtype) == (shape, np.dtype(dtype))
+
+
+@pytest.mark.parametrize(("sizes", "has_negative"), [(7, True), (7, False), ([3, 5], True)])
+def test_probe_indices_are_valid(sizes: Any, has_negative: bool) -> None:
+    indices = probe_indices(
+        "X", np.ones((40, 2), np.int64), np.array(sizes), has_negative=has_negative, keeps_order=False
+    )
+    assert (indices < sizes).all()
+    assert (indices >= np.negative(sizes)).all()
+    assert (indices < 0).any() == has_negative
+
+
+def test_probe_indices_of_scatter_stay_different() -> None:
+    indices = probe_indices("X", np.arange(7), np.array(7), has_negative=True, keeps_order=True)
+    assert {*(indices % 7).tolist()} == {*range(7)}
+    empty = np.zeros(3, np.int64)
+    assert probe_indices("X", empty, np.array(0), has_negative=True, keeps_order=False) is empty
+
+
+def test_audit_command_keeps_hard_data_apart_from_the_users_data(command: Any, path: Path, tmp_path: Path) -> None:
+    backend = f"{__name__}:AwayFromZero"
+    options = (
+        "--no-isolation",
+        "--json",
+        tmp_path / "a.json",
+        "--html",
+        tmp_path / "a.html",
+        "--output",
+        tmp_path / "o",
+    )
+    ended = command("audit", path, "-b", backend, *options)
+    assert ended.status == 1
+    document = json.loads((tmp_path / "a.json").read_text())["audits"][0]
+    assert {node["verdict"] for node in document["nodes"]} == {"correct"}
+    assert [each["nodes"] for each in document["probes"] if each["verdict"] == "wrong"] == [2]
+    assert "On hard data" in (tmp_path / "a.html").read_text()
+    assert [*read_manifest(tmp_path / "o").cases] == ["test_audit_model_1_round"]
+    ended = command("audit", path, "-b", backend, "--no-isolation", "--probes", 0, "--json", tmp_path / "b.json")
+    assert ended.status == 0
+    assert json.loads((tmp_path / "b.json").read_text())["audits"][0]["probes"] == []

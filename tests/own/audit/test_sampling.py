@@ -1,0 +1,123 @@
+"""Samples of large tensors agree with the judgement of all elements, and include special values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.own.audit import audit_sampling
+from conformance.own.audit.audit_sampling import special_places
+from conformance.own.audit.judgement import JudgementOptions, NodeVerdict, judge_nodes
+from conformance.own.graphs.intermediate_values import RecordedValues
+
+
+@pytest.fixture(autouse=True)
+def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_sampling, "SAMPLED_ABOVE", 400)
+    monkeypatch.setattr(audit_sampling, "SAMPLE_SIZE", 200)
+
+
+def make_case(
+    op_type: str, shapes: list[tuple[int, ...]], integers: dict[int, Any], opset: int, **attributes: Any
+) -> tuple[onnx.ModelProto, dict[str, Any]]:
+    """Return a model of one node, and the values of its operands and of its outputs, which are correct."""
+    random = np.random.default_rng(0)
+    names = [f"i{k}" for k in range(len(shapes) + len(integers))]
+    floats = iter(shapes)
+    values: dict[str, Any] = {
+        name: integers[k] if k in integers else np.abs(random.standard_normal(next(floats))).astype(np.float32)
+        for k, name in enumerate(names)
+    }
+    node = onnx.helper.make_node(op_type, names, ["Y"], **attributes)
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph([node], "g", [], []), opset_imports=[onnx.helper.make_opsetid("", opset)]
+    )
+    with np.errstate(all="ignore"):
+        (result,) = enclose(NodeScope.of(model), node, values)
+    assert result is not None
+    exact = result if isinstance(result, np.ndarray) else result.value.astype(result.dtype)
+    return model, {**values, "Y": exact}
+
+
+AXES = np.array([2], np.int64)
+CASES: list[Any] = [
+    ("Softmax", [(2, 50, 20)], {}, 17, {"axis": 2}),
+    ("Softmax", [(2, 50, 20)], {}, 17, {"axis": 1}),
+    ("Softmax", [(50, 4, 10)], {}, 11, {"axis": 1}),
+    ("LogSoftmax", [(50, 30)], {}, 17, {}),
+    ("LayerNormalization", [(2, 40, 20), (20,), (20,)], {}, 17, {"axis": -1}),
+    ("LayerNormalization", [(40, 10, 5), (10, 5)], {}, 17, {"axis": 1}),
+    ("MatMul", [(60, 30), (30, 50)], {}, 17, {}),
+    ("MatMul", [(3, 40, 10), (10, 60)], {}, 17, {}),
+    ("MatMul", [(4, 10, 20), (4, 20, 30)], {}, 17, {}),
+    ("MatMul", [(1, 10), (10, 700)], {}, 17, {}),
+    ("Gemm", [(30, 20), (40, 30), (40,)], {}, 17, {"transA": 1, "transB": 1, "alpha": 0.5}),
+    ("Gemm", [(20, 30), (30, 40), (20, 1)], {}, 17, {"beta": 2.0}),
+    ("Conv", [(2, 3, 12, 12), (30, 3, 3, 3), (30,)], {}, 17, {"pads": [1, 1, 1, 1]}),
+    ("Conv", [(1, 60, 9, 9), (60, 1, 3, 3), (60,)], {}, 17, {"group": 60}),
+    ("ConvTranspose", [(1, 4, 9, 9), (4, 30, 2, 2), (30,)], {}, 17, {"strides": [2, 2]}),
+    ("BatchNormalization", [(2, 30, 5, 5), (30,), (30,), (30,), (30,)], {}, 17, {}),
+    ("InstanceNormalization", [(2, 30, 12), (30,), (30,)], {}, 17, {}),
+    ("GroupNormalization", [(30, 4, 12), (4,), (4,)], {}, 21, {"num_groups": 2}),
+    ("ReduceSum", [(5, 20, 10)], {1: AXES}, 17, {"keepdims": 0}),
+    ("ReduceMean", [(5, 20, 10)], {}, 17, {"axes": [0], "keepdims": 0}),
+    ("ArgMax", [(50, 20)], {}, 17, {"axis": 1, "keepdims": 0}),
+    ("GlobalAveragePool", [(2, 40, 6, 6)], {}, 17, {}),
+    ("MaxPool", [(1, 40, 8, 8)], {}, 17, {"kernel_shape": [2, 2]}),
+    ("Add", [(2, 30, 20), (30, 1)], {}, 17, {}),
+    ("Mul", [(1, 30, 40), (5, 1, 40)], {}, 17, {}),
+    ("PRelu", [(2, 30, 20), (30, 1)], {}, 17, {}),
+]
+
+
+@pytest.mark.parametrize(("op_type", "shapes", "integers", "opset", "attributes"), CASES)
+def test_sampled_rows_find_a_wrong_extreme_and_accept_correct_elements(
+    op_type: str, shapes: Any, integers: Any, opset: int, attributes: Any
+) -> None:
+    model, values = make_case(op_type, shapes, integers, opset, **attributes)
+    (correct,) = judge_nodes(model, RecordedValues(dict(values), {}, []))
+    assert (correct.verdict, correct.reason) == (NodeVerdict.CORRECT, None)
+    assert 0 < correct.elements < correct.all_elements
+    for place in (0, int(np.argmax(values["Y"])), values["Y"].size - 1):
+        wrong = values["Y"].copy()
+        wrong.flat[place] += wrong.dtype.type(1000)  # now an extreme of the output
+        (found,) = judge_nodes(model, RecordedValues({**values, "Y": wrong}, {}, []))
+        assert found.verdict is NodeVerdict.WRONG
+        if op_type != "ArgMax" or place == 0:
+            assert found.worst is not None
+            assert found.worst.index == np.unravel_index(place, wrong.shape)
+    (whole,) = judge_nodes(model, RecordedValues(dict(values), {}, []), options=JudgementOptions(all_elements=True))
+    assert whole.elements == whole.all_elements
+
+
+def test_output_of_a_wrong_shape_is_wrong_in_a_sample() -> None:
+    model, values = make_case("Softmax", [(60, 20)], {}, 17)
+    values["Y"] = values["Y"][:50]
+    (node,) = judge_nodes(model, RecordedValues(values, {}, []))
+    assert node.verdict is NodeVerdict.WRONG
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 1e-40, 1e30, -1e30])
+def test_sample_of_rows_has_each_special_value(special: float) -> None:
+    model, values = make_case("Softmax", [(997, 10)], {}, 17)
+    values["i0"][613, 4] = special
+    node = model.graph.node[0]
+    scope = NodeScope.of(model)
+    sample = audit_sampling.take_sample(node, scope.node(node), {"i0": values["i0"]}, {"Y": values["Y"]})
+    assert sample is not None
+    assert 613 in sample.indices[0, 0]
+    assert len(sample.indices[0, 0]) < 200
+
+
+def test_special_places_have_ties() -> None:
+    array = np.random.default_rng(3).permutation(2000).astype(np.float32)
+    array[[20, 70]] = 5000
+    array[[21, 71]] = -5000
+    assert {20, 70, 21, 71} <= set(np.concatenate(list(special_places(array, 8))).tolist())
+    array[30] = array[31]
+    dense = np.concatenate([*special_places(np.repeat(array, 50), 8)])
+    assert len(dense) > 12

@@ -1,0 +1,181 @@
+"""Inputs of a model: the header of a file is compared with the declaration before the elements are read."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from refusals import assert_raises
+
+from conformance.base.errors import UsageError
+from conformance.own.graphs.model_inputs import make_inputs, read_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_MEMORY = 2**27
+"""Memory for a refusal, besides that of this process."""
+
+RIGHT = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def graph_of(shape: list[int | str], type: int = TensorProto.FLOAT) -> onnx.GraphProto:
+    values = [helper.make_tensor_value_info(name, type, shape) for name in "XY"]
+    return helper.make_graph([helper.make_node("Abs", ["X"], ["Y"])], "g", values[:1], values[1:])
+
+
+GRAPH = graph_of([2, 3])
+
+
+@contextmanager
+def limited_memory() -> Iterator[None]:
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MAX_MEMORY, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def npy_header(shape: tuple[int, ...], dtype: str = "<f4", version: int = 1) -> bytes:
+    text = str({"descr": dtype, "fortran_order": False, "shape": shape}).encode() + b"\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little") + text
+
+
+def write_npz(file: Path, head: bytes, zeros: int = 0, name: str = "X.npy") -> None:
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(name, "w") as member,
+    ):
+        member.write(head)
+        for _ in range(zeros >> 20):
+            member.write(bytes(2**20))
+
+
+def refusal(path: Path, graph: onnx.GraphProto = GRAPH) -> str:
+    with limited_memory(), pytest.raises(UsageError) as caught:
+        read_inputs(path, graph)
+    return caught.value.code
+
+
+UNPACKED = 2**28
+"""Size of a hostile array when it is unpacked."""
+
+HEADERS = {
+    "shape of 256 MiB": (npy_header((UNPACKED // 4,)), "usage.input-differs"),
+    "type of 256 MiB": (npy_header((2, 3), f"<U{UNPACKED // 24}"), "usage.input-differs"),
+    "Python object": (npy_header((2, 3), "|O"), "usage.input-unreadable"),
+    "65 dimensions": (npy_header((1,) * 65), "usage.input-unreadable"),
+    "0 x 2^62 x 2^62": (npy_header((0, 2**62, 2**62)), "usage.input-unreadable"),
+    "negative size": (npy_header((-1, 3)), "usage.input-unreadable"),
+    "header of 256 MiB": (b"\x93NUMPY\x02\x00" + UNPACKED.to_bytes(4, "little"), "usage.input-unreadable"),
+    "no header": (b"", "usage.input-unreadable"),
+    "header only": (npy_header((2, 3)), "usage.input-unreadable"),
+    "header that calls": (npy_header((2, 3)).replace(b"False", b"exit()"), "usage.input-unreadable"),
+}
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+def test_read_of_npz_with_hostile_header_is_refused_with_little_memory(tmp_path, kind):
+    head, code = HEADERS[kind]
+    write_npz(tmp_path / "inputs.npz", head, UNPACKED if "MiB" in kind else 0)
+    assert (tmp_path / "inputs.npz").stat().st_size < 2**23
+    assert refusal(tmp_path / "inputs.npz") == code
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+def test_read_of_npy_with_hostile_header_is_refused(tmp_path, kind):
+    head, code = HEADERS[kind]
+    (tmp_path / "input_0.npy").write_bytes(head)
+    assert refusal(tmp_path) == code
+
+
+def test_read_of_npz_member_without_header_is_refused_with_little_memory(tmp_path):
+    write_npz(tmp_path / "inputs.npz", b"", UNPACKED, name="X")
+    assert refusal(tmp_path / "inputs.npz") == "usage.input-unreadable"
+
+
+def test_read_of_npz_of_open_shape_is_refused_beyond_the_limit(tmp_path):
+    write_npz(tmp_path / "inputs.npz", npy_header((2**40,)))
+    assert refusal(tmp_path / "inputs.npz", graph_of(["n"])) == "usage.input-unreadable"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("packed", [True, False])
+def test_read_of_npz_returns_the_saved_arrays(tmp_path, order, packed):
+    (np.savez_compressed if packed else np.savez)(tmp_path / "inputs.npz", X=RIGHT.copy(order=order))
+    [data_set] = read_inputs(tmp_path / "inputs.npz", GRAPH)
+    np.testing.assert_array_equal(data_set.arrays[0], RIGHT)
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+@pytest.mark.parametrize("shape", [(), (0, 4), (2, 3)])
+def test_read_of_npy_returns_the_saved_array(tmp_path, version, shape):
+    array = np.ones(shape, np.float32)
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, version)
+    (tmp_path / "input_0.npy").write_bytes(stream.getvalue())
+    [data_set] = read_inputs(tmp_path, graph_of(list(shape)))
+    np.testing.assert_array_equal(data_set.arrays[0], array)
+
+
+def external_tensor(location: str) -> TensorProto:
+    tensor = TensorProto(name="X", data_type=TensorProto.FLOAT, dims=(2, 3), data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=location)
+    return tensor
+
+
+PROTOS = {
+    "external data": (external_tensor("secret"), "usage.input-unreadable"),
+    "65 dimensions": (TensorProto(data_type=1, dims=(1,) * 65, raw_data=bytes(4)), "usage.input-unreadable"),
+    "0 x 2^62 x 2^62": (TensorProto(data_type=1, dims=(0, 2**62, 2**62)), "usage.input-unreadable"),
+    "another shape": (TensorProto(data_type=1, dims=(2**20,)), "usage.input-differs"),
+    "another type": (TensorProto(data_type=7, dims=(2, 3)), "usage.input-differs"),
+    "an unknown type": (TensorProto(data_type=999, dims=(2, 3)), "usage.input-differs"),
+    "too few elements": (TensorProto(data_type=1, dims=(2, 3), raw_data=bytes(4)), "usage.input-unreadable"),
+}
+
+
+@pytest.mark.parametrize("kind", PROTOS)
+def test_read_of_hostile_pb_is_refused(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret").write_bytes(RIGHT.tobytes())
+    tensor, code = PROTOS[kind]
+    (tmp_path / "input_0.pb").write_bytes(tensor.SerializeToString())
+    assert refusal(tmp_path) == code
+
+
+@pytest.mark.parametrize("name", ["input_0.pb", "input_0.npy", "inputs.npz"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "directory"])
+def test_read_of_input_that_is_no_regular_file_is_refused(tmp_path, name, kind):
+    file = tmp_path / name
+    {"pipe": os.mkfifo, "directory": Path.mkdir, "device": lambda path: path.symlink_to("/dev/zero")}[kind](file)
+    given = file if name.endswith("npz") and kind != "directory" else tmp_path
+    assert refusal(given) in {"usage.input-unreadable", "usage.input-missing"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape"), [(["n"] * 65, {}), ([0, "a", "b", "c"], dict.fromkeys("abc", (999_999_999,)))]
+)
+def test_make_of_inputs_with_impossible_shape_is_refused(declared, shape):
+    with assert_raises("usage.cannot-make-input"):
+        make_inputs(graph_of(declared), shape, 0)
+
+
+@pytest.mark.parametrize("operator", ["Div", "Mod"])
+def test_make_of_inputs_gives_integers_that_divide_no_zero(operator: str) -> None:
+    values = [helper.make_tensor_value_info(name, TensorProto.INT32, [40]) for name in "ABC"]
+    graph = helper.make_graph([helper.make_node(operator, ["A", "B"], ["C"])], "g", values[:2], values[2:])
+    A, B = make_inputs(graph, {}, 0).arrays
+    assert {*A.tolist()} == {0, 1}
+    assert {*B.tolist()} == {1}

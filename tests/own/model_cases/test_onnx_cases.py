@@ -1,0 +1,201 @@
+"""onnx's own node cases become a corpus with expected values and bounds of the reference."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from copy import deepcopy
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from onnx.backend.test.loader import load_model_tests
+from script_modules import script_module
+from session_cache import compute_once
+
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case_loading import load_case_in_memory
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.corpus.generation.write_corpus import generate
+from conformance.own.model_cases.onnx_cases import (
+    DIFFERS_TAG,
+    HARD_TAG,
+    VALUE_TAG,
+    WIDER_TAG,
+    array_of_value,
+    define_onnx_cases,
+)
+from conformance.run.judging.compare import is_acceptable
+
+release = script_module("release")
+
+CHOSEN = (
+    r"test_(adam|argmax_.*_example|cast_\w+|clip|conv_with_strides_no_padding|convinteger_\w+|dequantizelinear_\w+"
+    r"|dropout_default|quantizelinear(_\w+)?|sequence_insert_at_front|string_concat|bernoulli|relu|softmax_axis_1(_expanded\w*)?"
+    r"|averagepool_2d_ceil_last_window_starts_on_pad|einsum_inner_prod)"
+)
+
+
+@pytest.fixture(scope="module")
+def given_cases(onnx_node_cases):
+    return {case.name: case for case in onnx_node_cases if re.fullmatch(CHOSEN, case.name)}
+
+
+@pytest.fixture(scope="module")
+def onnx_cases(given_cases, tmp_path_factory):
+    return compute_once(tmp_path_factory, "onnx-cases", lambda: define_onnx_cases(given_cases.values()))
+
+
+@pytest.fixture(scope="module")
+def onnx_corpus(onnx_cases, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("onnx") / "corpus"
+    generate(
+        folder, onnx_cases.cases, onnx_cases.version, lambda _: None, is_versioned=False, added=onnx_cases.added_files()
+    )
+    return open_corpus(folder)
+
+
+def by_id(onnx_cases):
+    return {case.id: case for _, case in onnx_cases.cases}
+
+
+def test_define_onnx_cases_leaves_out_what_files_cannot_hold(onnx_cases):
+    reasons = onnx_cases.left_out
+    assert {"test_sequence_insert_at_front", "test_string_concat", "test_bernoulli"} == reasons.keys()
+    assert len(set(reasons.values())) == 3
+    assert not reasons.keys() & by_id(onnx_cases).keys()
+
+
+def test_define_onnx_cases_without_answer_keeps_onnx_value_at_should(given_cases):
+    relu = deepcopy(given_cases["test_relu"])
+    relu.model.graph.node[0].op_type = "Unknown"
+    found = define_onnx_cases([relu])
+    ((_, case),) = found.cases
+    assert case.level is Level.SHOULD
+    assert VALUE_TAG in case.tags
+    assert found.own_values.keys() == {"test_relu"}
+    (answer,) = case.answers[0]
+    np.testing.assert_array_equal(answer.expected, relu.data_sets[0][1][0])
+    np.testing.assert_allclose(answer.bound, relu.atol + relu.rtol * np.abs(answer.expected))
+
+
+def test_expanded_case_has_operator_of_its_case(onnx_cases):
+    expanded = [case for id, case in by_id(onnx_cases).items() if id.startswith("test_softmax_axis_1_expanded")]
+    assert {case.tags[0] for case in expanded} == {"Softmax"}
+
+
+def test_onnx_corpus_accepts_outputs_of_onnx_but_of_marked_cases(onnx_corpus, onnx_cases, given_cases):
+    own = {id: entry for id, entry in onnx_corpus.cases.items() if id in given_cases}
+    accepted = dict.fromkeys(own, True)
+    for id, entry in own.items():
+        data_sets = load_case_in_memory(onnx_corpus, entry).data_sets()
+        for data_set, (_, outputs) in zip(data_sets, given_cases[id].data_sets, strict=True):
+            for expected, output in zip(data_set.outputs, outputs, strict=True):
+                accepted[id] &= is_acceptable(expected, array_of_value(output))
+    marked = {id for id, case in by_id(onnx_cases).items() if DIFFERS_TAG in case.tags}
+    assert {id for id, is_right in accepted.items() if not is_right} == marked
+    assert marked == {"test_averagepool_2d_ceil_last_window_starts_on_pad"}
+
+
+def test_onnx_corpus_has_licence_and_lists_other_cases(onnx_corpus, onnx_cases):
+    notice = (onnx_corpus.path / "NOTICE").read_text(encoding="utf-8")
+    assert "Apache License" in (onnx_corpus.path / "LICENSE").read_text(encoding="utf-8")
+    assert all(name in notice for name in onnx_cases.left_out)
+    wider = [id for id, case in by_id(onnx_cases).items() if WIDER_TAG in case.tags]
+    assert wider
+    assert all(f"  {id}\n" in notice for id in wider)
+
+
+def test_onnx_loader_reads_onnx_corpus(onnx_corpus, tmp_path):
+    (tmp_path / "simple").symlink_to(onnx_corpus.path / "node")  # onnx takes the kind "node" from its memory
+    loaded = {case.name: case for case in load_model_tests(data_dir=str(tmp_path), kind="simple")}
+    assert loaded.keys() == onnx_corpus.cases.keys()
+    assert all(case.model_dir for case in loaded.values())
+
+
+EXPECTED = "not (ceil_last or e8m0_FLOAT16_to_FLOAT8E8M0_hard or e8m0_FLOAT_to_FLOAT8E8M0_hard)"
+"""Cases without a constant of four digits, and without a float that onnx's reference casts wrongly to FLOAT8E8M0."""
+
+
+def test_run_of_onnx_corpus_passes_on_onnx_reference(command, onnx_corpus):
+    ended = command("run", "--data", onnx_corpus.path, "-b", "onnx-reference", "--no-diagnosis", "-k", EXPECTED)
+    assert ended.status == 0, ended.out
+    assert f"of {len(onnx_corpus.cases)} cases" in ended.out
+
+
+def test_export_of_onnx_corpus_keeps_its_licence_and_notice(command, onnx_corpus, tmp_path):
+    assert command("export", tmp_path / "out", "--data", onnx_corpus.path).status == 0
+    for name in ("LICENSE", "NOTICE"):
+        assert (tmp_path / "out" / name).read_bytes() == (onnx_corpus.path / name).read_bytes()
+
+
+def test_release_archive_of_onnx_cases_holds_the_corpus(onnx_corpus, tmp_path):
+    sums = release.write_corpus_archive(onnx_corpus.path, tmp_path, "onnx-cases")
+    name = f"onnx-conformance-onnx-cases-{onnx_corpus.version}"
+    assert sums.keys() == {f"{name}.tar.gz", f"{name}.tar"}
+    with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
+        archive.extractall(tmp_path / "out", filter="data")
+    assert open_corpus(tmp_path / "out" / name).digest == onnx_corpus.digest
+    assert (tmp_path / "out" / name / "NOTICE").is_file()
+
+
+def test_expected_doubles_of_products_are_exact_and_rounded_once(given_cases, onnx_cases):
+    first, second = (array_of_value(each) for each in given_cases["test_einsum_inner_prod"].data_sets[0][0])
+    exact = sum(Fraction(a) * Fraction(b) for a, b in zip(first.tolist(), second.tolist(), strict=True))
+    assert by_id(onnx_cases)["test_einsum_inner_prod"].answers[0][0].expected == float(exact)
+
+
+@pytest.mark.parametrize("name", ["test_flexattention_double", "test_reduce_log_sum_exp_keepdims_random"])
+def test_expected_doubles_do_not_depend_on_matrix_products_of_the_machine(name, monkeypatch, onnx_node_cases):
+    (given,) = (case for case in onnx_node_cases if case.name == name)
+    ((_, case),) = define_onnx_cases([given]).cases  # no bound of doubles for hard values
+    for function in (np.matmul, np.exp):
+
+        def inexact(*arrays, own=function, **options):
+            result = own(*arrays, **options)
+            return result * (1 + 2.0**-52) if result.dtype == np.float64 else result
+
+        monkeypatch.setattr(np, function.__name__, inexact)
+    ((_, other),) = define_onnx_cases([given]).cases
+    assert case.answers[0][0].expected.tobytes() == other.answers[0][0].expected.tobytes()
+    assert case.answers[0][0].bound.tobytes() == other.answers[0][0].bound.tobytes()
+
+
+def test_hard_cases_have_ties_of_quantization_and_numbers_that_need_float(onnx_cases):
+    quantize, conv = (
+        by_id(onnx_cases)[f"test_{name}_hard"] for name in ("quantizelinear", "conv_with_strides_no_padding")
+    )
+    for inputs in quantize.data_sets:
+        assert (inputs[0] / inputs[1] % 1 == 0.5).any()
+    X, _ = conv.data_sets[0]
+    assert (X.astype(np.float16) != X).any()
+
+
+def test_hard_case_has_model_of_onnx_and_keeps_inputs_that_are_not_free(onnx_cases, given_cases):
+    hard = by_id(onnx_cases)["test_clip_hard"]
+    assert hard.model == by_id(onnx_cases)["test_clip"].model
+    assert HARD_TAG in hard.tags
+    assert "test_dropout_default_hard" in by_id(onnx_cases)
+    assert not any(id.startswith("test_adam") and HARD_TAG in case.tags for id, case in by_id(onnx_cases).items())
+
+
+def test_hard_case_of_level_should_determines_what_level_must_leaves_open(onnx_node_cases):
+    (given,) = (case for case in onnx_node_cases if case.name == "test_softplus")
+    found = by_id(define_onnx_cases([given]))
+    strict = found["test_softplus_hard_should"]
+    assert (found["test_softplus_hard"].level, strict.level) == (Level.MUST, Level.SHOULD)
+    answer = strict.answers[0][0]
+    is_large = strict.data_sets[0][0] > 100
+    assert is_large.any()
+    np.testing.assert_allclose(answer.expected[is_large], strict.data_sets[0][0][is_large])
+    assert np.isfinite(answer.bound[is_large]).all()
+
+
+def test_expanded_case_admits_the_kernel_of_its_operator(onnx_node_cases):
+    given = [case for case in onnx_node_cases if case.name in ("test_mish", "test_mish_expanded")]
+    kernel, beside, alone = (
+        by_id(define_onnx_cases(cases))[id].answers[0][0].bound
+        for cases, id in ((given, "test_mish"), (given, "test_mish_expanded"), (given[1:], "test_mish_expanded"))
+    )
+    assert (beside >= kernel).all()
+    assert (alone < kernel).any()

@@ -1,0 +1,388 @@
+"""The pass criterion, with and without expectations, a baseline and required operators."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from runs_in_memory import make_header, make_result, with_fields
+
+from conformance.base.verdicts import Level, Verdict
+from conformance.run.expectations.criterion import MAX_REASONS, CaseFacts, PassCriterion
+from conformance.run.expectations.expectations_file import Expectation, Expectations
+from conformance.run.expectations.rules import Baseline, CriterionSettings, recorded_criterion
+from conformance.run.expectations.support import parse_supports
+from conformance.subjects.calling.subject_names import SubjectKind
+
+MUST, SHOULD, SILENT = Level
+PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
+CRASH = Verdict.CRASH
+DEFECTS = [verdict for verdict in Verdict if verdict.is_defect]
+ADAM = CaseFacts("Adam", frozenset({"Adam"}))
+BASELINE = Baseline({"file": "old.jsonl", "version": "1.0.0", "digest": "0"}, {})
+
+
+def new_criterion(
+    level: Level = MUST, *, subjects: tuple[str, ...] = ("acme",), entries=None, **settings
+) -> PassCriterion:
+    """Return a criterion for which every subject has passed one case."""
+    expectations = {} if entries is None else {"acme": Expectations("acme", tuple(entries))}
+    criterion = PassCriterion(CriterionSettings(level, expectations, **settings), subjects)
+    for subject in subjects:
+        judge(criterion, PASS, "test_passed", subject)
+    return criterion
+
+
+def judge(
+    criterion: PassCriterion,
+    verdict: Verdict,
+    case: str = "test_x",
+    subject: str = "acme",
+    level=MUST,
+    facts=ADAM,
+    **more,
+):
+    """Judge a result, and return whether it is as expected."""
+    result = make_result(subject=subject, case=case, level=level, verdict=verdict, **more)
+    expected = criterion.expected(result, lambda: pytest.fail("the entry has no mutants"))
+    return criterion.judge(with_fields(result, expected=expected), lambda: facts)
+
+
+def expecting(*cases: str, verdict: Verdict = FAIL, line: int = 2) -> Expectation:
+    lines = tuple(f"acme.toml:{line + 1 + number}" for number in range(len(cases)))
+    return Expectation(cases, verdict, "known", f"acme.toml:{line}", lines=lines)
+
+
+def reasons(criterion: PassCriterion, *, partial: bool = False) -> list[str]:
+    return criterion.reasons(partial=partial)
+
+
+class TestWithoutExpectations:
+    def test_passes_are_no_reason(self):
+        assert not reasons(new_criterion())
+
+    @pytest.mark.parametrize("verdict", DEFECTS)
+    def test_defect_is_a_reason(self, verdict):
+        criterion = new_criterion()
+        assert not judge(criterion, verdict)
+        (reason,) = reasons(criterion)
+        assert reason.startswith("test_x ")
+        assert reason.endswith(" on acme")
+
+    @pytest.mark.parametrize(
+        ("level", "at_must", "at_should"), [(MUST, True, True), (SHOULD, False, True), (SILENT, False, False)]
+    )
+    def test_levels_up_to_the_fail_level_are_judged(self, level, at_must, at_should):
+        found = []
+        for fail_level in (MUST, SHOULD):
+            criterion = new_criterion(fail_level)
+            judge(criterion, FAIL, level=level)
+            found.append(bool(reasons(criterion)))
+        assert found == [at_must, at_should]
+
+    def test_failure_at_an_unjudged_level_is_tolerated(self):
+        assert judge(new_criterion(), ERROR, level=SHOULD)
+
+    def test_results_are_counted_by_subject_level_and_verdict(self):
+        criterion = new_criterion()
+        judge(criterion, FAIL, level=SHOULD)
+        assert criterion.verdicts["acme"] == {MUST: {PASS: 1}, SHOULD: {FAIL: 1}}
+
+
+class TestExpectations:
+    def test_entry_does_not_apply_to_another_subject(self):
+        criterion = new_criterion(subjects=("acme", "other"), entries=[expecting("test_x")])
+        judge(criterion, FAIL)
+        judge(criterion, FAIL, subject="other")
+        assert reasons(criterion) == ["test_x fails on other"]
+
+    def test_expected_verdict_is_no_reason(self):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        assert judge(criterion, FAIL)
+        assert not reasons(criterion)
+
+    def test_unexpected_passes_of_a_file_are_one_reason(self):
+        criterion = new_criterion(entries=[expecting("test_y", "test_x", "test_z")])
+        judge(criterion, FAIL, "test_y")
+        judge(criterion, PASS, "test_x")
+        judge(criterion, PASS, "test_z")
+        (reason,) = reasons(criterion)
+        assert reason.startswith("acme.toml: 2 cases ")
+        assert criterion.known_failures == {"acme": 1}
+
+    @pytest.mark.parametrize(("verdict", "verb"), [(ERROR, "ends in an error"), (UNSUPPORTED, "is unsupported")])
+    def test_verdict_other_than_expected_is_a_reason(self, verdict, verb):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        judge(criterion, verdict)
+        assert reasons(criterion) == [f"acme.toml:3: test_x {verb} on acme, fail expected: change the verdict"]
+
+    def test_entry_without_match_is_a_reason(self):
+        assert reasons(new_criterion(entries=[expecting("test_gone", "test_lost")])) == [
+            "acme.toml:2: the entry (test_gone, test_lost) matches no case: remove it"
+        ]
+
+    def test_pattern_without_match_is_a_reason(self):
+        criterion = new_criterion(entries=[expecting("test_x", "test_gone")])
+        judge(criterion, FAIL)
+        assert reasons(criterion) == ["acme.toml:4: test_gone matches no case: remove it"]
+
+    def test_misspelt_pattern_names_the_nearest_case(self):
+        criterion = new_criterion(entries=[expecting("test_adagrad_mulitple_float", "test_gone")])
+        judge(criterion, PASS, "test_adagrad_multiple_float")
+        (sentence,) = reasons(criterion)
+        assert sentence.endswith("matches no case: remove it, or did you mean test_adagrad_multiple_float?")
+
+    def test_partial_run_tolerates_entry_without_match(self):
+        assert not reasons(new_criterion(entries=[expecting("test_gone")]), partial=True)
+
+    def test_entry_behind_an_earlier_entry_has_no_match(self):
+        criterion = new_criterion(entries=[expecting("test_*"), expecting("test_x", line=7)])
+        judge(criterion, FAIL)
+        assert any(re.match(r"acme\.toml:7: .*\(test_x\)", reason) for reason in reasons(criterion))
+
+    def test_unjudged_result_matches_an_entry(self):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        judge(criterion, FAIL, level=SHOULD)
+        assert not reasons(criterion)
+
+
+class TestExpectedChecks:
+    @staticmethod
+    def judged(*violated: str, named=("answers",), level=MUST) -> tuple[bool, PassCriterion]:
+        """Return whether a failure of these checks is expected by an entry that names checks, and the criterion."""
+        criterion = new_criterion(entries=[expecting("test_x")])
+        checks = [{"name": name, "run": "once", "level": str(level), "violation": "no"} for name in violated]
+        expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
+        texts = expected | ({"checks": list(named)} if named else {})
+        result = make_result(level=MUST, verdict=FAIL, expected=texts, checks=checks)
+        return criterion.judge(result, lambda: ADAM), criterion
+
+    @pytest.mark.parametrize(("verdict", "is_expected"), [(PASS, True), (CRASH, True), (FAIL, False)])
+    def test_intermittent_failure_may_pass_but_not_fail_in_another_way(self, verdict, is_expected):
+        expected = {"verdict": "crash", "reason": "known", "location": "acme.toml:3", "intermittent": True}
+        result = make_result(level=MUST, verdict=verdict, expected=expected)
+        assert new_criterion().judge(result, lambda: ADAM) is is_expected
+
+    @pytest.mark.parametrize(
+        ("violated", "named", "level"),
+        [(["answers"], ("answers",), MUST), (["answers", "checker"], (), MUST), (["mutation"], ("answers",), SHOULD)],
+    )
+    def test_violation_of_a_named_check_of_any_or_at_an_unjudged_level_is_expected(self, violated, named, level):
+        assert self.judged(*violated, named=named, level=level)[0]
+
+    def test_violation_of_another_check_is_a_reason(self):
+        expected, criterion = self.judged("answers", "checker")
+        assert not expected
+        assert reasons(criterion) == [
+            "acme.toml:3: test_x fails on acme by checker too: write an entry with the reason"
+        ]
+
+
+class TestSubjectWithoutPass:
+    @pytest.mark.parametrize("verdict", [UNSUPPORTED, Verdict.SKIPPED])
+    def test_subject_without_pass_is_a_reason(self, verdict):
+        criterion = PassCriterion(CriterionSettings(), ["acme"])
+        judge(criterion, verdict, level=SILENT)
+        assert reasons(criterion) == ["acme passed nothing"]
+
+    def test_subject_without_pass_fails_a_partial_run(self):
+        criterion = PassCriterion(
+            CriterionSettings(MUST, {"acme": Expectations("acme", (expecting("*", verdict=UNSUPPORTED),))}), ["acme"]
+        )
+        judge(criterion, UNSUPPORTED)
+        assert reasons(criterion, partial=True) == ["acme passed nothing"]
+
+    def test_pass_of_another_subject_does_not_count(self):
+        criterion = PassCriterion(CriterionSettings(), ["acme", "other"])
+        judge(criterion, PASS, subject="other")
+        assert reasons(criterion) == ["acme passed nothing"]
+
+    def test_rejection_does_not_count_as_a_pass(self):
+        criterion = PassCriterion(CriterionSettings(SHOULD), ["acme"])
+        judge(criterion, PASS, level=SHOULD, facts=CaseFacts("Adam", frozenset(), rejection=True))
+        assert reasons(criterion, partial=True) == ["acme passed nothing"]
+
+
+class TestRequiredOperators:
+    def test_unsupported_required_operator_is_a_reason(self):
+        criterion = new_criterion(require=("Adam",))
+        judge(criterion, UNSUPPORTED)
+        assert reasons(criterion) == ["test_x is unsupported on acme although the operator is required"]
+
+    def test_listed_unsupported_case_of_a_required_operator_is_expected(self):
+        criterion = new_criterion(entries=[expecting("test_x", verdict=UNSUPPORTED)], require=("Adam",))
+        assert judge(criterion, UNSUPPORTED)
+
+    def test_listed_failure_of_a_required_operator_is_expected(self):
+        criterion = new_criterion(entries=[expecting("test_x")], require=("Adam",))
+        assert judge(criterion, FAIL)
+        assert not reasons(criterion)
+
+    def test_unsupported_other_operator_is_tolerated(self):
+        criterion = new_criterion(require=("Momentum",))
+        assert judge(criterion, UNSUPPORTED)
+
+    @pytest.mark.parametrize(("softmax", "expected"), [(PASS, True), (FAIL, True), (UNSUPPORTED, False)])
+    def test_unsupported_chain_is_a_reason_only_if_its_other_operators_are_supported(self, softmax, expected):
+        criterion = new_criterion(require=("Adam",))
+        chain = CaseFacts("Adam", frozenset({"Adam", "Softmax"}))
+        judge(criterion, UNSUPPORTED, "test_chain", facts=chain)
+        judge(criterion, softmax, "test_softmax", facts=CaseFacts("Softmax", frozenset({"Softmax"})), level=MUST)
+        assert any("test_chain" in reason and "required" in reason for reason in reasons(criterion)) is expected
+
+    def test_chain_with_an_operator_supported_in_another_type_only_is_tolerated(self):
+        criterion = new_criterion(require=("Adam",))
+        double, single = frozenset({"double"}), frozenset({"float"})
+        judge(criterion, UNSUPPORTED, "test_chain", facts=CaseFacts("Adam", frozenset({"Adam", "Exp"}), tags=double))
+        judge(criterion, PASS, "test_exp", facts=CaseFacts("Exp", frozenset({"Exp"}), tags=single))
+        assert not reasons(criterion)
+
+    def test_listed_supports_decide_which_cases_are_required(self):
+        criterion = supporting("Adam[float] in 1 of 2 cases", require=("Adam",))
+        judge(criterion, UNSUPPORTED, facts=ADAM_FLOAT)
+        assert not reasons(criterion)
+
+    @pytest.mark.parametrize(("verdict", "count"), [(PASS, 0), (UNSUPPORTED, 1)])
+    def test_required_operator_without_supported_case_is_missing(self, verdict, count):
+        criterion = supporting(require=("ArgMax",))
+        judge(criterion, verdict, facts=CaseFacts("ArgMax", frozenset({"ArgMax"})))
+        assert len(criterion.missing_required_operators({"acme": "backend"})) == count
+
+    def test_required_operator_is_missing_on_backends_only(self):
+        kinds = {"acme": SubjectKind.BACKEND, "other": SubjectKind.OPTIMIZER}
+        (sentence,) = new_criterion(subjects=(*kinds,), require=("ArgMax",)).missing_required_operators(kinds)
+        assert sentence.endswith(" on acme")
+
+
+ADAM_FLOAT = CaseFacts("Adam", frozenset({"Adam"}), support="Adam[float]")
+
+
+def supporting(*supports: str, **settings) -> PassCriterion:
+    """Return a criterion for which acme has passed one case, with a file that lists these supports."""
+    file = Expectations("acme", (), parse_supports("acme.toml", list(supports)), "acme.toml")
+    criterion = PassCriterion(CriterionSettings(MUST, {"acme": file}, **settings), ["acme"])
+    judge(criterion, PASS, "test_passed")
+    return criterion
+
+
+class TestSupports:
+    @pytest.mark.parametrize(
+        ("supports", "verdict", "expected"),
+        [(["Adam[float]"], PASS, []), (["Adam[float]"], FAIL, ["test_x fails on acme"]), ([], UNSUPPORTED, [])],
+    )
+    def test_support_is_lost_by_unsupported_listed_case_only(self, supports, verdict, expected):
+        criterion = supporting(*supports)
+        judge(criterion, verdict, facts=ADAM_FLOAT)
+        assert reasons(criterion) == expected
+
+    def test_lost_support_is_one_reason_with_a_count(self):
+        criterion = supporting("Adam[float]")
+        for case in ("test_y", "test_x"):
+            assert judge(criterion, UNSUPPORTED, case, facts=ADAM_FLOAT)
+        assert reasons(criterion) == [
+            "acme.toml: support of Adam[float] is lost on acme: 2 cases are unsupported (first test_x)"
+        ]
+
+    @pytest.mark.parametrize(
+        ("listed", "unsupported", "is_lost"), [("2 of 3", 1, False), ("2 of 3", 2, True), ("1 of 2", 2, False)]
+    )
+    def test_partial_support_is_lost_by_more_unsupported_cases_but_not_new_ones(self, listed, unsupported, is_lost):
+        criterion = supporting(f"Adam[float] in {listed} cases")
+        for number in range(unsupported):
+            judge(criterion, UNSUPPORTED, f"test_{number}", facts=ADAM_FLOAT)
+        judge(criterion, PASS, "test_z", facts=ADAM_FLOAT)
+        assert bool(reasons(criterion)) is is_lost
+
+    @pytest.mark.parametrize(("partial", "count"), [(True, 0), (False, 1)])
+    def test_support_without_case_is_a_reason_in_a_complete_run(self, partial, count):
+        assert len(reasons(supporting("Adam[flaot]"), partial=partial)) == count
+
+    def test_recorded_criterion_has_the_supports(self):
+        settings = supporting("Adam[float] in 1 of 2 cases").settings
+        assert recorded_criterion(make_header(criterion=settings.record(1))).expectations == settings.expectations
+
+
+class TestBaseline:
+    @pytest.mark.parametrize(
+        ("was", "now", "holds"),
+        [
+            (PASS, PASS, True),
+            (PASS, FAIL, False),
+            (UNSUPPORTED, FAIL, False),
+            (FAIL, FAIL, True),
+            (FAIL, ERROR, True),
+            (ERROR, FAIL, True),
+            (ERROR, Verdict.CRASH, False),
+            (Verdict.CRASH, FAIL, True),
+            (FAIL, PASS, True),
+        ],
+    )
+    def test_baseline_makes_only_worse_verdict_unexpected(self, was, now, holds):
+        criterion = new_criterion(baseline=BASELINE)
+        assert judge(criterion, now, baseline=str(was)) is holds
+
+    @pytest.mark.parametrize(
+        ("before", "text"),
+        [({"baseline": "pass"}, "pass"), ({"baseline": "fail", "baseline_level": "should"}, "fail at level should")],
+    )
+    def test_regression_names_the_verdict_or_the_level_before(self, before, text):
+        criterion = new_criterion(baseline=BASELINE)
+        judge(criterion, FAIL, **before)
+        assert reasons(criterion) == [f"test_x fails on acme, but in the baseline: {text}"]
+
+    @pytest.mark.parametrize(("now", "holds"), [(MUST, False), (SHOULD, True)])
+    def test_failure_at_a_stronger_level_is_a_regression(self, now, holds):
+        criterion = new_criterion(SHOULD, baseline=BASELINE)
+        assert judge(criterion, FAIL, level=now, baseline="fail", baseline_level="should") is holds
+
+    def test_new_case_is_judged_without_baseline(self):
+        criterion = new_criterion(baseline=BASELINE)
+        assert not judge(criterion, FAIL)
+
+    def test_entry_without_match_is_no_regression(self):
+        assert not reasons(new_criterion(baseline=BASELINE, entries=[expecting("test_gone")]))
+
+
+class TestVaryingVerdict:
+    def test_varying_verdict_is_a_reason(self):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        judge(criterion, FAIL, repeats={"pass": 2, "fail": 1})
+        assert reasons(criterion) == ["test_x varies from run to run on acme"]
+
+    def test_constant_verdict_is_expected(self):
+        assert judge(new_criterion(), PASS, repeats={"pass": 3})
+
+
+class TestReasons:
+    def test_similar_cases_give_one_sentence(self):
+        criterion = new_criterion()
+        for number in range(12):
+            judge(criterion, FAIL, f"test_{number:02}")
+        assert reasons(criterion) == ["12 cases of Adam fail on acme (first test_00)"]
+
+    def test_order_of_results_does_not_matter(self):
+        results = [(FAIL, "test_a", ADAM), (FAIL, "test_b", ADAM), (ERROR, "test_c", CaseFacts("ArgMax", frozenset()))]
+        texts = set()
+        for order in itertools.permutations(results):
+            criterion = new_criterion()
+            for verdict, case, facts in order:
+                judge(criterion, verdict, case, facts=facts)
+            texts.add(tuple(reasons(criterion)))
+        assert texts == {("2 cases of Adam fail on acme (first test_a)", "test_c ends in an error on acme")}
+
+    def test_many_reasons_are_counted(self):
+        criterion = new_criterion()
+        for number in range(MAX_REASONS + 5):
+            judge(criterion, FAIL, f"test_{number}", facts=CaseFacts(f"Operator{number}", frozenset()))
+        sentences = reasons(criterion)
+        assert len(sentences) == MAX_REASONS + 1
+        assert sentences[-1] == "and 5 more reasons"
+
+
+@pytest.mark.parametrize("verdict", [UNSUPPORTED, Verdict.SKIPPED])
+@pytest.mark.parametrize("entries", [None, ()])
+def test_unsupported_or_skipped_case_is_no_reason(entries, verdict):
+    criterion = new_criterion(entries=entries)
+    assert judge(criterion, verdict)
+    assert not reasons(criterion)

@@ -1,0 +1,116 @@
+"""Random programs: they are valid and reproducible, their documents lose nothing, and shrinking keeps them valid."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance.base.serialization.decoding import MalformedError
+from conformance.base.verdicts import Verdict
+from conformance.corpus.cases.case import CaseKind
+from conformance.corpus.factors.wrapping import BuiltModel
+from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.exact.clauses import clauses
+from conformance.exact.models.graphs import all_nodes
+from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.studies.search.evaluation import EvaluatedExample, evaluate
+from conformance.studies.search.failing_examples import relevant_clauses
+from conformance.studies.search.program_example import PROGRAM_STAGES, ProgramExample, draw_program_example
+from conformance.studies.search.search_cases import NoExpectedOutputsError, build_native_case
+from conformance.studies.search.shrinking import shrink
+from conformance.subjects.adapters.reference import ReferenceBackend
+from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import SubjectKind
+
+OPERATORS = (*TRAINING_OPTIMIZERS, "ArgMax", PASS_NAME)
+
+
+@given(operator=st.sampled_from(OPERATORS), seed=st.integers(0, 2**32))
+def test_drawn_program_is_valid_reproducible_and_read_again(operator: str, seed: int) -> None:
+    example = draw_program_example(operator, str(seed))
+    onnx.checker.check_model(example.model, full_check=True)
+    assert draw_program_example(operator, str(seed)).to_document() == example.to_document()
+    assert ProgramExample.from_document(example.to_document()).to_document() == example.to_document()
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_programs_have_control_flow_calls_and_several_tested_nodes(operator: str) -> None:
+    tested = "ArgMax" if operator == PASS_NAME else operator
+    models = [draw_program_example(operator, str(seed)).model for seed in range(60)]
+    present = [[node.op_type for node in all_nodes(model) if node.domain != "acme"] for model in models]
+    for op_type in ("If", "Loop", "Scan"):
+        assert sum(op_type in each for each in present) >= 5
+    assert sum(bool(model.functions) for model in models) >= 20
+    assert sum(each.count(tested) > 1 for each in present) >= 30
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_reference_passes_programs(operator: str) -> None:
+    subject = Subject("reference", "", ReferenceBackend, SubjectKind.BACKEND)
+    passed = 0
+    for seed in range(8):
+        with suppress(NoExpectedOutputsError):
+            example = draw_program_example(operator, str(seed))
+            case = build_native_case(example)
+            assert evaluate(subject, case).verdict is Verdict.PASS
+            assert {*relevant_clauses(example, CaseKind.NODE)} <= {*clauses()}
+            passed += 1
+    assert passed >= 5
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_simplified_programs_run(operator: str) -> None:
+    simplified = 0
+    for seed in range(12):
+        example = draw_program_example(operator, str(seed))
+        for stage in PROGRAM_STAGES:
+            for other in list(stage(example))[:4]:
+                try:
+                    onnx.checker.check_model(other.model, full_check=True)
+                except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
+                    continue  # the search leaves it out
+                simplified += other.complexity < example.complexity
+                assert ProgramExample.from_document(other.to_document()).to_document() == other.to_document()
+    assert simplified >= 50
+
+
+def test_shrink_leaves_the_node_that_fails() -> None:
+    def has_loop(example: object) -> bool:
+        assert isinstance(example, ProgramExample)
+        return any(node.op_type == "Loop" for node in example.model.graph.node)
+
+    example = next(each for seed in range(99) if has_loop(each := draw_program_example("Adam", str(seed))))
+    small, _ = shrink(example, has_loop)
+    assert isinstance(small, ProgramExample)
+    assert has_loop(small)
+    assert 2 * small.complexity[0] <= example.complexity[0]
+
+
+def test_loop_that_stacks_given_and_computed_rows_has_expected_outputs() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 9, opset_import: ["" : 17]>
+        program (float[2] X) => (float[2] Y, float[N,2] rows) <int64 n = {2}, bool c = {1}> {
+            Y, rows = Loop(n, c, X) <body = b (int64 i, bool k, float[2] x) => (bool l, float[2] y, float[2] row)
+                { l = Identity(k) row = Identity(x) y = Mul(x, x) }>
+        }"""
+    )
+    X = np.array([1.5, -2.0], np.float32)
+    example = ProgramExample("Adam", BuiltModel(model.SerializeToString(), ((X,),)))
+    _, rows = EvaluatedExample(example).case.held[0].outputs
+    assert np.array_equal(rows.expected, [X, X * X])
+
+
+@pytest.mark.parametrize(
+    "change", [{"model": "not base64"}, {"model": "AAAA"}, {"runs": []}, {"runs": [[]]}, {"operator": "Conv"}]
+)
+def test_wrong_document_of_a_program_is_refused(change: dict[str, object]) -> None:
+    from msgspec.structs import replace
+
+    document = draw_program_example("Adam", "1").to_document()
+    with pytest.raises(MalformedError):
+        ProgramExample.from_document(replace(document, **change))

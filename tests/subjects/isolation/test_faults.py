@@ -1,0 +1,231 @@
+"""Subjects that crash, hang or break the protocol: each fault has its verdict, and the next case passes."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tempfile
+from pathlib import Path
+
+import fake_subject as fakes
+import pytest
+from corpora import ADAM, SEVERAL
+from isolation_support import HANG, faulty_harness, isolated_subject, processes_in, wait_until
+
+from conformance.base.verdicts import Verdict
+from conformance.run.judging.backend import judge_backend
+from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES
+from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.start_subjects import client_of
+
+PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
+CRASH, TIMEOUT = Verdict.CRASH, Verdict.TIMEOUT
+
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(sys.platform != "linux", reason="finds leftover processes in /proc"),
+]
+
+SHORT = Limits(timeout=HANG)
+LITTLE = Limits(timeout=30, memory=2**36)
+NARROW = Limits(timeout=30, line=2**20)
+
+# the fault, its limits, the verdict, the phase and a part of the message
+FAULTS = [
+    (fakes.segfaults_on_load, None, CRASH, "load", "was killed by SIGSEGV before it answered `load`"),
+    (fakes.segfaults_on_run, None, CRASH, "run", "was killed by SIGSEGV before it answered `run`"),
+    (
+        fakes.aborts_on_run,
+        None,
+        CRASH,
+        "run",
+        "SIGABRT before it answered `run`; last line of standard error: thread panicked at",
+    ),
+    (fakes.is_killed_on_run, None, CRASH, "run", "SIGKILL"),
+    (fakes.hangs_on_load, SHORT, TIMEOUT, "load", "did not answer `load` within 4 s"),
+    (fakes.hangs_on_run, SHORT, TIMEOUT, "run", "did not answer `run` within 4 s"),
+    (fakes.ignores_sigterm, SHORT, TIMEOUT, "run", "did not answer `run` within 4 s"),
+    (fakes.floods_stderr, None, FAIL, "compare", "wrong of"),
+    (fakes.prints_to_stdout, None, PASS, None, ""),
+    (fakes.prints_to_stdout_from_c, None, PASS, None, ""),
+    (fakes.floods_stdout, None, PASS, None, ""),
+    (fakes.reads_stdin, None, PASS, None, ""),
+    (fakes.eats_memory, None, PASS, None, ""),
+    (fakes.eats_memory, LITTLE, ERROR, "run", "MemoryError: Unable to allocate"),
+    (fakes.forks_and_leaves_a_child, None, CRASH, "run", "SIGSEGV"),
+    (fakes.leaves_a_child_in_another_session, None, PASS, None, ""),
+    (fakes.kills_its_guard, None, CRASH, "run", "was killed with its supervisor before it answered `run`"),
+    (fakes.exits_0_midway, None, CRASH, "run", "exited with status 0 before it answered `run`"),
+    (fakes.exits_3_on_load, None, CRASH, "load", "exited with status 3 before it answered `load`"),
+    (fakes.raises_systemexit, None, ERROR, "run", "SystemExit: no licence"),
+    (fakes.closes_all_descriptors, None, ERROR, "run", "closed its standard input or output"),
+    (fakes.changes_its_directory, None, PASS, None, ""),
+    (fakes.lies_about_shapes, None, FAIL, "compare", "has shape [1, "),
+    (fakes.lies_about_types, None, FAIL, "compare", "has type double instead of float"),
+    (fakes.recurses_without_end, None, ERROR, "run", "RecursionError: "),
+]
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path, monkeypatch):
+    """Folder for scratch folders; after the test it is empty, and no process was started with it."""
+    directory = tmp_path / "scratch"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    yield directory
+    assert (processes_in(directory), list(directory.iterdir())) == ([], [])
+
+
+@pytest.fixture
+def start(scratch):
+    """Return a function that starts subjects; they are stopped after the test."""
+    started = []
+
+    def start(text, limits=None):
+        started.append(isolated_subject(text, limits))
+        return started[-1].target
+
+    yield start
+    for subject in started:
+        client_of(subject).stop()
+
+
+@pytest.mark.parametrize(
+    ("fault", "limits", "verdict", "phase", "message"), FAULTS, ids=[f"{row[0].__name__}-{row[2]}" for row in FAULTS]
+)
+def test_isolated_fault_has_its_verdict_and_next_case_passes(start, case_of, fault, limits, verdict, phase, message):
+    subject = start(f"fake_subject:{fault.__name__}", limits)
+    outcomes = [judge_backend(subject, case_of(case)) for case in (ADAM, SEVERAL, ADAM)]
+    assert [outcome.verdict for outcome in outcomes] == [PASS, verdict, PASS]
+    assert outcomes[1].phase == phase
+    assert message in outcomes[1].message
+
+
+# the harness, its limits, the verdict of its second load and a part of the message
+BROKEN = [
+    ("half_a_line_then_dies", None, CRASH, "exited with status 1 before it answered `load`, after '{\"seq\":'"),
+    ("answers_the_wrong_case", None, ERROR, "with another number than "),
+    ("answers_twice", None, ERROR, "wrote more than one answer: "),
+    ("speaks_plain_text", None, ERROR, "with invalid JSON (JSONDecodeError): 'Loaded <b>model</b>.'"),
+    ("writes_no_utf8", None, ERROR, "with invalid JSON (UnicodeDecodeError): "),
+    ("endless_line", NARROW, ERROR, "wrote more than 1048576 bytes in one line: 'xxxx"),
+    ("floods_lines", NARROW, ERROR, "'progress'"),
+    ("deep_json", None, ERROR, "with invalid JSON (RecursionError)"),
+    ("huge_number", None, ERROR, "with invalid JSON (ValueError)"),
+    ("not_a_number", None, ERROR, "with invalid JSON (ValueError)"),
+    ("answers_a_list", None, ERROR, "violates the protocol: '[1]'"),
+    ("answers_another_command", None, ERROR, "violates the protocol: "),
+    ("invents_members", None, ERROR, "violates the protocol: "),
+    ("closes_stdout", None, ERROR, "closed its standard input or output before it answered `load`"),
+    ("closes_stdin", None, UNSUPPORTED, "this time"),
+    ("sends_bad_base64", None, ERROR, "output 0 that has data that is not base64"),
+    ("sends_too_few_bytes", None, ERROR, "has 4 bytes of data, which does not match float of shape [2, 3]"),
+    ("names_an_unknown_type", None, ERROR, "violates the protocol: "),
+    ("has_a_negative_shape", None, ERROR, "violates the protocol: "),
+    ("has_an_enormous_shape", None, ERROR, "violates the protocol: "),
+    ("has_an_enormous_product", None, ERROR, "has 4 bytes of data"),
+    ("says_it_changed_input_99", None, ERROR, "reports that it changed input 99"),
+]
+
+
+@pytest.mark.parametrize(("name", "limits", "verdict", "message"), BROKEN, ids=[row[0] for row in BROKEN])
+def test_isolated_protocol_violation_is_error_and_next_case_is_judged(start, case_of, name, limits, verdict, message):
+    subject = start(faulty_harness(name), limits)
+    outcomes = [judge_backend(subject, case_of(ADAM)) for _ in range(3)]
+    assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED, verdict, UNSUPPORTED]
+    assert message in outcomes[1].message
+    assert len(outcomes[1].message) < 1000
+
+
+def test_integer_that_is_written_as_a_float_is_read(start):
+    subject = start(faulty_harness("CountsItsModelsInFloats"))
+    assert subject.client.info().models == 1
+
+
+def test_removed_models_folder_is_error_of_the_next_case(start, case_of):
+    subject = start("fake_subject:removes_its_models")
+    outcomes = [judge_backend(subject, case_of(case)) for case in (SEVERAL, ADAM, ADAM)]
+    assert [outcome.verdict for outcome in outcomes] == [PASS, ERROR, PASS]
+
+
+def test_isolated_process_dying_between_cases_is_replaced(start, case_of):
+    subject = start(faulty_harness("dies_after_its_answer"))
+    outcomes = [judge_backend(subject, case_of(ADAM)) for _ in range(2)]
+    assert wait_until(lambda: not subject.client.process.is_idle())
+    outcomes.append(judge_backend(subject, case_of(ADAM)))
+    assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED] * 3
+
+
+@pytest.mark.parametrize(("fake", "is_kept"), [("raises_on_run", True), ("panics_on_run", False)])
+def test_process_is_used_again_only_after_an_ordinary_error(start, case_of, fake, is_kept):
+    subject = start(f"fake_subject:{fake}")
+    assert judge_backend(subject, case_of(ADAM)).verdict is Verdict.ERROR
+    assert subject.client.has_process is is_kept
+
+
+class TestStandardError:
+    def test_stderr_tail_has_limited_length(self, start, case_of):
+        subject = start("fake_subject:floods_stderr")
+        judge_backend(subject, case_of(SEVERAL))
+        tail = subject.client.stderr_tail()
+        assert tail.endswith("warning 49999: nothing to worry about\n")
+        assert len(tail) <= STDERR_LIMIT_BYTES
+
+    def test_stderr_tail_of_next_case_is_empty(self, start, case_of):
+        subject = start("fake_subject:floods_stderr")
+        judge_backend(subject, case_of(SEVERAL))
+        judge_backend(subject, case_of(ADAM))
+        assert subject.client.stderr_tail() == ""
+
+    def test_stderr_tail_of_ended_process_is_kept(self, start, case_of):
+        subject = start("fake_subject:aborts_on_run")
+        judge_backend(subject, case_of(SEVERAL))
+        assert "panicked" in subject.client.stderr_tail()
+
+
+class TestEnvironment:
+    @pytest.fixture
+    def found(self, start, case_of):
+        message = judge_backend(start("fake_subject:looks_around"), case_of(ADAM)).message
+        return ast.literal_eval(message.removeprefix("ValueError: "))
+
+    def test_home_and_working_folder_are_scratch_folders(self, found, scratch):
+        assert found["home"].startswith(str(scratch))
+        assert found["here"].startswith(str(scratch))
+        assert found["files"] == []
+
+    def test_subject_leads_session_and_process_group(self, found):
+        assert found["leader"]
+
+    def test_telemetry_is_disabled(self, found):
+        assert found["telemetry"] == "1"
+
+    def test_installers_have_no_index_and_no_network(self, found):
+        assert found["installers"] == ["1", "", "1"]
+
+    def test_subject_inherits_no_descriptors(self, found):
+        # three streams, the protocol's two under other numbers, and the listing's own
+        assert len(found["open"]) <= 6, found["open"]
+
+    def test_options_and_device_reach_adapter(self, start, case_of):
+        outcome = judge_backend(start("fake_subject:has_options[device=CUDA,provider=X]"), case_of(ADAM))
+        assert outcome.message == "ValueError: CUDA {'provider': 'X'}"
+
+
+class TestModel:
+    def test_replaced_model_is_loaded_again(self, start, case_of):
+        subject = start("fake_subject:always_right")
+        case = case_of(ADAM)
+        first = subject.prepare(case.model)
+        subject.prepare(case_of(SEVERAL).model)
+        (data_set,) = case.data_sets()
+        assert (
+            first.run(list(data_set.inputs))[0].tobytes()
+            == subject.prepare(case.model).run(list(data_set.inputs))[0].tobytes()
+        )
+
+    def test_model_file_is_read_only(self, start, case_of):
+        subject = start("fake_subject:always_right")
+        subject.prepare(case_of(ADAM).model)
+        (path,) = Path(subject.client.process.scratch.models).iterdir()
+        assert path.stat().st_mode & 0o777 == 0o444
