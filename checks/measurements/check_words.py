@@ -3,9 +3,9 @@
 python checks/measurements/check_words.py [-v]
 
 Prints the figures, and exits with 1 if a sentence has more than 35 words in README.md, docs/ or the help of the command
-line, if the written pages have more than 23,500 words outside of code blocks and tables, or if tests assert more than
-40 phrases of three words or more. A test asserts a phrase by `match=`, by `in`, or by passing it to a helper that does.
--v also prints the phrases.
+line, if the written pages have more than 26,000 words outside of code blocks and tables, if the unreleased part of
+CHANGELOG.md has more than 120 lines, or if tests assert more than 40 phrases of three words or more. A test asserts a
+phrase by `match=`, by `in`, or by passing it to a helper that does. -v also prints the phrases.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ MAX_SENTENCE_WORDS = 35
 MAX_PAGE_WORDS = 26_000
 REFERENCE_PAGES = ("command-line", "errors", "formats", "clauses")
 """Pages without a limit of words: they are generated, or describe each field of a format."""
+MAX_UNRELEASED_LINES = 120
 MAX_PHRASES = 40
 MIN_PHRASE_WORDS = 3
 
@@ -52,6 +53,12 @@ def count_page_words() -> int:
     texts = (page.read_text(encoding="utf-8") for page in pages if page.stem not in REFERENCE_PAGES)
     proses = (re.sub(r"^```.*?^```$|^\|[^\n]*$", "", text, flags=re.MULTILINE | re.DOTALL) for text in texts)
     return sum(len(prose.split()) for prose in proses)
+
+
+def count_unreleased_lines() -> int:
+    """Count the lines of CHANGELOG.md between the headings of the unreleased part and of the last release."""
+    parts = re.split(r"^## .*\n", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return len(parts[1].splitlines())
 
 
 def markdown_sentences(text: str) -> Iterator[str]:
@@ -176,7 +183,11 @@ def main() -> int:
     words = count_page_words()
     are_short = words <= MAX_PAGE_WORDS
     print(f"{'ok  ' if are_short else 'FAIL'} words of the written pages: {words:,} (at most {MAX_PAGE_WORDS:,})")
-    return int(bool(long) or not are_few or not are_short)
+    unreleased = count_unreleased_lines()
+    is_condensed = unreleased <= MAX_UNRELEASED_LINES
+    name = "lines of the unreleased part of CHANGELOG.md"
+    print(f"{'ok  ' if is_condensed else 'FAIL'} {name}: {unreleased} (at most {MAX_UNRELEASED_LINES})")
+    return int(bool(long) or not are_few or not are_short or not is_condensed)
 
 
 if __name__ == "__main__":
