@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from conformance.base.jobs.job import Workers as TeamOfWorkers
     from conformance.own.audit.audit_job import AuditWorkers
+    from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_session import AuditOptions, SubjectAudit
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.reading import LoadedModel
@@ -69,6 +70,7 @@ def audit(
     from conformance.base.jobs.process_pool import create_workers
     from conformance.exact.models.input_files import required_input_names
     from conformance.own.audit.audit_cases import write_cases
+    from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_session import AuditOptions
     from conformance.own.graphs.model_inputs import choose_inputs, input_text, save_inputs_to
     from conformance.own.graphs.reading import LoadedModel
@@ -108,13 +110,13 @@ def audit(
             given = ("--inputs", data_set.name) if inputs else (*shapes, "--seed", str(seed))
             command = None if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
-    passes, outcome = _outcome(audits, Level(fail_level), require_judged)
-    _write_reports(json, html, (audited, audits, texts, None if inputs else seed), passes=passes)
+    outcome = AuditOutcome.of(audits, Level(fail_level), require_judged)
+    _write_reports(json, html, (audited, audits, texts, None if inputs else seed), outcome)
     print_written_reports(reports)
     if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
         show(f"Wrote {output}.")
-    show(outcome)
-    if not passes:
+    show(_outcome_line(outcome, audits, Level(fail_level), require_judged))
+    if outcome is AuditOutcome.FAILED:
         raise typer.Exit(ExitStatus.FAILS)
 
 
@@ -144,8 +146,7 @@ def _write_reports(
     json: Path | None,
     html: Path | None,
     content: tuple[LoadedModel, Sequence[SubjectAudit], Sequence[str], int | None],
-    *,
-    passes: bool,
+    outcome: AuditOutcome,
 ) -> None:
     """Write the reports; their content is the model, the audits, the texts of the inputs, and the seed."""
     from conformance.own.audit.audit_page import render_page
@@ -153,7 +154,7 @@ def _write_reports(
 
     write_json_atomically(json, None if json is None else audit_document(*content))
     if html is not None:
-        write_text_atomically(html, render_page(*content[:3], passes=passes))
+        write_text_atomically(html, render_page(*content[:3], outcome))
 
 
 def _command(model: Path, subject: str, given: Sequence[str], probes: int | None, *, no_isolation: bool) -> str:
@@ -165,14 +166,15 @@ def _command(model: Path, subject: str, given: Sequence[str], probes: int | None
     return shlex.join(["onnx-conformance", "audit", str(model), "-b", subject, *given, *chosen])
 
 
-def _outcome(audits: Sequence[SubjectAudit], level: Level, required: float) -> tuple[bool, str]:
-    """Return whether the audits pass at a level with the required judged share, and the outcome in one line."""
-    from conformance.own.audit.audit_report import JudgedShare, summary_text
+def _outcome_line(outcome: AuditOutcome, audits: Sequence[SubjectAudit], level: Level, required: float) -> str:
+    """Return the outcome of some audits at a level, with the required judged share, in one line."""
+    from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, summary_text
 
     is_enough = all(JudgedShare.of([each], level).is_enough(required) for each in audits)
-    passes = is_enough and not any(each.has_faults_at(level) for each in audits)
     missing = "" if is_enough else "; too little was judged"
-    return passes, f"{'PASSED' if passes else 'FAILED'}: {summary_text(audits)}{missing}"
+    if outcome is AuditOutcome.NO_VERDICT:
+        missing = "; every element is unspecified or has no useful bound"
+    return f"{outcome}: {summary_text(audits)}{missing}"
 
 
 @contextmanager

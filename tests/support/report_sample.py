@@ -267,6 +267,7 @@ def _evidence(case: Any, verdict: Verdict) -> list[dict[str, Any]]:
             "expected_hex": "0x3fe00000",
             "actual_hex": "0x3fe0000a",
             "bound": "1.2e-07",
+            "error_over_bound": 9.9341,
             "ulp": 10,
         }
     elif verdict is Verdict.FAIL:

@@ -47,6 +47,11 @@ def shorten_middle(text: str, max_length: int) -> str:
     return f"{text[: max_length - 1 - end]}…{text[len(text) - end :]}"
 
 
+def ratio_text(ratio: float, digits: int) -> str:
+    """Return a ratio with a number of digits, and with more digits if a ratio above 1 would otherwise not show it."""
+    return next(text for most in range(digits, 18) if float(text := f"{ratio:.{most}g}") > 1 or not ratio > 1)
+
+
 def escape_markdown(text: str, max_length: int = 300) -> str:
     """Return a text as one line of Markdown that displays it literally, shortened to `max_length` characters."""
     line = shorten_middle(one_line(text), max_length)

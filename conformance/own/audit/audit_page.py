@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.base.pages import templating
 from conformance.own.audit import audit_report
+from conformance.own.audit.audit_report import AuditOutcome
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.audit.layout import layered_layout
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def render_page(
-    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], *, passes: bool | None = None
+    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], outcome: AuditOutcome | None = None
 ) -> str:
     """Return the page as text. Every text from the model or the subject is escaped.
 
@@ -32,16 +33,14 @@ def render_page(
         model: the model.
         audits: the audits, one for each subject and data set.
         inputs: the names, types and shapes of the inputs of each data set.
-        passes: the outcome; None if the options of the command line are the defaults.
+        outcome: the outcome; None if the options of the command line are the defaults.
     """
-    if passes is None:
-        passes = all(audit_report.JudgedShare.of([audit]).is_enough(0.0) and not audit.has_faults for audit in audits)
     return templating.render_page(
         "audit.html.j2",
         styles=["audit.css"],
         model=model,
         audits=audits,
-        passes=passes,
+        outcome=AuditOutcome.of(audits) if outcome is None else outcome,
         inputs=inputs,
         report=audit_report,
         total=audit_report.summary_text(audits),
@@ -191,4 +190,4 @@ def colour_class(node: JudgedNode) -> str:
         return "wrong"
     if node.verdict in (NodeVerdict.NOT_JUDGED, NodeVerdict.UNSPECIFIED):
         return "not-judged"
-    return f"s{min(4, int(node.level_share * 5))}"
+    return "s0" if node.is_correctly_rounded else f"s{min(4, int(node.level_share * 5))}"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence  # noqa: TC003 - msgspec reads the annotations
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from conformance.base.serialization.printable_text import ratio_text
 from conformance.base.verdicts import Level
 from conformance.exact.models.graphs import operator_text
 from conformance.exact.reference.tolerances import FORMS, FUNCTIONS, forms_of
@@ -32,10 +34,14 @@ MAX_LISTED_OPERATORS = 8
 """Operators that are named as not judged in a line."""
 
 
-class OperatorRow(msgspec.Struct, rename={"at_should": "at should", "not_judged": "not judged"}):
+class OperatorRow(
+    msgspec.Struct,
+    rename={"at_should": "at should", "not_judged": "not judged", "is_correctly_rounded": "correctly rounded"},
+):
     """The numbers of nodes of one operator by verdict, and the largest share of a bound.
 
-    Nodes that are judged at level `should` only are counted apart from the judged ones.
+    Nodes that are judged at level `should` only are counted apart from the judged ones. `is_correctly_rounded` states
+    whether all elements are exact results that were rounded once.
     """
 
     operator: str
@@ -46,6 +52,7 @@ class OperatorRow(msgspec.Struct, rename={"at_should": "at should", "not_judged"
     unspecified: int = 0
     not_judged: int = 0
     share: float = 0.0
+    is_correctly_rounded: bool = True
 
 
 def operator_rows(nodes: Sequence[JudgedNode]) -> list[OperatorRow]:
@@ -62,6 +69,7 @@ def operator_rows(nodes: Sequence[JudgedNode]) -> list[OperatorRow]:
         row.wrong += node.verdict is NodeVerdict.WRONG
         row.unspecified += node.verdict is NodeVerdict.UNSPECIFIED
         row.share = max(row.share, node.level_share)
+        row.is_correctly_rounded &= node.is_correctly_rounded
     return sorted(rows.values(), key=lambda row: (-row.wrong, -row.nodes, row.operator))
 
 
@@ -70,9 +78,14 @@ def operator_name(node: JudgedNode) -> str:
     return operator_text(node.op_type, node.domain)
 
 
-def share_text(share: float) -> str:
-    """Return the share of a bound as text: `0.65`, or `not equal` where the output must be equal."""
-    return "not equal" if math.isinf(share) else f"{share:.2g}"
+def share_text(share: float, *, is_correctly_rounded: bool = False) -> str:
+    """Return the share of a bound as text: `0.65`, or `not equal` where the output must be equal.
+
+    An error up to half an ULP may be the whole bound. `correctly rounded` then states that no better result exists.
+    """
+    if math.isinf(share):
+        return "not equal"
+    return ratio_text(share, 2) + (" correctly rounded" if is_correctly_rounded and share else "")
 
 
 def reasons(nodes: Sequence[JudgedNode]) -> list[tuple[str, int]]:
@@ -97,7 +110,9 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     width = max([len("operator"), *(len(row.operator) for row in rows)])
     yield f"  {'operator':{width}}  nodes  judged  at should  wrong  unspecified  not judged  largest error / bound"
     for row in rows:
-        share = share_text(row.share) if row.not_judged < row.nodes else "-"
+        share = "-"
+        if row.not_judged < row.nodes:
+            share = share_text(row.share, is_correctly_rounded=row.is_correctly_rounded)
         yield (
             f"  {row.operator:{width}}  {row.nodes:5}  {row.judged:6}  {row.at_should:9}  {row.wrong:5}"
             f"  {row.unspecified:11}  {row.not_judged:10}  {share:>21}"
@@ -172,6 +187,28 @@ def _fault_lines(
             yield f"    to run it alone: {command}"
 
 
+class AuditOutcome(StrEnum):
+    """The outcome of some audits: `no verdict` if nothing is wrong, and no element could be wrong."""
+
+    PASSED = "PASSED"
+    FAILED = "FAILED"
+    NO_VERDICT = "NO VERDICT"
+
+    @classmethod
+    def of(cls, audits: Sequence[SubjectAudit], level: Level = Level.MUST, required: float = 0.0) -> AuditOutcome:
+        """Return the outcome of some audits at a level.
+
+        Args:
+            audits: the audits.
+            level: the weakest level whose bounds the outputs must keep.
+            required: the share of each audit that must be judged.
+        """
+        shares = [JudgedShare.of([each], level) for each in audits]
+        if any(each.has_faults_at(level) for each in audits) or not all(each.is_enough(required) for each in shares):
+            return cls.FAILED
+        return cls.PASSED if all(each.has_judged for each in shares) else cls.NO_VERDICT
+
+
 class JudgedShare(msgspec.Struct):
     """The judged share of some audits at a level.
 
@@ -191,8 +228,11 @@ class JudgedShare(msgspec.Struct):
         open_elements: the number of elements for which the page states no result.
         operations: about how many operations the judged nodes need.
         all_operations: about how many operations all nodes need.
+        open_nodes: the number of nodes that were compared, and most of whose elements are unspecified or have no useful
+            bound.
         unjudged: the number of nodes that were not judged, by operator, the most frequent first.
-        share: the smallest one of the judged shares of the nodes, the elements and the arithmetic.
+        share: the smallest one of the judged shares of the nodes, the elements and the arithmetic, without unspecified
+            elements and without nodes that have no other elements.
     """
 
     nodes: int = 0
@@ -209,6 +249,7 @@ class JudgedShare(msgspec.Struct):
     open_elements: int = 0
     operations: int = 0
     all_operations: int = 0
+    open_nodes: int = 0
     unjudged: dict[str, int] = {}
     share: float = 0.0
 
@@ -237,20 +278,33 @@ class JudgedShare(msgspec.Struct):
             open_elements=sum(node.unspecified for node in nodes),
             operations=sum(node.operations for node in judged),
             all_operations=sum(node.operations for node in nodes),
+            open_nodes=sum(node.is_open(level) for node in nodes),
             unjudged=dict(unjudged.most_common()),
         )
-        parts = (found.nodes, found.represented_elements, found.operations)
-        wholes = (len(nodes), found.all_elements, found.all_operations)
-        found.share = min((part / whole for part, whole in zip(parts, wholes, strict=True) if whole), default=0.0)
+        closed = [node for node in nodes if node.unspecified < max(node.elements, 1)]
+        judged = [node for node in closed if node.is_judged_at(level)]
+        parts = (len(judged), found.represented_elements, sum(node.operations for node in judged))
+        wholes = (
+            len(closed),
+            sum(node.all_elements * (1 - node.unspecified / max(node.elements, 1)) for node in closed),
+            sum(node.operations for node in closed),
+        )
+        shares = (min(1.0, part / whole) for part, whole in zip(parts, wholes, strict=True) if whole)
+        found.share = min(shares, default=float(bool(nodes)))
         return found
 
-    def is_enough(self, required: float) -> bool:
-        """Return whether at least a share was judged, and at least one node and one element.
+    @property
+    def has_judged(self) -> bool:
+        """Whether at least one node and one element were judged.
 
         A model whose tensors are all empty needs no judged element.
         """
-        has_elements = self.elements > 0 or not self.all_elements
-        return self.nodes > 0 and has_elements and self.share >= required
+        return self.nodes > 0 and (self.elements > 0 or not self.all_elements)
+
+    def is_enough(self, required: float) -> bool:
+        """Return whether at least a share was judged, and at least one element, unless every node is open."""
+        is_open = 0 < self.open_nodes == self.all_nodes
+        return (self.has_judged or is_open) and self.share >= required
 
     @property
     def text(self) -> str:
@@ -324,8 +378,18 @@ def open_text(node: JudgedNode) -> str:
 
 
 def _place(node: JudgedNode) -> str:
+    """Return the number, operator and name of a node; of a wrong region, its cause, or all of its nodes."""
     place = f"node {node.number} {operator_name(node)} {node.name}"
-    return f"{place} (judged together with {', '.join(node.together)})" if node.together else place
+    if not node.together:
+        return place
+    if node.verdict is not NodeVerdict.WRONG:
+        return f"{place} (judged together with {', '.join(node.together)})"
+    region = dict(zip((*node.segment, node.number), (*node.together, node.name), strict=True))
+    place = f"nodes {', '.join(region.values())}, which the runtime computes together"
+    if node.wrong_alone is None:
+        return place
+    causes = ", ".join(f"{number} {region[number]}" for number in node.wrong_alone)
+    return f"{place} ({f'wrong alone: {causes}' if causes else 'none is wrong alone'})"
 
 
 def _element_name(element: JudgedElement) -> str:

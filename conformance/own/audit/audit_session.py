@@ -367,6 +367,7 @@ def _renumbered(audit: SubjectAudit, numbers: Sequence[int]) -> SubjectAudit:
             node,
             number=numbers[node.number],
             segment=tuple(numbers[each] for each in node.segment),
+            wrong_alone=None if node.wrong_alone is None else tuple(numbers[each] for each in node.wrong_alone),
             origin=None if node.origin is None else numbers[node.origin],
         )
 

@@ -11,7 +11,8 @@ An exposed operand can differ from the operand of the node in three ways:
   subject then returns another result for the node alone. A node that is correct alone is judged together with more and
   more nodes before it.
 
-A node is wrong if it is wrong in all of these ways. The smallest wrong region is reported.
+A node is wrong if it is wrong in all of these ways. The smallest wrong region is reported. Its nodes then run alone,
+one after the other, each on the results of the others. A node that is wrong alone is the cause.
 """
 
 from __future__ import annotations
@@ -144,10 +145,36 @@ class Confirmation:
             return ConfirmedNode(suspect)
         alone = self._judge_alone(suspect.number)
         is_fused = _is_milder(alone.node, suspect)
-        if not is_fused and not self._may_have_other_operands(suspect.number):
-            return ConfirmedNode(suspect, model_runs=alone.model_runs)
-        decisive, runs = _decide(self._trials(suspect, is_fused=is_fused))
-        return replace(_conclude(suspect, decisive), model_runs=alone.model_runs + runs)
+        runs = 0
+        confirmed = ConfirmedNode(suspect)
+        if is_fused or self._may_have_other_operands(suspect.number):
+            decisive, runs = _decide(self._trials(suspect, is_fused=is_fused))
+            confirmed = _conclude(suspect, decisive)
+        return self._with_cause(replace(confirmed, model_runs=alone.model_runs + runs))
+
+    def _with_cause(self, confirmed: ConfirmedNode) -> ConfirmedNode:
+        """Return a judgement with the nodes of its region that are wrong alone, if the region is wrong."""
+        node = confirmed.node
+        numbers = sorted({*node.segment, node.number})
+        if node.verdict is not NodeVerdict.WRONG or len(numbers) < 2:
+            return confirmed
+        values = dict(self.recorded.values if confirmed.values is None else confirmed.values)
+        made = {name for number in numbers for name in self.model.graph.node[number].output}
+        values = {name: array for name, array in values.items() if name not in made}
+        wrong = []
+        for number in numbers:
+            single = cut(self.model, [number], values)
+            if single is None:
+                return confirmed
+            try:
+                (results,) = run_once(self.subject.target, single.model, single.arrays)
+            except SubjectRefused:
+                return confirmed
+            values |= {value.name: array for value, array in zip(single.model.graph.output, results, strict=True)}
+            alone = judge_last(self.model, [number], self.recorded, values, JudgementOptions(self.all_elements))
+            wrong += [number] if alone.verdict is NodeVerdict.WRONG else []
+        runs = confirmed.model_runs + len(numbers)
+        return replace(confirmed, node=structs.replace(node, wrong_alone=tuple(wrong)), model_runs=runs)
 
     def _judge_alone(self, number: int) -> _Trial:
         """Judge the result that the subject returns for a node as a model of its own, on the same operands."""

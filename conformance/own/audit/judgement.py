@@ -25,7 +25,7 @@ from conformance.own.audit.audit_operands import operand_texts
 from conformance.own.audit.audit_sampling import Sample, take_sample, values_of
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.cutting import part_of
-from conformance.own.graphs.distances import are_comparable, find_distances, relative_error
+from conformance.own.graphs.distances import are_comparable, find_distances, is_correctly_rounded, relative_error
 from conformance.own.graphs.intermediate_values import Exposure
 from conformance.subjects.calling.harness import value_digest
 
@@ -116,6 +116,10 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
         level: `should` if only the bounds of this level are useful for at least half of the elements.
         should_undetermined: the number of undetermined elements with the bounds of level `should`.
         should_loose: the number of loose elements with the bounds of level `should`.
+        is_correctly_rounded: whether each compared element is the exact result, rounded once to the nearest value of
+            its type. No implementation returns a better one, also if the error is as large as the bound.
+        wrong_alone: of a wrong node that was judged together with others, the numbers of those nodes that are wrong as
+            models of their own; None if it is not known.
     """
 
     number: int
@@ -140,10 +144,19 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
     level: Level = Level.MUST
     should_undetermined: int = 0
     should_loose: int = 0
+    is_correctly_rounded: bool = False
+    wrong_alone: tuple[int, ...] | None = None
 
     def useless_bounds(self, level: Level) -> tuple[int, int]:
         """Return the numbers of undetermined and of loose elements with the bounds of a level."""
         return (self.undetermined, self.loose) if level is Level.MUST else (self.should_undetermined, self.should_loose)
+
+    def is_open(self, level: Level) -> bool:
+        """Return whether it was compared, and most of its elements are unspecified or have no useful bound."""
+        if self.verdict is NodeVerdict.WRONG or not self.elements:
+            return False
+        useless = sum(self.useless_bounds(level))
+        return 2 * useless > self.elements or useless + self.unspecified == self.elements
 
 
 class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
@@ -489,6 +502,7 @@ class _Comparison:
     open_element: JudgedElement | None = None
     introduced: float = 0.0
     mismatch: str | None = None
+    is_correctly_rounded: bool = True
 
     def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
         """Compare an output with its enclosure.
@@ -523,6 +537,7 @@ class _Comparison:
         at_must = find_distances(actual, expected)
         at_should = find_distances(actual, strict, has_signed_zeros=self.keeps_signs)
         self.introduced = max(self.introduced, relative_error(actual, np.asarray(at_must.expected)))
+        self.is_correctly_rounded &= is_correctly_rounded(actual, np.asarray(at_must.expected))
         self.unspecified += int(np.count_nonzero(at_must.unspecified))
         if at_must.unspecified.any() and self.open_element is None:
             self.open_element = element(int(np.argmax(at_must.unspecified)), at_must)
@@ -570,6 +585,7 @@ class _Comparison:
             unspecified=self.unspecified,
             open_element=self.open_element,
             introduced=self.introduced,
+            is_correctly_rounded=self.is_correctly_rounded and self.elements > 0 and not self.in_sequences,
             **vars(must),
             **{f"should_{name}": value for name, value in vars(should).items()},
         )

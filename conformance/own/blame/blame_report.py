@@ -14,7 +14,7 @@ from msgspec import UNSET
 from conformance.base.files.temp_dir import write_folder
 from conformance.base.pages import templating
 from conformance.base.serialization.codec import encode_document
-from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable, one_line
+from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable, one_line, ratio_text
 from conformance.exact.models.arrays import tensor_of
 from conformance.exact.models.graphs import operator_text
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict
@@ -125,7 +125,7 @@ def _verdict_lines(step: BlameVerdict, document: BlameDocument) -> Iterator[str]
     yield verdict_sentence(step, document)
     for label, share in zip("AB", step.should_shares, strict=True):
         if share is not None and share > 1:
-            times = "" if share == math.inf else f" ({share:.2g} times the bound)"
+            times = "" if share == math.inf else f" ({ratio_text(share, 2)} times the bound)"
             yield f"{label} is outside of its bound of level should{times}."
     if step.unoptimized is not UNSET:
         result = f"the result of {step.unoptimized.subject}"

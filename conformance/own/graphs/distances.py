@@ -110,3 +110,11 @@ def relative_error(actual: Array, exact: Array) -> float:
         difference = float(np.abs(given - expected).max(initial=0.0, where=is_finite))
     magnitude = float(np.abs(expected).max(initial=0.0, where=is_finite))
     return difference / magnitude if magnitude else difference
+
+
+def is_correctly_rounded(actual: Array, exact: Array) -> bool:
+    """Return whether a tensor of at most 32 bits an element is an exact tensor, rounded once to the nearest values."""
+    if actual.shape != exact.shape or actual.dtype.itemsize > 4:
+        return False
+    with np.errstate(all="ignore"):
+        return bool(_are_equal(actual, exact.astype(actual.dtype), has_signed_zeros=False).all())

@@ -170,11 +170,17 @@ def _bad_element(output: ExpectedTensor, actual: Array, index: tuple[Any, ...]) 
     got = actual[index]
     place = [int(part) for part in index]
     value = shortest_decimal(got)
+    bound = None
+    ratio = None
+    if output.bound is not None:
+        bound = f"{output.bound[index]:.3g}"
+        with np.errstate(all="ignore"):
+            exact = float(_distance(got, expected) / output.bound[index])
+        ratio = exact if np.isfinite(exact) else None
     if output.choices is not None:
         return BadElement(place, format_true_indices(output.choices[index]), value)
     if not _has_ulp(actual):
-        bound = f"{output.bound[index]:.3g}" if output.bound is not None else None
-        return BadElement(place, shortest_decimal(expected), value, bound=bound)
+        return BadElement(place, shortest_decimal(expected), value, bound=bound, error_over_bound=ratio)
     distance = abs(float(got) - float(expected)) / float(ulp_of(np.asarray(expected)))
     return BadElement(
         place,
@@ -182,8 +188,9 @@ def _bad_element(output: ExpectedTensor, actual: Array, index: tuple[Any, ...]) 
         value,
         expected_hex=hex_bits(expected),
         actual_hex=hex_bits(got),
-        bound=f"{output.bound[index]:.3g}" if output.bound is not None else None,
+        bound=bound,
         ulp=float(f"{distance:.4g}") if np.isfinite(distance) else None,
+        error_over_bound=ratio,
     )
 
 

@@ -5,10 +5,9 @@ Messages of a subject are quoted and shortened to a maximum length. The caller e
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from conformance.base.serialization.printable_text import shorten_middle
+from conformance.base.serialization.printable_text import ratio_text, shorten_middle
 from conformance.run.results.failure_groups import NEVER_STARTED
 
 if TYPE_CHECKING:
@@ -117,25 +116,14 @@ def _bad_element_line(output: OutputEvidence, bad: BadElement) -> str:
     expected = _format_value(bad.expected, bad.expected_hex)
     values = f"got {_format_value(bad.actual, bad.actual_hex)}, expected {expected}"
     parts = [f"{bad.ulp:g} ULP apart"] if bad.ulp is not None else []
-    if (times := _error_over_bound(bad)) is not None:
-        parts.append(f"{times:.3g} times its bound (± {bad.bound})")
+    if bad.error_over_bound is not None:
+        parts.append(f"{ratio_text(bad.error_over_bound, 3)} times its bound (± {bad.bound})")
     parts += [f"{output.wrong} wrong in all"] if (output.wrong or 1) > 1 else []
     return "; ".join([f"{element}: {values}", ", ".join(parts)] if parts else [f"{element}: {values}"])
 
 
 def _format_value(decimal: str, hex: str | None) -> str:
     return f"{decimal} ({hex})" if hex else decimal
-
-
-def _error_over_bound(bad: BadElement) -> float | None:
-    """Return the error of the element divided by its bound; None if it is not a finite number."""
-    if bad.bound is None:
-        return None
-    try:
-        times = abs(float(bad.actual) - float(bad.expected)) / float(bad.bound)
-    except (ValueError, ZeroDivisionError, OverflowError):
-        return None
-    return times if math.isfinite(times) else None
 
 
 def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:

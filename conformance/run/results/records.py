@@ -188,7 +188,10 @@ def case_record(corpus: Corpus, case: CorpusCase) -> CaseRecord:
 
 
 class BadElement(StoredRecord):
-    """The first element of an output that is not acceptable; `index` has one entry per axis."""
+    """The first element of an output that is not acceptable; `index` has one entry per axis.
+
+    `error_over_bound` is the error divided by the bound, computed from the bits of both values and of the bound.
+    """
 
     index: list[Count]
     expected: str
@@ -197,6 +200,7 @@ class BadElement(StoredRecord):
     actual_hex: str | None = None
     bound: str | None = None
     ulp: float | None = None
+    error_over_bound: float | None = None
 
 
 Placement = dict[NonEmpty, dict[NonEmpty, Positive]]

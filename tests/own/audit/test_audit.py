@@ -22,7 +22,7 @@ from conformance.corpus.cases.corpus import open_corpus
 from conformance.own.audit.audit_cases import write_cases
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_page import render_page
-from conformance.own.audit.audit_report import audit_document, text_lines
+from conformance.own.audit.audit_report import audit_document, text_lines, wrong_text
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
@@ -147,7 +147,36 @@ def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: LoadedModel
     result = audit(chain, EvaluatorBackend(fused))
     (wrong,) = [node for node in result.wrong_nodes if node.op_type == "Add"]
     assert wrong.together == ("B",)
+    assert wrong.wrong_alone == (2,)
     assert result.ways["hidden"] == 1
+
+
+@pytest.mark.parametrize(("is_wrong_alone", "wrong"), [(True, (1,)), (False, ())])
+def test_cause_of_a_wrong_fused_kernel_is_the_node_that_is_wrong_alone(
+    chain: LoadedModel, *, is_wrong_alone: bool, wrong: tuple[int, ...]
+) -> None:
+    """The backend fuses Mul and Add unless the product is an output, and its product is wrong."""
+
+    class WrongProduct(EvaluatorBackend):
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            operators = {node.op_type for node in model.graph.node}
+            factor = np.float32(1.01 if is_wrong_alone else 1.0)
+
+            def fault(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+                if operators == {"Mul"}:
+                    return {"B": values["B"] * factor}
+                if operators >= {"Mul", "Add"} and "B" not in names:
+                    return {name: value * np.float32(1.01) for name, value in values.items() if name in ("C", "Y")}
+                return values
+
+            self.fault = lambda values, run, names: values | fault(values, run, names)
+            return super().prepare(model, device)
+
+    result = audit(chain, WrongProduct())
+    (found,) = [node for node in result.wrong_nodes if node.op_type == "Add"]
+    assert (found.together, found.wrong_alone) == (("B",), wrong)
+    assert wrong_text(found).startswith("nodes B, C,")
+    assert ("1 B" in wrong_text(found)) == is_wrong_alone
 
 
 @pytest.mark.parametrize("is_fused", [False, True])

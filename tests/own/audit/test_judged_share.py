@@ -8,13 +8,13 @@ import numpy as np
 import onnx
 import pytest
 from computing_backend import Computes, evaluate
-from onnx import TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from conformance.base.serialization.codec import encode_json
 from conformance.base.serialization.decoding import decode_json
 from conformance.base.verdicts import Level
-from conformance.own.audit.audit_page import render_page
-from conformance.own.audit.audit_report import JudgedShare, audit_document
+from conformance.own.audit.audit_page import colour_class, render_page
+from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, audit_document
 from conformance.own.audit.audit_session import SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.arithmetic import operation_count
@@ -97,7 +97,7 @@ def test_share_is_that_of_the_elements_if_it_is_the_smallest(tmp_path: Path) -> 
     inputs = {"X": np.array([NAN, 1, NAN, 2], np.float32)}
     nodes = [helper.make_node("Relu", ["X"], ["Y"])]
     found = JudgedShare.of([audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)])
-    assert (found.nodes, found.elements, found.open_elements, found.share) == (1, 2, 2, 0.5)
+    assert (found.nodes, found.elements, found.open_elements, found.share) == (1, 2, 2, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,8 @@ def test_zeros_of_a_long_float16_product_are_judged_at_should_only(tmp_path: Pat
     assert (node.verdict, node.level, node.level_share) == (NodeVerdict.CORRECT, Level.SHOULD, node.should_share)
     assert node.verdict_text in render_page(model, [result], [])
     assert [node.judged_elements(level) for level in (Level.MUST, Level.SHOULD)] == [0, 8]
-    assert [JudgedShare.of([result], level).is_enough(0.0) for level in (Level.MUST, Level.SHOULD)] == [False, True]
+    outcomes = [AuditOutcome.of([result], level) for level in (Level.MUST, Level.SHOULD)]
+    assert outcomes == [AuditOutcome.NO_VERDICT, AuditOutcome.FAILED]
     assert (JudgedShare.of([result]).wrong, JudgedShare.of([result]).wrong_at_should) == (0, 1)
     assert "0 of 1 nodes judged, 1 more at level should" in JudgedShare.of([result]).text
     assert (result.has_faults_at(Level.MUST), result.has_faults_at(Level.SHOULD)) == (False, True)
@@ -236,8 +237,8 @@ def test_page_begins_with_the_outcome_and_the_judged_share(tmp_path: Path) -> No
     nodes = [helper.make_node("Neg", ["X"], ["A"]), without_reference("A")]
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
     result = audit(model, inputs)
-    for passes, word in ((None, "PASSED"), (False, "FAILED")):
-        page = render_page(model, [result], ["X"], passes=passes)
+    for outcome, word in ((None, "PASSED"), *((each, str(each)) for each in AuditOutcome)):
+        page = render_page(model, [result], ["X"], outcome)
         assert 0 < page.index(word) < page.index(JudgedShare.of([result]).text) < page.index("<h2")
 
 
@@ -344,16 +345,58 @@ def test_scale_that_is_wider_than_its_tensor_is_an_invalid_model(tmp_path: Path)
     assert (node.verdict, node.reason.endswith("the model is invalid")) == (NodeVerdict.NOT_JUDGED, True)
 
 
+def shift_by_64() -> tuple[list[NodeProto], dict[str, Any], int]:
+    operands = {"X": np.array([1, 2], np.uint64), "N": np.array([64, 65], np.uint64)}
+    return [helper.make_node("BitShift", ["X", "N"], ["Y"], direction="LEFT")], operands, TensorProto.UINT64
+
+
+def mean_that_overflows() -> tuple[list[NodeProto], dict[str, Any], int]:
+    X = np.array([[60000, 60000, -60000, -60000]], np.float16)
+    return [helper.make_node("ReduceMean", ["X"], ["Y"])], {"X": X}, TensorProto.FLOAT16
+
+
+@pytest.mark.parametrize(("made", "required"), [(shift_by_64, 0.0), (shift_by_64, 0.9), (mean_that_overflows, 0.0)])
+def test_elements_that_cannot_be_wrong_are_no_verdict_and_no_failure(
+    tmp_path: Path, made: Callable[[], Any], required: float
+) -> None:
+    nodes, inputs, type = made()
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": type})
+    result = audit(model, inputs)
+    assert AuditOutcome.of([result], Level.MUST, required) is AuditOutcome.NO_VERDICT
+
+
+def test_open_node_beside_a_node_without_reference_is_not_enough(tmp_path: Path) -> None:
+    inputs = {"X": np.full((1, 3, 2), np.nan, np.float32)}
+    nodes = [helper.make_node("Relu", ["X"], ["A"]), without_reference("A")]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
+    assert AuditOutcome.of([audit(model, inputs)]) is AuditOutcome.FAILED
+
+
+def test_undetermined_elements_are_not_enough_if_a_share_is_required(tmp_path: Path) -> None:
+    nodes, inputs, type = mean_that_overflows()
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": type})
+    assert AuditOutcome.of([audit(model, inputs)], Level.MUST, 0.1) is AuditOutcome.FAILED
+
+
 @pytest.mark.parametrize(
     ("coverage", "is_enough"),
     [
-        (JudgedShare(nodes=1, all_nodes=1, elements=0, all_elements=5, undetermined=5), False),
-        (JudgedShare(nodes=1, all_nodes=1, elements=0, all_elements=5, open_elements=5), False),
+        (JudgedShare(nodes=1, all_nodes=2, elements=0, all_elements=5, undetermined=5, open_nodes=1), False),
         (JudgedShare(nodes=1, all_nodes=1, elements=0, all_elements=0), True),
     ],
 )
 def test_audit_without_judged_element_is_not_enough(coverage, is_enough):
     assert coverage.is_enough(0.0) == is_enough
+
+
+def test_sum_that_is_rounded_once_is_the_best_possible(tmp_path: Path) -> None:
+    inputs = {"X": np.array([1 + 2**-23], np.float32), "W": np.array([1.0], np.float32)}
+    model = write(tmp_path / "m.onnx", [helper.make_node("Add", ["X", "W"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
+    (node,) = audit(model, inputs).nodes
+    assert node.share > 0.9
+    assert (node.is_correctly_rounded, colour_class(node)) == (True, "s0")
+    (other,) = audit(model, inputs, changed(lambda outputs: [np.nextafter(outputs[0], np.float32(3))])).nodes
+    assert not other.is_correctly_rounded
 
 
 def test_output_of_another_type_has_the_reason_in_json(tmp_path: Path) -> None:

@@ -162,7 +162,16 @@ def test_first_bad_element_has_decimal_hex_and_bound():
         "actual_hex": "0x3f000000",
         "bound": "1e-09",
         "ulp": pytest.approx(0.4 / 2.0**-27, rel=1e-3),
+        "error_over_bound": pytest.approx(4e8),
     }
+
+
+def test_error_over_bound_comes_from_the_bits_and_not_from_the_printed_values():
+    """The shortest decimals of the two float16 numbers differ by 0.0002, and the numbers by 2^-12."""
+    output = ExpectedTensor("Y", np.array([0.1002], np.float16), np.array([0.00022]))
+    bad = compare_output(output, np.array([0.1], np.float16), 0).first_bad
+    assert (float(bad.expected) - float(bad.actual)) / float(bad.bound) < 1
+    assert bad.error_over_bound == 2.0**-12 / 0.00022
 
 
 def test_bad_scalar_has_an_empty_index():
