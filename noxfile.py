@@ -356,6 +356,17 @@ def onnx_corpus(session: nox.Session) -> None:
     session.run("python", "scripts/onnx_cases_page.py", str(corpus), "reports/onnx-cases", *results)
 
 
+@nox.session(name="node-score")
+def node_score(session: nox.Session) -> None:
+    """Measure which mutants of all operators onnx's node cases detect; write reports/onnx-cases/mutants.md."""
+    session.install("-e", ".", ONNX)
+    corpus = Path("dist/onnx-cases")
+    shutil.rmtree(corpus, ignore_errors=True)
+    session.run("onnx-conformance", "generate", "--onnx", "--output", str(corpus))
+    page = ("--page", "reports/onnx-cases/mutants.md")
+    session.run("python", "-m", "checks.mutation.node_score", str(corpus), *page, *session.posargs)
+
+
 @nox.session(name="rewritten-models")
 def rewritten_models(session: nox.Session) -> None:
     """Audit public models that ONNX Runtime quantized or optimized; write reports/models/rewritten.md."""

@@ -145,8 +145,8 @@ class TestBackends:
         assert not [path for path in (sys.executable, str(here)) if path in text]
 
     def test_repro_of_harness_needs_no_suite(self, reproduced):
-        suite = DATA.parent / "conformance"
-        harness = f"{suite}/subjects/harness.py {suite}/adapters/onnx_reference.py:OnnxReferenceBackend"
+        suite = DATA.parent / "conformance" / "subjects"
+        harness = f"{suite}/calling/harness.py {suite}/adapters/onnx_reference.py:OnnxReferenceBackend"
         ended = reproduced(OF_TYPE, "-b", f"exec:{sys.executable} {harness}", alone=True)
         assert "X_new: got float64[4], expected float32[4]" in ended.out, ended
 

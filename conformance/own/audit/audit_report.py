@@ -127,6 +127,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     yield from _fault_lines(audit, "WRONG", audit.wrong_nodes, wrong_text)
     if len(audit.wrong_nodes) > MAX_LISTED_NODES:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
+    for operator, mistake in audit.mistakes.items():
+        yield f"  DIAGNOSIS {operator} {mistake}: this one mistake explains all of its wrong results"
     if audit.probes:
         yield f"  on hard data: {probes_text(audit.probes)}"
     for kind, probes, text in (
@@ -463,6 +465,7 @@ class AuditRecord(msgspec.Struct):
     has_traced_errors: bool
     nodes: list[NodeRecord]
     probes: list[ProbeRecord]
+    mistakes: Mapping[str, str]
 
 
 class AuditDocument(msgspec.Struct):

@@ -29,6 +29,7 @@ from conformance.own.audit.audit_cases import case_of_wrong_node
 from conformance.own.audit.audit_job import AuditWorkers, Recording, RecordingKey
 from conformance.own.audit.confirmation import Confirmation
 from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
+from conformance.own.audit.node_diagnosis import name_mistakes
 from conformance.own.audit.probes import ProbedNode, probe_nodes
 from conformance.own.audit.propagation import trace_errors
 from conformance.own.graphs.cutting import cut
@@ -71,6 +72,8 @@ class AuditOptions:
         makes_cases: whether wrong nodes become cases.
         workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
         probes: the number of sets of hard values on which each distinct small node runs alone.
+        mistakes: the one mistake that explains every wrong result of an operator, by the operator; without those that
+            no mistake, or more than one, explains.
         command: the command line of the audit, to which `--node` can be added; None if it is not known.
     """
 
@@ -121,6 +124,7 @@ class SubjectAudit:
     has_traced_errors: bool = False
     command: str | None = None
     probes: Sequence[ProbedNode] = ()
+    mistakes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def wrong_nodes(self) -> list[JudgedNode]:
@@ -209,6 +213,7 @@ def audit_subject(
         command=options.command,
         probes=probes,
     )
+    audit = replace(audit, mistakes=name_mistakes(judged, _wrong_results(audit, recorded, confirmed)))
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
     cases = cases_of_wrong_nodes(model.path.stem, audit, recording, confirmed, numbers) if options.makes_cases else []
     return replace(_renumbered(audit, numbers), cases=cases)
@@ -319,6 +324,17 @@ def judge_recording(
     return judge_nodes(recording.model, recording.values, count, JudgementOptions(options.all_elements))
 
 
+def _wrong_results(
+    audit: SubjectAudit, recorded: RecordedValues, confirmed: Sequence[ConfirmedNode]
+) -> list[tuple[JudgedNode, Mapping[str, Array]]]:
+    """Return the wrong nodes and probes of an audit, each with the values on which it is wrong, by name."""
+    others = {each.node.number: each.values for each in confirmed if each.values is not None}
+    return [
+        *((node, others.get(node.number, recorded.values)) for node in audit.wrong_nodes),
+        *((each.node, each.values) for each in audit.wrong_probes),
+    ]
+
+
 def cases_of_wrong_nodes(
     name: str, audit: SubjectAudit, recording: Recording, confirmed: Sequence[ConfirmedNode], numbers: Sequence[int]
 ) -> list[Case]:
@@ -332,12 +348,8 @@ def cases_of_wrong_nodes(
         numbers: the number in the whole model of each judged node.
     """
     recorded = recording.values
+    wrong = _wrong_results(audit, recorded, confirmed)
     constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
-    others = {each.node.number: each.values for each in confirmed if each.values is not None}
-    wrong: list[tuple[JudgedNode, Mapping[str, Array]]] = [
-        *((node, others.get(node.number, recorded.values)) for node in audit.wrong_nodes),
-        *((each.node, each.values) for each in audit.wrong_probes),
-    ]
     made = (
         case_of_wrong_node(name, node, recording.model, values, constants, numbers)
         for node, values in wrong[:MAX_CASES]

@@ -52,7 +52,7 @@ class ProbedNode:
         node: the judgement of the worst probe; its number and its name are those of the first such node.
         nodes: the number of nodes of the model that are equal to it.
         probes: the number of probes that were judged.
-        values: the values of the worst probe by name, if the node is wrong.
+        values: the operands and results of the worst probe by name, if the node is wrong.
         model_runs: the number of models that were run.
     """
 
@@ -198,10 +198,10 @@ def _probe(
         return ProbedNode(_unjudged(number, node, reason), len(numbers), 0, model_runs=1)
     own = {name: recorded.values[name] for name in node.input if name in recorded.values}
     made = [value.name for value in single.model.graph.output]
-    judged = [
-        (judge_last(model, [number], recorded, {**own, **given, **dict(zip(made, outputs, strict=True))}), given)
-        for given, outputs in zip(probes, results, strict=True)
+    values = [
+        {**given, **dict(zip(made, outputs, strict=True))} for given, outputs in zip(probes, results, strict=True)
     ]
+    judged = [(judge_last(model, [number], recorded, {**own, **each}), each) for each in values]
     worst, given = max(judged, key=lambda each: _rank(each[0]))
     known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)

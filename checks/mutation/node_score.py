@@ -1,0 +1,235 @@
+"""The score of a corpus over all operators: which mutants of nodes its cases exercise and detect.
+
+python -m checks.mutation.node_score CORPUS [--json FILE] [--page FILE] [--operator NAME …] [-v]
+
+CORPUS is a folder of `onnx-conformance generate --onnx --output CORPUS`. Every case whose model is one node is run with
+each mutant of `conformance.run.mutants.node_mutants`. A mutant is *exercised* if it gives other outputs than the
+reference in at least one case, and *detected* at `must` if a case of this level does not accept them. Mutants that no
+case exercises, and those that survive, are listed for each operator with -v.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.base.errors import ConformanceError
+from conformance.base.serialization.terminal import print_line, print_notice
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.corpus import open_corpus
+from conformance.exact.models.input_files import initializer_arrays
+from conformance.exact.models.types import normal_domain
+from conformance.exact.reference.oracle import Answer
+from conformance.run.judging.compare import is_acceptable
+from conformance.run.mutants.node_mutants import ADMISSIBLE, NodeRun, node_mutants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from conformance.corpus.cases.case_loading import DataSet, LoadedCase
+    from conformance.corpus.cases.corpus import Corpus
+    from conformance.exact.models.arrays import Array
+
+MAX_ELEMENTS = 20_000
+"""Largest number of elements of the operands of a case that is run; larger ones take too long."""
+
+
+@dataclass
+class OperatorScore:
+    """The mutants of one operator.
+
+    Attributes:
+        mutants: the ids of all mutants.
+        exercised: those that change an output in a case.
+        must: those that a case of level `must` detects.
+        should: those that a case of any level detects.
+    """
+
+    mutants: set[str] = field(default_factory=set)
+    exercised: set[str] = field(default_factory=set)
+    must: set[str] = field(default_factory=set)
+    should: set[str] = field(default_factory=set)
+
+    def row(self) -> dict[str, int]:
+        """Return the counts."""
+        return {name: len(getattr(self, name)) for name in ("mutants", "exercised", "must", "should")}
+
+
+def single_node(model: onnx.ModelProto) -> onnx.NodeProto | None:
+    """Return the node of a model of one node without subgraphs; None for another model."""
+    if len(model.graph.node) != 1 or model.functions:
+        return None
+    (node,) = model.graph.node
+    return None if any(each.HasField("g") or each.graphs for each in node.attribute) else node
+
+
+def runs_of_case(case: LoadedCase) -> Iterator[tuple[NodeRun, DataSet]]:
+    """Yield the node of a case with the operands of each data set."""
+    node = single_node(case.model)
+    if node is None or case.is_invalid or case.is_structural:
+        return
+    opsets = {normal_domain(each.domain): each.version for each in case.model.opset_import}
+    constants = initializer_arrays(case.model.graph)
+    for data_set in case.data_sets():
+        names = (value.name for value in case.model.graph.input)
+        values = {**constants, **dict(zip(names, data_set.inputs, strict=False))}
+        operands = tuple(values.get(name) if name else None for name in node.input)
+        if all(operand is not None for operand, name in zip(operands, node.input, strict=True) if name):
+            yield NodeRun(node, opsets[normal_domain(node.domain)], operands), data_set
+
+
+def differs(changed: Sequence[Array], right: Sequence[Array]) -> bool:
+    """Return whether two lists of outputs differ in a type, a shape or a bit; NaN equals NaN."""
+    return len(changed) != len(right) or any(not _equal(*pair) for pair in zip(changed, right, strict=True))
+
+
+def _equal(a: Array, b: Array) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype == object or a.dtype.kind in "biu":
+        return bool(np.all(a == b))
+    if a.tobytes() == b.tobytes():
+        return True
+    same = (a == b) & (np.signbit(a.astype(np.float64)) == np.signbit(b.astype(np.float64)))
+    return bool((same | ((a != a) & (b != b))).all())  # noqa: PLR0124
+
+
+def score_case(case: LoadedCase, scores: dict[str, OperatorScore]) -> None:
+    """Run all mutants of a case that no earlier case detects at `must`."""
+    for run, data_set in runs_of_case(case):
+        if sum(each.size for each in run.inputs if each is not None) > MAX_ELEMENTS:
+            continue
+        answers = [Answer(output.expected, output.bound, output.choices) for output in data_set.outputs]
+        right = [answer.expected for answer in answers]
+        try:
+            mutants = node_mutants(run, right)
+        except onnx.defs.SchemaError:
+            return
+        score = scores[run.node.op_type]
+        for mutant in mutants:
+            if mutant.mistake in ADMISSIBLE:
+                continue
+            score.mutants.add(mutant.id)
+            if mutant.id in score.must:
+                continue
+            computed = mutant.compute(answers)
+            changed = None if computed is None else [answer.expected for answer in computed]
+            if changed is None or not differs(changed, right):
+                continue
+            score.exercised.add(mutant.id)
+            accepted = len(changed) == len(right) and all(map(is_acceptable, data_set.outputs, changed))
+            if not accepted:
+                score.should.add(mutant.id)
+                if case.entry.level is Level.MUST:
+                    score.must.add(mutant.id)
+
+
+def score_corpus(corpus: Corpus, operators: Sequence[str] = ()) -> dict[str, OperatorScore]:
+    """Return the scores of a corpus by operator."""
+    scores: dict[str, OperatorScore] = defaultdict(OperatorScore)
+    for number, entry in enumerate(corpus.cases.values()):
+        if number % 200 == 0:
+            print_notice(f"{number} of {len(corpus.cases)} cases")
+        try:
+            case = load_case(corpus, entry).in_memory()
+            node = single_node(case.model)
+            if node is not None and (not operators or node.op_type in operators):
+                score_case(case, scores)
+        except ConformanceError:
+            continue  # a case with sequences
+    return {name: score for name, score in sorted(scores.items()) if score.mutants}
+
+
+def lines(scores: dict[str, OperatorScore], *, is_verbose: bool) -> Iterator[str]:
+    """Yield the report: a line for each operator, and the sums."""
+    sums: dict[str, int] = defaultdict(int)
+    yield f"{'operator':32} mutants exercised  must should"
+    for name, score in scores.items():
+        row = score.row()
+        for key, count in row.items():
+            sums[key] += count
+        yield f"{name:32} {row['mutants']:7} {row['exercised']:9} {row['must']:5} {row['should']:6}"
+        if is_verbose:
+            yield from (f"    survives: {id}" for id in sorted(score.exercised - score.should))
+            yield from (f"    at should only: {id}" for id in sorted(score.should - score.must))
+            yield from (f"    not exercised: {id}" for id in sorted(score.mutants - score.exercised))
+    exercised = max(sums["exercised"], 1)
+    yield (
+        f"{len(scores)} operators, {sums['mutants']} mutants, {sums['exercised']} exercised, of which"
+        f" {sums['must']} detected at must ({sums['must'] / exercised:.1%}) and {sums['should']} at any level"
+    )
+
+
+PAGE = """# Mutants of all operators
+
+`nox -s node-score` writes this page. Each mutant is one mistake in one operator, made from the operator's schema. The
+cases are those of `onnx-conformance generate --onnx` whose model is one node. A mutant is exercised if it changes an
+output of a case. The percentages are those of the exercised mutants.
+
+{sums}
+
+A mutant that no case exercises often has the same meaning as the operator: an older version that only lacks a type, or
+an attribute that has no effect on the other attributes' values. Others need a case.
+
+| operator | mutants | exercised | detected at `must` | detected at any level | survivors |
+| --- | --- | --- | --- | --- | --- |
+{rows}
+
+Mistakes that level `must` admits on purpose do not count:
+
+{admissible}
+"""
+"""The page with the scores."""
+
+
+def page(scores: dict[str, OperatorScore]) -> str:
+    """Return the page with the scores."""
+    rows = []
+    for name, score in scores.items():
+        row = score.row()
+        left = ", ".join(id.removeprefix(f"{name}-").replace("-", " ") for id in sorted(score.exercised - score.must))
+        rows.append(f"| {name} | {row['mutants']} | {row['exercised']} | {row['must']} | {row['should']} | {left} |")
+    admissible = "\n".join(f"- {mistake}: {reason}" for mistake, reason in ADMISSIBLE.items())
+    sums = list(lines(scores, is_verbose=False))[-1]
+    return PAGE.format(sums=sums[0].upper() + sums[1:] + ".", rows="\n".join(rows), admissible=admissible)
+
+
+def main() -> int:
+    """Print the scores."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path, help="write the page with the scores")
+    parser.add_argument("--operator", action="append", default=[])
+    parser.add_argument("-v", "--verbose", action="store_true")
+    given: Any = parser.parse_args()
+    scores = score_corpus(open_corpus(given.corpus), given.operator)
+    for line in lines(scores, is_verbose=given.verbose):
+        print_line(line)
+    if given.page is not None:
+        given.page.write_text(page(scores), encoding="utf-8")
+    if given.json is not None:
+        rows = {name: score.row() | _lists(score) for name, score in scores.items()}
+        given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def _lists(score: OperatorScore) -> dict[str, list[str]]:
+    return {
+        "survivors": sorted(score.exercised - score.should),
+        "at_should": sorted(score.should - score.must),
+        "not_exercised": sorted(score.mutants - score.exercised),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

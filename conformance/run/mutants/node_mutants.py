@@ -1,0 +1,518 @@
+"""Mutants of any node, made from its operator's schema: an attribute is ignored, operands are swapped, NaN is lost.
+
+A mutant is a rule applied to one node. Some rules change the node, its opset or its inputs, and the reference computes
+the changed node. The others change the outputs of the right node, as a kernel does that leaves out the last rows. A
+mutant has the same id on every node of its operator, so that its results on many nodes count together.
+
+The functions `*_rules` list the rules by what they change. `SPECIAL` has the mistakes that only one operator can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import AttributeProto, helper
+
+from conformance.base.errors import ConformanceError
+from conformance.base.verdicts import Unsupported
+from conformance.exact.declarations.declaration_tables import declarations
+from conformance.exact.models.arrays import Array
+from conformance.exact.models.graphs import copy_of
+from conformance.exact.models.types import normal_domain
+from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose
+from conformance.exact.reference.numbers.precision import format_of, is_computed
+from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, quiet_evaluation
+
+Inputs: TypeAlias = Sequence[Array | None]
+Answers: TypeAlias = Sequence[Answer]
+
+VECTOR_SIZES = (4, 8, 16)
+"""Numbers of elements that a vectorized kernel handles at once; the mutants leave out the rest after whole vectors."""
+
+THRESHOLDS = (64, 1024)
+"""Numbers of elements above which a mutant takes another, wrong path."""
+
+RANK_LIMITS = (4, 5)
+"""Ranks above which a mutant is wrong."""
+
+AXIS_ATTRIBUTES = ("axis", "axes", "batch_axis", "time_axis", "concat_axis")
+"""Attributes that are numbers of axes."""
+
+
+@dataclass(frozen=True)
+class NodeRun:
+    """A node with its operands: everything that a mutant can change.
+
+    Attributes:
+        node: the node.
+        opset: the version of the node's domain.
+        inputs: its operands, None for an input that is left out.
+    """
+
+    node: onnx.NodeProto
+    opset: int
+    inputs: tuple[Array | None, ...]
+
+    @cached_property
+    def schema(self) -> onnx.defs.OpSchema:
+        """The schema of the node's operator in its version."""
+        return onnx.defs.get_schema(self.node.op_type, self.opset, self.node.domain)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of the attributes that are not graphs, by name."""
+        graphs = {AttributeProto.GRAPH, AttributeProto.GRAPHS, AttributeProto.TYPE_PROTO, AttributeProto.TENSOR}
+        given = [each for each in self.node.attribute if each.type not in graphs]
+        return {each.name: helper.get_attribute_value(each) for each in given}
+
+    def with_attribute(self, name: str, value: Any) -> NodeRun:
+        """Return the run with another value of an attribute; None removes the attribute."""
+        node = copy_of(self.node)
+        kept = [each for each in node.attribute if each.name != name]
+        del node.attribute[:]
+        node.attribute.extend(kept)
+        if value is not None:
+            node.attribute.append(helper.make_attribute(name, value))
+        return NodeRun(node, self.opset, self.inputs)
+
+    def with_inputs(self, inputs: Inputs) -> NodeRun:
+        """Return the run with other operands. The operands that are None are left out of the node."""
+        node = copy_of(self.node)
+        names = [f"input_{number}" if each is not None else "" for number, each in enumerate(inputs)]
+        while names and not names[-1]:
+            names.pop()
+        del node.input[:]
+        node.input.extend(names)
+        return NodeRun(node, self.opset, tuple(inputs[: len(names)]))
+
+    def answers(self) -> list[Answer] | None:
+        """Return the acceptable outputs; None if the reference does not compute the node, or it returns a sequence."""
+        opsets = [helper.make_opsetid(self.node.domain, self.opset)]
+        if normal_domain(self.node.domain):
+            opsets.append(helper.make_opsetid("", onnx.defs.onnx_opset_version()))
+        graph = helper.make_graph([self.node], "mutant", [], [])
+        scope = NodeScope.of(helper.make_model(graph, opset_imports=opsets))
+        operands = {name: each for name, each in zip(self.node.input, self.inputs, strict=True) if name}
+        try:
+            with quiet_evaluation():
+                found = enclose(scope, self.node, operands)
+            return [answer_of(tensor) for tensor in found]
+        except (*EVALUATION_ERRORS, ConformanceError, Unsupported, onnx.defs.SchemaError):
+            return None
+
+
+@dataclass(frozen=True)
+class NodeMutant:
+    """A mutant on one node.
+
+    Attributes:
+        id: `OPERATOR-MISTAKE`, the same for all nodes of the operator.
+        mistake: the mistake as a sentence without a subject, such as `ignores dilations`.
+        compute: returns the wrong outputs, with bounds, from the right ones; None if the mistake has no meaning on
+            the node.
+    """
+
+    id: str
+    mistake: str
+    compute: Callable[[Answers], Answers | None]
+
+
+Rule: TypeAlias = tuple[str, Callable[[Answers], Answers | None]]
+"""A mistake and the function that makes it."""
+
+
+def node_mutants(run: NodeRun, right: Sequence[Array]) -> list[NodeMutant]:
+    """Return the mutants of a node.
+
+    Args:
+        run: the node with its operands.
+        right: its right outputs. Their types and shapes decide which mistakes have a meaning.
+
+    Raises:
+        SchemaError: the operator has no schema.
+    """
+    rules = [
+        *attribute_rules(run),
+        *operand_rules(run),
+        *version_rules(run),
+        *output_rules(run, right),
+        *special_rules(run),
+    ]
+    operator = run.node.op_type
+    return [NodeMutant(f"{operator}-{mistake.replace(' ', '-')}", mistake, compute) for mistake, compute in rules]
+
+
+def _evaluated(run: NodeRun | None) -> Callable[[Answers], Answers | None]:
+    """Return a computation of the outputs of another node."""
+    return lambda _: None if run is None else run.answers()
+
+
+def attribute_rules(run: NodeRun) -> Iterator[Rule]:
+    """Yield mistakes with the attributes that the node has: ignored, negated, misread, or another word."""
+    declared = run.schema.attributes
+    for name, value in run.values.items():
+        if name not in declared:
+            continue
+        if not declared[name].required:
+            yield f"ignores {name}", _evaluated(run.with_attribute(name, None))
+        for mistake, changed in _misread(value):
+            yield f"{mistake} {name}", _evaluated(run.with_attribute(name, changed))
+        if name in AXIS_ATTRIBUTES:
+            yield f"counts {name} from the other end", _evaluated(_from_the_other_end(run, name, value))
+        if isinstance(value, bytes):
+            for word in attribute_words(run.node.op_type, name):
+                if word != value.decode(errors="replace"):
+                    yield f"takes {word or 'nothing'} for {name}", _evaluated(run.with_attribute(name, word))
+
+
+def _misread(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each way in which a number or a list is misread, with the value that the mutant takes."""
+    if isinstance(value, list) and value and not isinstance(value[0], int | float):
+        return
+    if isinstance(value, list):
+        yield "negates", [-each for each in value]
+        if len(set(value)) > 1:
+            yield "takes the first element for all of", [value[0]] * len(value)
+            yield "reverses", value[::-1]
+        if all(isinstance(each, int) for each in value):
+            yield "is off by one in", [each + 1 for each in value]
+    elif isinstance(value, int):
+        yield "is off by one in", value + 1
+        if value:
+            yield "negates", -value
+    elif isinstance(value, float) and value:
+        yield "negates", -value
+
+
+def _from_the_other_end(run: NodeRun, name: str, value: Any) -> NodeRun | None:
+    """Return the node with an axis `k` read as the axis that is `k` from the end; None if the operand has no rank."""
+    if not run.inputs or run.inputs[0] is None:
+        return None
+    if isinstance(value, list):
+        return run.with_attribute(name, [-1 - each for each in value])
+    return run.with_attribute(name, -1 - value)
+
+
+@cache
+def attribute_words(operator: str, attribute: str) -> tuple[str, ...]:
+    """Return the texts that the declarations of an operator list for an attribute."""
+    words: dict[str, None] = {}
+    for declaration in declarations().get(operator, ()):
+        options = declaration.attributes.get(attribute, ())
+        words.update((option, None) for option in options if isinstance(option, str) and option != "absent")
+    return tuple(word for word in words if not word.startswith("="))
+
+
+COMMUTATIVE = frozenset(
+    {"Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Max", "Mean", "Min", "Mul", "Or", "Sum", "Xor"}
+)
+"""Operators whose inputs may be swapped."""
+
+LOWER_TYPES: Mapping[str, tuple[Any, ...]] = {
+    "float64": (np.float32,),
+    "float32": (np.float16, ml_dtypes.bfloat16),
+    "float16": (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn),
+    "bfloat16": (ml_dtypes.float8_e4m3fn,),
+    "int64": (np.int32, np.float32),
+    "uint64": (np.uint32,),
+    "int32": (np.int16, np.float32),
+}
+"""Types in which a mutant reads or returns tensors of a type."""
+
+
+def _without_infinities(array: Array) -> Array:
+    largest = float(format_of(array.dtype).largest)
+    return np.where(np.isinf(array), np.copysign(largest, array.astype(np.float64)), array).astype(array.dtype)
+
+
+FLOAT_READINGS: Mapping[str, Callable[[Array], Array]] = {
+    "reads NaN as 0": lambda array: np.where(np.isnan(array), 0, array).astype(array.dtype),
+    "reads infinities as the largest number": _without_infinities,
+    "reads -0 as 0": lambda array: (array + np.zeros((), array.dtype)).astype(array.dtype),
+}
+"""Mistakes in reading operands of floating-point numbers."""
+
+
+def operand_rules(run: NodeRun) -> Iterator[Rule]:
+    """Yield mistakes with the operands: left out, swapped, broadcast by the left, or read in a lower type."""
+    declared = list(run.schema.inputs)
+    for number, operand in enumerate(run.inputs):
+        option = declared[min(number, len(declared) - 1)].option
+        if operand is None:
+            continue
+        if option == onnx.defs.OpSchema.FormalParameterOption.Optional:
+            inputs = [None if place == number else each for place, each in enumerate(run.inputs)]
+            yield f"ignores the input {declared[number].name}", _evaluated(run.with_inputs(inputs))
+    first, second, *rest = (*run.inputs, None, None)[: max(2, len(run.inputs))]
+    if first is not None and second is not None:
+        is_of_one_type = declared[0].type_str == declared[min(1, len(declared) - 1)].type_str
+        if is_of_one_type and run.node.op_type not in COMMUTATIVE:
+            yield "swaps the first two inputs", _evaluated(run.with_inputs([second, first, *rest]))
+        if is_of_one_type and first.ndim != second.ndim:
+            yield "broadcasts from the left", _evaluated(_aligned_left(run))
+    computed = {formal.type_str for formal in run.schema.outputs}
+    read = {
+        each.dtype.name
+        for number, each in enumerate(run.inputs)
+        if each is not None and declared[min(number, len(declared) - 1)].type_str in computed
+    }
+    for name in sorted(read & {*LOWER_TYPES}):
+        for lower in LOWER_TYPES[name]:
+            inputs = [None if each is None else _rounded_to(each, name, lower) for each in run.inputs]
+            yield f"reads {name} in {np.dtype(lower).name}", _evaluated(run.with_inputs(inputs))
+    if any(each is not None and is_computed(each.dtype) for each in run.inputs):
+        for mistake, change in FLOAT_READINGS.items():
+            inputs = [each if each is None or not is_computed(each.dtype) else change(each) for each in run.inputs]
+            yield mistake, _evaluated(run.with_inputs(inputs))
+
+
+def _rounded_to(array: Array, name: str, lower: Any) -> Array:
+    """Return a tensor of the type `name` with elements rounded to a lower type, and other tensors as they are."""
+    if array.dtype.name != name:
+        return array
+    with np.errstate(all="ignore"):
+        return array.astype(lower).astype(array.dtype)
+
+
+def _aligned_left(run: NodeRun) -> NodeRun | None:
+    """Return the node with ones added at the end of the shorter of the first two shapes."""
+    first, second, *rest = run.inputs
+    assert first is not None
+    assert second is not None
+    rank = max(first.ndim, second.ndim)
+    shapes = [array.shape + (1,) * (rank - array.ndim) for array in (first, second)]
+    return run.with_inputs([first.reshape(shapes[0]), second.reshape(shapes[1]), *rest])
+
+
+def _without_subnormals(array: Array) -> Array:
+    smallest = float(format_of(array.dtype).smallest_normal)
+    with np.errstate(invalid="ignore"):
+        flushed = np.copysign(0.0, array.astype(np.float64)).astype(array.dtype)
+    return np.where(np.abs(array.astype(np.float64)) < smallest, flushed, array).astype(array.dtype)
+
+
+def version_rules(run: NodeRun) -> Iterator[Rule]:
+    """Yield the mistake of computing the previous version of the operator."""
+    if run.schema.since_version > 1:
+        yield "computes an older version", _evaluated(NodeRun(run.node, run.schema.since_version - 1, run.inputs))
+
+
+def output_rules(run: NodeRun, right: Sequence[Array]) -> Iterator[Rule]:
+    """Yield mistakes in the outputs of the right computation."""
+    if any(is_computed(each.dtype) for each in right):
+        yield "returns NaN as 0", _each_float(FLOAT_READINGS["reads NaN as 0"])
+        yield "returns the largest number for infinities", _each_float(_without_infinities)
+        yield "returns 0 for -0", _each_float(FLOAT_READINGS["reads -0 as 0"])
+        yield "returns 0 for subnormal numbers", _each_float(_without_subnormals)
+    for name in sorted({each.dtype.name for each in right} & {*LOWER_TYPES}):
+        lower = LOWER_TYPES[name][0]
+        mistake = f"returns {name} rounded to {np.dtype(lower).name}"
+        yield mistake, _each(partial(_rounded_to, name=name, lower=lower))
+    for size in VECTOR_SIZES:
+        if any(each.size > size and each.size % size for each in right):
+            yield f"leaves out the elements after whole vectors of {size}", _each(_zeroed_after(size))
+    for threshold in THRESHOLDS:
+        if any(each.size > threshold for each in right):
+            yield f"returns 0 after {threshold} elements", _each(_zeroed_from(threshold))
+    if any(each.ndim >= 2 for each in right):
+        yield "leaves out the last row", _each(lambda array: _zeroed_last(array, -2))
+        yield "leaves out the last column", _each(lambda array: _zeroed_last(array, -1))
+        yield "leaves out the last channel", _each(lambda array: _zeroed_last(array, 1))
+    yield "repeats the first half in the second half", _each(_repeated_half)
+    if any(each.shape == (1,) for each in right):
+        yield "returns a scalar for one element", _each(lambda a: a.reshape(()) if a.shape == (1,) else a)
+    if any(not each.shape for each in right):
+        yield "returns one element for a scalar", _each(lambda array: array if array.shape else array.reshape(1))
+    for limit in RANK_LIMITS:
+        if any(each is not None and each.ndim > limit for each in run.inputs):
+            yield f"is wrong above rank {limit}", _each(np.zeros_like)
+
+
+def _each(change: Callable[[Array], Array]) -> Callable[[Answers], Answers | None]:
+    """Return a computation that changes every numeric output."""
+
+    def compute(right: Answers) -> Answers | None:
+        return [each if each.expected.dtype == object else _changed(each, change(each.expected)) for each in right]
+
+    return compute
+
+
+def _changed(right: Answer, array: Array) -> Answer:
+    """Return an answer with other expected values, and with the bound of the right answer if the shape is the same."""
+    return replace(right, expected=array) if array.shape == right.expected.shape else Answer(array)
+
+
+def _each_float(change: Callable[[Array], Array]) -> Callable[[Answers], Answers | None]:
+    return _each(lambda array: change(array) if is_computed(array.dtype) else array)
+
+
+def _zeroed_from(start: int) -> Callable[[Array], Array]:
+    def change(array: Array) -> Array:
+        flat = array.copy().reshape(-1)
+        flat[start:] = flat[start:] * 0 if array.dtype.kind != "b" else False
+        flat[start:] = np.zeros((), array.dtype)
+        return flat.reshape(array.shape)
+
+    return change
+
+
+def _zeroed_after(size: int) -> Callable[[Array], Array]:
+    return lambda array: _zeroed_from(array.size - array.size % size)(array)
+
+
+def _zeroed_last(array: Array, axis: int) -> Array:
+    if array.ndim < 2 or not array.size:
+        return array
+    changed = array.copy()
+    index: list[Any] = [slice(None)] * array.ndim
+    index[axis] = -1
+    changed[tuple(index)] = np.zeros((), array.dtype)
+    return changed
+
+
+def _repeated_half(array: Array) -> Array:
+    flat = array.copy().reshape(-1)
+    half = flat.size // 2
+    flat[half : 2 * half] = flat[:half]
+    return flat.reshape(array.shape)
+
+
+Formula: TypeAlias = Callable[..., Any]
+
+
+def _float(array: Array) -> Array:
+    return array.astype(np.float64)
+
+
+SPECIAL: Mapping[str, Mapping[str, Formula]] = {
+    "Round": {
+        "rounds half away from zero": lambda x: np.trunc(_float(x) + np.copysign(0.5, _float(x))),
+        "rounds half up": lambda x: np.floor(_float(x) + 0.5),
+        "rounds towards zero": lambda x: np.trunc(_float(x)),
+    },
+    "Div": {
+        "rounds the quotient of integers down": lambda a, b: np.floor_divide(a, b) if a.dtype.kind == "i" else a / b
+    },
+    "Max": {"ignores NaN": lambda *xs: np.fmax.reduce(np.broadcast_arrays(*xs))},
+    "Min": {"ignores NaN": lambda *xs: np.fmin.reduce(np.broadcast_arrays(*xs))},
+    "Relu": {"returns 0 for NaN": lambda x: np.where(x > 0, x, 0)},
+    "Sign": {"returns 0 for NaN": lambda x: np.where(np.isnan(_float(x)), 0, np.sign(_float(x)))},
+    "Sigmoid": {"clamps at 18": lambda x: 1 / (1 + np.exp(-np.clip(_float(x), -18, 18)))},
+    "Tanh": {"clamps at 5": lambda x: np.tanh(np.clip(_float(x), -5, 5))},
+    "Exp": {"clamps at 80": lambda x: np.exp(np.clip(_float(x), -80, 80))},
+    "Log": {"returns NaN for 0": lambda x: np.where(_float(x) == 0, np.nan, np.log(_float(x)))},
+    "Sqrt": {"takes the absolute value": lambda x: np.sqrt(np.abs(_float(x)))},
+    "Reciprocal": {"returns the largest number for 0": lambda x: np.nan_to_num(1 / _float(x), nan=np.nan)},
+    "Erf": {"approximates by tanh": lambda x: np.tanh(1.1283791671 * _float(x) + 0.1009 * _float(x) ** 3)},
+    "Softplus": {"overflows": lambda x: np.log(1 + np.exp(x))},
+    "Softsign": {"forgets the absolute value": lambda x: _float(x) / (1 + _float(x))},
+    "IsInf": {"takes NaN for an infinity": lambda x: ~np.isfinite(_float(x))},
+    "IsNaN": {"takes infinities for NaN": lambda x: ~np.isfinite(_float(x))},
+    "Where": {"swaps the branches": lambda c, x, y: np.where(c, y, x)},
+    "Mod": {"takes the sign of the dividend": np.fmod},
+    "Equal": {"takes NaN as equal": lambda a, b: (a == b) | (np.isnan(_float(a)) & np.isnan(_float(b)))},
+    "Greater": {"includes equality": lambda a, b: a >= b},
+    "Less": {"includes equality": lambda a, b: a <= b},
+    "GreaterOrEqual": {"excludes equality": lambda a, b: a > b},
+    "LessOrEqual": {"excludes equality": lambda a, b: a < b},
+    "And": {"computes Or": lambda a, b: a | b},
+    "Or": {"computes Xor": lambda a, b: a ^ b},
+    "Xor": {"computes Or": lambda a, b: a | b},
+    "Ceil": {"rounds towards zero": lambda x: np.trunc(_float(x))},
+    "Floor": {"rounds towards zero": lambda x: np.trunc(_float(x))},
+    "PRelu": {"applies the slope to 0 and above": lambda x, s: np.where(x >= 0, x * s, x)},
+    "Pow": {"takes the absolute value of the base": lambda x, y: np.power(np.abs(_float(x)), _float(y))},
+}
+"""Mistakes of one operator as formulas of the operands; they give the first output, before its type."""
+
+
+ADMISSIBLE: Mapping[str, str] = {
+    "reads -0 as 0": "no page of an operator determines the sign of a zero: level should",
+    "returns 0 for -0": "no page of an operator determines the sign of a zero: level should",
+    "returns 0 for subnormal numbers": "flushed subnormal numbers are within every bound of level must",
+    "reads infinities as the largest number": "where a result is near the limit, an overflow may saturate or not",
+}
+"""Mistakes that level `must` admits on purpose, with the reason."""
+
+
+def special_rules(run: NodeRun) -> Iterator[Rule]:
+    """Yield the mistakes that only this operator can have."""
+    if run.node.domain in {"", "ai.onnx"} and all(each is not None for each in run.inputs):
+        for mistake, formula in SPECIAL.get(run.node.op_type, {}).items():
+            yield mistake, partial(_by_formula, formula, run.inputs)
+
+
+def _by_formula(formula: Formula, inputs: Inputs, right: Answers) -> Answers | None:
+    with np.errstate(all="ignore"):
+        try:
+            result = np.asarray(formula(*inputs))
+            first = result.astype(right[0].expected.dtype).reshape(right[0].expected.shape)
+            return [_changed(right[0], first), *right[1:]]
+        except (TypeError, ValueError):
+            return None
+
+
+SHARE_OF_MISTAKE = 2.0**-10
+"""Largest distance of an output from a mutant's output, as a share of the mutant's distance from the right output. A
+mutant with a smaller effect is not distinguished from other errors."""
+
+
+def explaining_mistakes(run: NodeRun, actual: Sequence[Array]) -> set[str]:
+    """Return the mistakes whose outputs are the actual outputs of a node, and are not the right ones.
+
+    An output is that of a mutant if it has the same type and shape, and if each element that differs from the right
+    value by more than its bound lies near the mutant's value. Two mistakes with the same outputs are both returned.
+    """
+    right = run.answers()
+    if right is None or len(right) < len(actual):
+        return set()
+    found = set()
+    for mutant in node_mutants(run, [answer.expected for answer in right]):
+        changed = mutant.compute(right)
+        if changed is not None and len(changed) >= len(actual) and mutant.mistake not in ADMISSIBLE:
+            pairs = list(zip(actual, changed, right, strict=False))
+            if all(_is_near(*pair) for pair in pairs) and any(_is_wrong(each, answer) for each, _, answer in pairs):
+                found.add(mutant.mistake)
+    return found
+
+
+def _is_wrong(array: Array, answer: Answer) -> bool:
+    """Return whether an output is not acceptable."""
+    expected = answer.expected
+    if array.dtype != expected.dtype or array.shape != expected.shape:
+        return True
+    return bool((_distances(array, expected) > _bound(answer)).any())
+
+
+def _is_near(actual: Array, changed: Answer, right: Answer) -> bool:
+    """Return whether an actual output is that of a mutant, within its bound or a share of the mutant's distance."""
+    value = changed.expected
+    if actual.dtype != value.dtype or actual.shape != value.shape:
+        return False
+    effect = _distances(value, right.expected) if value.shape == right.expected.shape else np.abs(_wide(value))
+    spread = np.where(np.isfinite(effect), effect * SHARE_OF_MISTAKE, 0)
+    return bool((_distances(actual, value) <= np.maximum(spread, _bound(changed))).all())
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.float64) if array.dtype != object else np.zeros(array.shape)
+
+
+def _distances(a: Array, b: Array) -> Array:
+    """Return the distances of elements: 0 for equal elements and for two NaN, infinity if only one is finite."""
+    if a.dtype == object:
+        return np.where(a == b, 0.0, np.inf)
+    with np.errstate(all="ignore"):
+        distance = np.abs(_wide(a) - _wide(b))
+    equal = (_wide(a) == _wide(b)) | (np.isnan(_wide(a)) & np.isnan(_wide(b)))
+    return np.where(equal, 0.0, np.where(np.isnan(distance), np.inf, distance))
+
+
+def _bound(answer: Answer) -> Array:
+    return np.zeros(answer.expected.shape) if answer.bound is None else answer.bound
