@@ -99,6 +99,7 @@ CONTENTS = {
         "reports/census/README",
         "reports/models/README",
         "reports/onnx-cases/README",
+        "reports/onnx-cases/mutants",
         "reports/blame/README",
         "reports/providers",
         "reports/README",
