@@ -239,6 +239,29 @@ def _tensor(*dims: int) -> bytes:
 
 INPUT, OUTPUT = "test_data_set_0/input_0.pb", "test_data_set_0/output_0.pb"
 
+MANY_LISTS = b"[" + b"[]," * 2**22 + b"[]]"
+"""A document of 12 MiB, for which a decoder needs half a gigabyte."""
+
+DEEP_OBJECTS = b'{"a":' * 1000
+
+
+def _corpus_of_manifest(manifest: bytes) -> Callable[[Path], object]:
+    def write(path: Path) -> None:
+        path.mkdir()
+        (path / MANIFEST).write_bytes(manifest)
+
+    return write
+
+
+def _archive_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Callable[[Path], object]:
+    def write(path: Path) -> None:
+        with zipfile.ZipFile(path, "w", method, compresslevel=1) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+
+    return write
+
+
 CORPORA: dict[str, Callable[[Path], object]] = {
     "model of rank 65": _corpus_with("model.onnx", lambda: model_of((1,) * 65).SerializeToString()),
     "model of 2^30 calls": _corpus_with("model.onnx", lambda: doubling(30).SerializeToString()),
@@ -247,4 +270,8 @@ CORPORA: dict[str, Callable[[Path], object]] = {
     "output of rank 65": _corpus_with(OUTPUT, lambda: _tensor(*[1] * 65)),
     "output of 0 x 2^62 x 2^62": _corpus_with(OUTPUT, lambda: _tensor(0, 2**62, 2**62)),
     "input in external data": _corpus_with(INPUT, lambda: _external_input().SerializeToString()),
+    "manifest of many lists": _corpus_of_manifest(MANY_LISTS),
+    "archive of deep objects": _archive_of({MANIFEST: DEEP_OBJECTS}),
+    "archive of many lists": _archive_of({MANIFEST: MANY_LISTS}),
+    "archive of LZMA": _archive_of({MANIFEST: b"{}"}, zipfile.ZIP_LZMA),
 }

@@ -16,7 +16,7 @@ from conformance.base.errors import JobError
 from conformance.base.files.journal import Journal, require_identity, require_version, state_errors
 from conformance.base.plugins import suite_version
 from conformance.base.serialization.codec import JsonReader, encode_json
-from conformance.base.serialization.decoding import Count, MalformedError, NonEmpty
+from conformance.base.serialization.decoding import Count, MalformedError, NonEmpty, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -202,7 +202,7 @@ class JobState:
 
     def _open(self) -> None:
         """Check all lines, and remove an incomplete last line; write the header of a new file."""
-        own = _Header(STATE_FORMAT, suite_version(), msgspec.json.decode(encode_json(self._job.identity)))
+        own = _Header(STATE_FORMAT, suite_version(), decode_json(encode_json(self._job.identity)))
         size = 0
         line = b""
         for line_number, line in enumerate(self._journal.lines(), 1):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from conformance.base.serialization.decoding import malformed_errors
+from conformance.base.serialization.document_limits import MAX_VALUES, check_limits
 
 if TYPE_CHECKING:
     from types import UnionType
@@ -65,11 +66,15 @@ class JsonReader(Generic[T]):
     Args:
         type: a Struct, a dataclass, or a union of tagged Structs.
         has_infinities: whether a number may be the text of an infinity or of NaN, as `encode_json` writes it.
+        max_values: largest number of values of a document, see `document_limits`.
     """
 
-    def __init__(self, type: type[T] | UnionType, *, has_infinities: bool = False) -> None:
+    def __init__(
+        self, type: type[T] | UnionType, *, has_infinities: bool = False, max_values: int = MAX_VALUES
+    ) -> None:
         self._type = type
         self._is_strict = not has_infinities
+        self._max_values = max_values
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[T]:
@@ -80,8 +85,10 @@ class JsonReader(Generic[T]):
         """Return the document.
 
         Raises:
-            MalformedError: the content is not JSON, or the document does not have the type.
+            MalformedError: the content is not JSON, the document does not have the type, is nested too deeply, or has
+                too many values.
         """
         with malformed_errors():
+            check_limits(bytes(content), self._max_values)
             document: T = self._decoder.decode(content)
         return document

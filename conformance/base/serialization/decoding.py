@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from conformance.base.serialization.document_limits import MAX_VALUES, DocumentLimitError, check_limits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -46,18 +48,27 @@ class MalformedError(ValueError):
     """A JSON document does not have the required type. The message is the reason, for users."""
 
 
-def decode_json(content: bytes) -> Any:
+def decode_json(content: bytes, max_values: int = MAX_VALUES) -> Any:
     """Return a JSON document of any type; the caller checks it against a JSON Schema.
 
+    Args:
+        content: the document.
+        max_values: largest number of values, see `document_limits`.
+
     Raises:
-        MalformedError: the content is not JSON, or contains text that is not Unicode.
+        MalformedError: the content is not JSON, contains text that is not Unicode, is nested too deeply, or has too
+            many values.
     """
     with malformed_errors():
+        check_limits(content, max_values)
         return msgspec.json.decode(content)
 
 
 MAX_TOML_KEY_PARTS = 64
 """Largest number of parts of a dotted TOML key. The time of Python's parser grows with the square of this number."""
+
+MAX_TOML_VALUES = 2**19
+"""Largest number of commas, brackets, equals signs and lines of a TOML document. Python's parser is slow."""
 
 _TOML_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_TOML_KEY = re.compile(rf"(?<![\w.\-\"']){_TOML_PART}(?:[ \t]*\.[ \t]*{_TOML_PART}){{{MAX_TOML_KEY_PARTS}}}")
@@ -67,8 +78,10 @@ def decode_toml(text: str) -> dict[str, Any]:
     """Return a TOML document; the caller checks its content.
 
     Raises:
-        MalformedError: the text is not TOML, is nested too deeply, or has a key of too many parts.
+        MalformedError: the text is not TOML, is nested too deeply, or has too many values or a key of too many parts.
     """
+    if sum(map(text.count, ",[{=\n")) > MAX_TOML_VALUES:
+        raise MalformedError(f"it has more than {MAX_TOML_VALUES} values")
     for number, line in enumerate(text.splitlines(), 1):
         if line.count(".") >= MAX_TOML_KEY_PARTS and _LONG_TOML_KEY.search(line):
             raise MalformedError(f"line {number} has a key of more than {MAX_TOML_KEY_PARTS} parts")
@@ -88,11 +101,13 @@ def read_own_toml(package: str, name: str) -> Mapping[str, Any]:
 
 @contextmanager
 def malformed_errors() -> Iterator[None]:
-    """Convert msgspec errors of the block to `MalformedError`."""
+    """Convert errors of msgspec and of `check_limits` in the block to `MalformedError`."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise MalformedError(f"it is not UTF-8 text ({error.reason})") from None
+    except DocumentLimitError as error:
+        raise MalformedError(str(error)) from None
     except RecursionError:
         raise MalformedError("it is nested too deeply") from None
     except msgspec.MsgspecError as error:

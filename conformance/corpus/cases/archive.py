@@ -3,7 +3,8 @@
 The member of a case begins with a line of JSON: the size of each file by its path in the case. The contents of the
 files follow in this order. One member per case instead of one per file makes opening an archive 20 times faster.
 
-This module imports the standard library only, because the build of the wheel runs it before anything is installed.
+This module imports only the standard library when it is loaded, because the build of the wheel runs it before anything
+is installed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ RELEASED = "released.json"
 
 MAX_CASE_BYTES = 2**29
 """Largest size of all files of a case together."""
+
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 _TIME = (1980, 1, 1, 0, 0, 0)
 """Time of every member, so that the same corpus gives the same archive."""
@@ -85,6 +88,8 @@ class CorpusArchive:
             member = self._zip.getinfo(name)
             if member.file_size > limit:
                 raise ValueError(f"it has more than {limit} bytes")
+            if member.compress_type not in _METHODS:  # a decompressor of LZMA reserves as much memory as a member names
+                raise ValueError("it is packed by another method than deflate")
             return self._zip.read(member)
         except KeyError:
             raise ValueError("it is missing") from None
@@ -113,8 +118,10 @@ def _split(content: bytes) -> dict[str, bytes]:
     Raises:
         ValueError: the sizes in the first line are not those of the contents.
     """
+    from conformance.base.serialization.decoding import decode_json
+
     line, _, contents = content.partition(b"\n")
-    sizes = json.loads(line)
+    sizes = decode_json(line)
     if not isinstance(sizes, dict) or not all(type(size) is int and size >= 0 for size in sizes.values()):
         raise ValueError("its first line does not have the sizes of its files")
     if sum(sizes.values()) != len(contents):

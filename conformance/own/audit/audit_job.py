@@ -58,6 +58,9 @@ RECORD_FORMAT = 4
 MAX_RECORD_BYTES = 2**28
 """Maximum size of the file `record.json`."""
 
+MAX_RECORD_VALUES = 2**24
+"""Largest number of values of `record.json`, and of texts in a tensor: a model can have many thousand nodes."""
+
 MAX_VALUE_BYTES = 2**40
 """Maximum size of a recorded value."""
 
@@ -460,9 +463,9 @@ def _read_record(folder: Path) -> tuple[Record, str]:
 
 _PARTIAL_SUFFIX = ".partial"
 _BLOBS = "blobs"
-_decode_version = JsonReader(_RecordVersion)
-_decode_record = JsonReader(Record)
-_decode_texts = JsonReader(list[str])
+_decode_version = JsonReader(_RecordVersion, max_values=MAX_RECORD_VALUES)
+_decode_record = JsonReader(Record, max_values=MAX_RECORD_VALUES)
+_decode_texts = JsonReader(list[str], max_values=MAX_RECORD_VALUES)
 
 
 @contextmanager

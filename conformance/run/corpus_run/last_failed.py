@@ -13,6 +13,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from conformance.base.files.atomic_write import read_regular, write_text_atomically
+from conformance.base.serialization.decoding import MalformedError, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,8 +30,8 @@ def item_id(subject: str, case: str) -> str:
 def read_last_failed() -> set[str]:
     """Return the ids of the items that failed when they were last run; empty without a readable cache."""
     try:
-        stored = json.loads(read_regular(_cache_file(), MAX_CACHE_BYTES))
-    except (OSError, ValueError, RecursionError):
+        stored = decode_json(read_regular(_cache_file(), MAX_CACHE_BYTES))
+    except (OSError, MalformedError):
         return set()
     return {id for id in stored if isinstance(id, str)} if isinstance(stored, dict) else set()
 

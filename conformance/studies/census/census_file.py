@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import io
 import zlib
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
@@ -86,7 +88,7 @@ _decode_record: JsonReader[CensusRecord] = JsonReader(CensusRecord)
 
 
 CENSUS_LIMIT_BYTES = 2**28
-"""Size of the largest census file that is read, before decompression."""
+"""Size of the largest census file that is read, and of the largest content of a packed file."""
 
 
 def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
@@ -97,7 +99,7 @@ def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
     """
     try:
         content = read_input(file, CENSUS_LIMIT_BYTES)
-        lines = (gzip.decompress(content) if file.suffix == GZIP_SUFFIX else content).splitlines()
+        lines = (_unpack(content) if file.suffix == GZIP_SUFFIX else content).splitlines()
     except (OSError, EOFError, zlib.error) as error:
         what = one_line(str(getattr(error, "strerror", None) or error))
         raise CensusFileError("unreadable", file=file, what=what) from None
@@ -114,6 +116,21 @@ def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
             except MalformedError as error:
                 raise CensusFileError("malformed.file", file=file, error=error) from None
     raise CensusFileError("truncated", file=file)
+
+
+def _unpack(content: bytes) -> bytes:
+    """Return the content of a file that gzip packed.
+
+    Raises:
+        OSError: the content is damaged or too large.
+        EOFError: the content is truncated.
+        zlib.error: the content is damaged.
+    """
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        unpacked = stream.read(CENSUS_LIMIT_BYTES + 1)
+    if len(unpacked) > CENSUS_LIMIT_BYTES:
+        raise OSError(errno.EFBIG, f"its content is larger than {CENSUS_LIMIT_BYTES} bytes")
+    return unpacked
 
 
 def _read_cell(record: CellRecord) -> CellResult:

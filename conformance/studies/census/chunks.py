@@ -7,7 +7,6 @@ neighbourhoods of arguments at which errors are likely. A sample contains each p
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.base.serialization.decoding import decode_json
 from conformance.studies.census import argmax_census, elementwise_census, softmax_census
 from conformance.studies.census.correct_rounding import FUNCTIONS
 from conformance.studies.census.counters import add_counts, add_ordinals, empty_counters, merge_by_binade
@@ -131,7 +131,7 @@ def known_counterexamples(operator: str) -> tuple[float, ...]:
     """
     file = resources.files("conformance.studies.census").joinpath("counterexamples.json")
     name = "Exp" if operator.endswith("Softmax") else operator
-    return tuple(map(float.fromhex, json.loads(file.read_bytes())[name]))
+    return tuple(map(float.fromhex, decode_json(file.read_bytes())[name]))
 
 
 def _special_arguments(operator: str, float_type: FloatType) -> Iterator[float]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from conformance.base.serialization.codec import encode_document
-from conformance.base.serialization.decoding import read_own_toml
+from conformance.base.serialization.decoding import decode_json, read_own_toml
 from conformance.base.serialization.printable_text import one_line
 from conformance.studies.evidence.verify import csv_text
 
@@ -152,7 +152,10 @@ def queried_table(name: str, database: sqlite3.Connection) -> Table:
     return table_of(
         name,
         (
-            tuple(tuple(json.loads(cell)) if type == "list" else cell for type, cell in zip(types, row, strict=True))
+            tuple(
+                tuple(decode_json(cell.encode())) if type == "list" else cell
+                for type, cell in zip(types, row, strict=True)
+            )
             for row in rows
         ),
     )

@@ -26,6 +26,7 @@ from msgspec import to_builtins
 from conformance.base.errors import StorageError, SubjectError
 from conformance.base.files.temp_dir import supervised_temp_dir
 from conformance.base.processes.start import run_program
+from conformance.base.serialization.decoding import MalformedError, decode_json
 from conformance.subjects.calling.request import QUIET_VARIABLES, harness_command
 from conformance.subjects.calling.subject_names import Interpreter, SubjectKind
 from conformance.subjects.environments.registry import (
@@ -197,7 +198,8 @@ def _describe(requirements: Requirements, folder: Path, scratch: Path) -> Enviro
     """
     interpreter = folder / "bin" / "python"
     version = start_and_read_version(requirements, interpreter, scratch)
-    python, installed = json.loads(run_program([str(interpreter), "-I", "-c", _LIST_PACKAGES]).stdout)
+    content = run_program([str(interpreter), "-I", "-c", _LIST_PACKAGES]).stdout
+    python, installed = _decode_answer(requirements, content)
     return EnvironmentDocument(requirements.subject, version, python, installed)
 
 
@@ -226,7 +228,7 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
     if not answers:
         why = signal.Signals(-done.returncode).name if done.returncode < 0 else last_error_line(done.stderr)
         raise SubjectError("does-not-start", subject=requirements.subject, reason=_first_line(why))
-    started, *later = (json.loads(answer) for answer in answers)
+    started, *later = (_decode_answer(requirements, answer) for answer in answers)
     if "runtime_version" not in started:
         reason = _first_line(started.get("error") or "no reason given")
         raise SubjectError("does-not-start", subject=requirements.subject, reason=reason)
@@ -234,6 +236,14 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
     if misfits:
         raise SubjectError("adapter-does-not-fit", subject=requirements.subject, reason=_first_line(misfits[0]))
     return str(started["runtime_version"])
+
+
+def _decode_answer(requirements: Requirements, content: bytes) -> Any:
+    try:
+        return decode_json(content)
+    except MalformedError as error:
+        reason = f"its answer is malformed: {error}"
+        raise SubjectError("does-not-start", subject=requirements.subject, reason=reason) from None
 
 
 def _run_harness(requirements: Requirements, python: Path, scratch: Path) -> CompletedProcess[bytes]:

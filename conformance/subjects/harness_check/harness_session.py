@@ -21,7 +21,7 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.base.processes.start import start_in_session
-from conformance.base.serialization.decoding import read_own_toml
+from conformance.base.serialization.decoding import MalformedError, decode_json, read_own_toml
 from conformance.base.serialization.json_schema import schema_violation
 from conformance.subjects.isolation.child_environment import ScratchFolders
 from conformance.subjects.isolation.protocol import PROTOCOL_VERSION
@@ -492,8 +492,8 @@ class HarnessSession:
 
 def _parse_object(line: bytes) -> AnswerMessage | None:
     try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
+        answer = decode_json(line)
+    except MalformedError:
         return None
     return answer if isinstance(answer, dict) else None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from conformance.base.serialization.document_limits import DocumentLimitError, check_limits
 from conformance.base.serialization.json_schema import schema_check
 from conformance.base.verdicts import Unsupported, Verdict
 from conformance.subjects.calling.failures import SubjectFailure
@@ -132,8 +133,12 @@ def parse_answer(line: bytes | bytearray, command: str, seq: int) -> dict[str, A
     Raises:
         ProtocolViolation: the line is not a valid answer to the command with the number `seq`; the message quotes it.
     """
-    if (count := sum(map(line.count, (b",", b"[", b"{")))) > MAX_ANSWER_VALUES:
-        raise ProtocolViolation(f"answered `{command}` with about {count} values in one message: {quote_line(line)}")
+    try:
+        check_limits(line, MAX_ANSWER_VALUES)
+    except DocumentLimitError as error:
+        raise ProtocolViolation(
+            f"answered `{command}` with a message that is too large ({error}): {quote_line(line)}"
+        ) from None
     try:
         answer = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
         is_valid = schema_check("protocol", f"{command}_answer")(answer)

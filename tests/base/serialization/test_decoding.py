@@ -1,4 +1,4 @@
-"""Decoding of JSON documents: types and generated schemas accept the same documents, and reject all others."""
+"""Decoding of JSON documents: types and generated schemas accept the same documents, and limits are exact."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 
 import pytest
 from golden_files import GOLDEN
+from hypothesis import example, given
+from hypothesis import strategies as st
 from msgspec import Struct
 from report_sample import small_run
 from report_sample_optimizers import optimizer_run
@@ -14,7 +16,13 @@ from runs_in_memory import with_fields
 from script_modules import run_script
 
 from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import MalformedError, decode_json
+from conformance.base.serialization.decoding import MalformedError, decode_json, decode_toml
+from conformance.base.serialization.document_limits import (
+    _BLOCK_BYTES,
+    MAX_DEPTH,
+    DocumentLimitError,
+    check_limits,
+)
 from conformance.base.serialization.json_schema import schema_violation
 from conformance.corpus.cases.case_json import CaseDocument
 from conformance.run.results.records import ArchiveRecord, Result
@@ -147,7 +155,19 @@ def test_hostile_record_is_rejected_with_a_short_reason(content):
     assert 0 < len(str(refused.value)) <= 300
 
 
-@pytest.mark.parametrize("content", [b"{", b'"\\ud800"', b"NaN", b"1" * 5000, b"[" * 10**5, b"\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b'"\\ud800"',
+        b"NaN",
+        b"1" * 5000,
+        b"[" * 10**5,
+        b"\xff",
+        b"[" * 101 + b"]" * 101,
+        b"[" + b"[]," * 2**21 + b"[]]",
+    ],
+)
 def test_decode_json_rejects_malformed_content(content):
     with pytest.raises(MalformedError):
         decode_json(content)
@@ -165,3 +185,66 @@ def test_reason_on_a_whole_document_has_no_path():
 
 def test_generated_schemas_are_current():
     assert run_script("make_schemas", "--check")[0] == 0
+
+
+TEXTS = st.text('[]{},:"\\a', max_size=12)
+DOCUMENTS = st.recursive(
+    TEXTS | st.none(), lambda each: st.lists(each, max_size=4) | st.dictionaries(TEXTS, each, max_size=4), max_leaves=20
+)
+
+
+def depth_and_count(document: object) -> tuple[int, int]:
+    """Return the depth of a document, and the number of its lists, objects and commas."""
+    if not isinstance(document, dict | list):
+        return 0, 0
+    inner = [depth_and_count(each) for each in (document.values() if isinstance(document, dict) else document)]
+    return 1 + max((depth for depth, _ in inner), default=0), 1 + max(len(inner) - 1, 0) + sum(c for _, c in inner)
+
+
+def is_within_limits(content: bytes, max_values: int) -> bool:
+    try:
+        check_limits(content, max_values)
+    except DocumentLimitError:
+        return False
+    return True
+
+
+@given(DOCUMENTS)
+@example({"\\": ['"', "[[[[", {}]})
+def test_limit_of_values_is_exact(document):
+    content = json.dumps(document, ensure_ascii=False).encode()
+    _, count = depth_and_count(document)
+    if count:  # a document of no more bytes than values is not counted
+        assert is_within_limits(content, count)
+        assert not is_within_limits(content, count - 1)
+
+
+@given(DOCUMENTS, st.booleans())
+def test_limit_of_depth_is_exact(document, is_object):
+    depth, _ = depth_and_count(document)
+    for around, is_accepted in ((MAX_DEPTH - depth, True), (MAX_DEPTH - depth + 1, False)):
+        opening, closing = ('{"]":', "}") if is_object else ("[", "]")
+        content = (opening * around + json.dumps(document) + closing * around).encode()
+        assert is_within_limits(content, 2**21) is is_accepted
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_string_at_the_end_of_a_block_stays_a_string(shift):
+    text = "x" * (_BLOCK_BYTES - 3 + shift) + '"\\[' + "[{," * 200
+    assert is_within_limits(json.dumps([text, *[[]] * 200]).encode(), 401)
+
+
+def test_depth_counts_across_blocks():
+    wide = b"[]," * (_BLOCK_BYTES // 3)
+    assert is_within_limits(b"[" * 99 + wide + b"[]" + b"]" * 99, 2**21)
+    assert not is_within_limits(b"[" * 100 + wide + b"[]" + b"]" * 100, 2**21)
+
+
+def test_reader_of_a_type_checks_the_limits_first():
+    with pytest.raises(MalformedError, match="values"):
+        JsonReader(list[list[int]], max_values=3)(memoryview(b"[[1, 2], [3, 4]]"))
+
+
+def test_toml_of_many_values_is_refused():
+    with pytest.raises(MalformedError, match="values"):
+        decode_toml("a = [" + "[]," * 2**19 + "]")
