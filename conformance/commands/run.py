@@ -72,23 +72,23 @@ def run(
     outputs.check(*[settings.results] if settings.results else ())
     # The subjects import their runtimes while this process imports the modules of a run.
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
-    from conformance.run.corpus_run.runner import RunRequest, run_corpus
-    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions
+    from conformance.run.corpus_run.run_session import RunSession
+    from conformance.run.corpus_run.runner import WorkerExecution
+    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions, judge_and_print
 
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
     with _with_results(settings, outputs) as settings, _with_base_results(settings, workers, dask) as settings:
-        end = run_corpus(
-            RunRequest(settings, workers, dask, exit_first, last_failed, interrupted, output_options, starting)
-        )
+        session = RunSession(settings, interrupted, starting=starting, last_failed=last_failed)
+        outcome = judge_and_print(session, WorkerExecution(workers, dask, exit_first), output_options)
         if settings.results is not None:
             write_reports([settings.results], outputs)
             print_written_reports(outputs)
-    if end.fault is not None:
-        raise end.fault
-    if end.footer.interrupted and settings.results is not None and (results or interrupted):
+    if outcome.fault is not None:
+        raise outcome.fault
+    if outcome.footer.interrupted and settings.results is not None and (results or interrupted):
         print_line(f"Continue the run with the same options and --resume {settings.results}", err=True)
-    raise typer.Exit(end.status)
+    raise typer.Exit(outcome.status)
 
 
 def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
@@ -151,8 +151,9 @@ def _with_base_results(settings: Settings, workers: int | None, dask: str | None
     if settings.relative_to is None or settings.baseline is not None:
         yield settings
         return
-    from conformance.run.corpus_run.runner import RunRequest, run_corpus
-    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions
+    from conformance.run.corpus_run.run_session import RunSession
+    from conformance.run.corpus_run.runner import WorkerExecution
+    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions, judge_and_print
     from conformance.subjects.calling.subject_names import SubjectName
 
     with supervised_temp_dir() as scratch:
@@ -166,8 +167,8 @@ def _with_base_results(settings: Settings, workers: int | None, dask: str | None
             require=(),
             diagnosis=False,
         )
-        output = OutputOptions(detail=Detail.NOTHING)
-        if run_corpus(RunRequest(base, workers, dask, output=output)).status is ExitStatus.INTERRUPTED:
+        printed = OutputOptions(detail=Detail.NOTHING)
+        if judge_and_print(RunSession(base), WorkerExecution(workers, dask), printed).is_interrupted:
             raise KeyboardInterrupt
         yield replace(settings, baseline=results)
 

@@ -279,8 +279,10 @@ def _run_failing_examples(
     job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles, printed: OutputOptions
 ) -> None:
     """Run the failing examples as a corpus, and write the results file and the reports of that run."""
-    from conformance.run.corpus_run.runner import RunRequest, run_corpus
+    from conformance.run.corpus_run.run_session import RunSession
+    from conformance.run.corpus_run.runner import WorkerExecution
     from conformance.run.corpus_run.settings import Settings
+    from conformance.run.corpus_run.terminal_report import judge_and_print
     from conformance.subjects.calling.subject_names import SubjectName
 
     settings = Settings(
@@ -292,7 +294,7 @@ def _run_failing_examples(
         no_isolation=not job.isolated,
         limits=Limits(job.timeout),
     )
-    outcome = run_corpus(RunRequest(settings, output=printed))
+    outcome = judge_and_print(RunSession(settings), WorkerExecution(), printed)
     write_reports([results], outputs)
     if outcome.fault is not None:
         raise outcome.fault

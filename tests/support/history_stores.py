@@ -71,7 +71,7 @@ def run_release(
     options: Sequence[str] = (),
 ) -> None:
     """Write the results file of a run of some cases, or of all, with recorded outputs and with options."""
-    criterion = PassCriterion(CriterionSettings(Level.SHOULD, {}), [subject])
+    criterion = PassCriterion(CriterionSettings(Level.SHOULD, {}), {subject: "backend"})
     recorder = Recorder(
         corpus, [Subject(subject, "1.0", backend)], criterion, path, diagnosis=False, options={subject: options}
     )
@@ -81,7 +81,7 @@ def run_release(
         options = ExecutionOptions(is_recording=True)
         result = judge_case(Subject(subject, "1.0", backend), load_case(corpus, case), options)
         recorder.add(structs.replace(result, seconds=0.0))
-    recorder.end(criterion.reasons(partial=False))
+    recorder.end(criterion.reasons())
 
 
 def add_release(

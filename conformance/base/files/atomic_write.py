@@ -425,10 +425,12 @@ def deferred_signals() -> Iterator[None]:
 def install_signal_deferral() -> Iterator[None]:
     """Install the signal handlers of `deferred_signals` for the duration of the block.
 
-    Each `deferred_signals` block inside then takes almost no time.
-
-    Call it in the main thread only.
+    Each `deferred_signals` block inside then takes almost no time. In other threads than the main thread, this function
+    has no effect.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     deferral = _SignalDeferral()
     deferral.install()
     _active_deferrals.append(deferral)

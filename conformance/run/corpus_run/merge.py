@@ -16,7 +16,7 @@ from conformance import __version__
 from conformance.base.errors import ResultsError
 from conformance.run.corpus_run.selection import Shard
 from conformance.run.diagnosis.collected_results import ResultCollector
-from conformance.run.expectations.criterion import CaseFacts, PassCriterion, case_facts
+from conformance.run.expectations.criterion import CaseFacts, Completeness, MissingCause, PassCriterion, case_facts
 from conformance.run.expectations.rules import recorded_criterion
 from conformance.run.results.records import ArchiveRecord, Diagnosed, Footer, Header
 from conformance.run.results.result_releases import separate_releases
@@ -87,7 +87,7 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
     rows = sorted((row for run in runs for row in run.rows.values()), key=lambda row: (order[row.subject], row.case))
     run_of_case = {case: run for run in runs for case in run.cases}
     header = _header(runs, subjects, rows)
-    criterion = PassCriterion(recorded_criterion(header), list(order))
+    criterion = PassCriterion(recorded_criterion(header), {subject.id: subject.kind for subject in subjects})
 
     def facts(case: str) -> CaseFacts:
         return case_facts(run_of_case[case].cases[case])
@@ -204,15 +204,16 @@ def _criterion_record(runs: Sequence[Results]) -> CriterionRecord:
 
 
 def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, diagnosed: Diagnosed) -> Footer:
-    results = sum(run.footer.results for run in runs)
-    expected = header.criterion.expected_results
-    reasons = criterion.reasons(partial=results < expected or bool(set(header.selection) - {"--fail-level"}))
-    kinds = {subject.id: subject.kind for subject in header.subjects}
-    reasons += _missing_shards(runs) or criterion.missing_required_operators(kinds)
-    if missing := expected - results:
-        reasons.append(f"{missing} of {expected} results are missing: a run was stopped early, or died")
+    completeness = Completeness(
+        recorded=sum(run.footer.results for run in runs),
+        expected=header.criterion.expected_results,
+        is_selection=bool(set(header.selection) - {"--fail-level"}),
+        cause=MissingCause.ENDED_EARLY,
+        missing_shards=_missing_shards(runs),
+    )
+    reasons = criterion.reasons(completeness)
     return Footer(
-        results=results,
+        results=completeness.recorded,
         verdicts=criterion.verdicts,
         outcome="fail" if reasons else "pass",
         reasons=reasons,
@@ -223,15 +224,15 @@ def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, d
     )
 
 
-def _missing_shards(runs: Sequence[Results]) -> list[str]:
-    """Return a sentence for each subject that lacks the results of some shards."""
+def _missing_shards(runs: Sequence[Results]) -> dict[str, list[Shard]]:
+    """Return the shards without results, for each subject that lacks the results of some shards."""
     found: dict[str, set[Shard]] = defaultdict(set)
     for run in runs:
         if text := run.header.selection.get(SHARD_OPTION):
             for subject in run.header.subjects:
                 found[subject.id] |= {Shard.parse(part) for part in text.split()}
     missing = {subject: sorted(_all_of(shards) - shards) for subject, shards in sorted(found.items())}
-    return [f"shards of {subject} are missing: {', '.join(map(str, own))}" for subject, own in missing.items() if own]
+    return {subject: shards for subject, shards in missing.items() if shards}
 
 
 def _all_of(shards: Iterable[Shard]) -> set[Shard]:

@@ -22,14 +22,17 @@ from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.corpus_job import Executor, RunJob, divide_into_chunks, subject_infos
 from conformance.run.corpus_run.last_failed import ITEM_PREFIX, item_id, read_last_failed, update_last_failed
 from conformance.run.corpus_run.run_session import RunSession
+from conformance.run.corpus_run.runner import judge_corpus
 from conformance.run.corpus_run.settings import settings_from_options
+from conformance.run.expectations.criterion import MissingCause
 from conformance.run.results.records import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from conformance.corpus.cases.corpus import Corpus
+    from conformance.run.corpus_run.runner import Outcome, RunObserver
 
 _JOB_KEY = "onnx_conformance_job"
 """Key of the pickled `RunJob` in the `workerinput` of pytest-xdist."""
@@ -210,16 +213,33 @@ class WorkerPlugin(_CasePlugin):
         self._config.workeroutput[_EXPECTED_KEY] = sorted(self._collected)
 
 
+class _NothingSelected(Exception):
+    """The options of pytest exclude every case."""
+
+
 class SessionPlugin(_CasePlugin):
-    """The plugin in the process that the user has started: it records the results and decides whether they pass."""
+    """The plugin in the process that the user has started: its session is executed by the test loop of pytest.
+
+    It is an `Execution` of `judge_corpus`, which records the results and decides whether the run passes.
+
+    Attributes:
+        deaths: how each worker of pytest-xdist that died ended.
+        outcome: the outcome of the run, if there is one.
+    """
+
+    processes: int = 1
+    hosts: Sequence[str] = ()
 
     def __init__(self, config: pytest.Config, session: RunSession) -> None:
         self._session = session
+        self._pytest_session: pytest.Session | None = None
+        self._record: Callable[[Result], bool] = session.add
         self._error: ConformanceError | None = None
-        self._is_run = self._is_interrupted = False
-        self._deaths: list[str] = []
-        self._reasons: list[str] = []
+        self._end_of_loop: BaseException | None = None
         self._has_failed: dict[str, bool] = {}
+        self._is_judged = False
+        self.deaths: list[str] = []
+        self.outcome: Outcome | None = None
         chosen = {str(argument) for argument in config.args if _is_item_id(argument)}
         if unknown := chosen - {item_id(*key) for key in session.items}:
             session.abandon(None)
@@ -259,23 +279,68 @@ class SessionPlugin(_CasePlugin):
             self._session.restrict(keys)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Store whether pytest runs the items, and does not only print them (`--collect-only`)."""
-        self._is_run = not session.config.option.collectonly
+    def pytest_runtestloop(self, session: pytest.Session) -> object:
+        """Judge the corpus, with the test loop of pytest or pytest-xdist as the execution.
+
+        Return None, so that the loop runs alone, if pytest only prints the items or runs no item of this suite.
+        """
+        if session.config.option.collectonly or not self._session.items:
+            return None
+        self._pytest_session = session
+        self._is_judged = True
+        try:
+            self.outcome = judge_corpus(self._session, self)
+        except _NothingSelected:
+            return True
+        except ConformanceError as error:
+            raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
+        update_last_failed(self._has_failed)
+        if self._end_of_loop is not None:
+            raise self._end_of_loop
+        return True
+
+    def run(self, session: RunSession, record: Callable[[Result], bool], _: RunObserver) -> None:
+        """Run the loop of pytest, which calls `pytest_runtest_logreport` with each result; see `Execution`."""
+        assert self._pytest_session is not None
+        self._record = record
+        manager = self._pytest_session.config.pluginmanager
+        loop = manager.hook.pytest_runtestloop
+        wrappers = [each.plugin for each in loop.get_hookimpls() if each.wrapper or each.hookwrapper]
+        try:  # the wrappers of the loop are around this call already
+            manager.subset_hook_caller("pytest_runtestloop", [self, *wrappers])(session=self._pytest_session)
+        except BaseException as ended:  # noqa: BLE001 - pytest gets it after the end of the run
+            self._end_of_loop = ended
+        if self._error is not None:
+            raise self._error
+        is_recorded = session.recorder.header is not None
+        ended_by = self._end_of_loop
+        if ended_by is not None and _is_user_interruption(ended_by):
+            raise KeyboardInterrupt from ended_by
+        if ended_by is not None and not (is_recorded or self.deaths):
+            raise ended_by
+        if not is_recorded and not session.items:
+            raise _NothingSelected
+
+    @property
+    def is_stopped(self) -> bool:
+        """See `Execution`."""
+        session = self._pytest_session
+        return session is not None and bool(session.shouldfail or session.shouldstop)
+
+    @property
+    def missing_cause(self) -> MissingCause:
+        """See `Execution`."""
+        if self.deaths:
+            return MissingCause.WORKERS_DIED
+        return MissingCause.STOPPED if self.is_stopped else MissingCause.REMOVED_BY_PYTEST
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Store how a worker of pytest-xdist died, or the items that it should run."""
         if error:
-            self._deaths.append(one_line(str(error))[:200])
+            self.deaths.append(one_line(str(error))[:200])
         elif expected := getattr(node, "workeroutput", {}).get(_EXPECTED_KEY):
             self._expect({(subject, case) for subject, case in expected})
-
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Store that the user ended the run; pytest-xdist raises an exception of the same class for `-x`."""
-        is_of_worker = "received keyboard-interrupt" in str(excinfo.value)
-        self._is_interrupted = is_of_worker or type(excinfo.value) is KeyboardInterrupt
-        self._session.end_subjects()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -284,7 +349,7 @@ class SessionPlugin(_CasePlugin):
             return
         try:
             result = report.result()
-            is_expected = self._session.add(result)
+            is_expected = self._record(result)
         except ConformanceError as error:
             self._error = error
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
@@ -299,40 +364,26 @@ class SessionPlugin(_CasePlugin):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Decide whether the run passes, write the end of the results file, and set the exit status of pytest."""
-        run = self._session
-        recorder = self._session.recorder
-        run.stop_subjects()
-        is_ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
-        is_lost = self._is_interrupted or self._deaths or (self._is_run and is_ended)
-        if self._error is not None or not (recorder.has_begun or (is_lost and run.items)):
-            run.abandon(self._error)
+        """Set the exit status of pytest, or end a session whose loop has not run."""
+        if not self._is_judged:
+            self._session.abandon(None)
+        if self.outcome is None:
             return
-        is_stopped = bool(session.shouldfail or session.shouldstop)
-        update_last_failed(self._has_failed)
-        try:
-            why = self._why_missing(is_stopped=is_stopped)
-            footer, fault, _ = run.finish(why, is_interrupted=self._is_interrupted, is_stopped=is_stopped)
-        except ConformanceError as error:
-            run.abandon(error)
-            raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
-        self._reasons = footer.reasons
-        if fault is not None:
+        if self.outcome.fault is not None:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
-        elif footer.reasons and is_ended:
+        elif not self.outcome.passes and exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def _why_missing(self, *, is_stopped: bool) -> str:
-        """Return why results are missing, as a clause."""
-        if self._deaths:
-            count = f"{len(self._deaths)} worker process{'es' * (len(self._deaths) > 1)} died"
-            return f"{count} (the last: {self._deaths[-1]})"
-        return "the run was stopped early" if is_stopped else "a pytest plugin or a conftest.py removed the cases"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print why the run fails."""
-        for reason in self._reasons:
+        for reason in self.outcome.reasons if self.outcome is not None else ():
             terminalreporter.write_line(escape_line(f"onnx-conformance: {reason}"))
+
+
+def _is_user_interruption(error: BaseException) -> bool:
+    """Return whether the user ended the run; pytest-xdist raises an exception of the same class for `-x`."""
+    is_of_worker = "received keyboard-interrupt" in str(error)
+    return type(error) is KeyboardInterrupt or (isinstance(error, KeyboardInterrupt) and is_of_worker)
 
 
 def _keys(items: Iterable[pytest.Item]) -> set[tuple[str, str]]:

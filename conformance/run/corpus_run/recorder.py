@@ -9,12 +9,12 @@ import base64
 import io
 import time
 import zipfile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from conformance import __version__
-from conformance.base.errors import ExitStatus, UsageError
+from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import deferred_signals
 from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
 from conformance.exact.clauses import clauses
@@ -119,26 +119,6 @@ def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-class RunEnd(NamedTuple):
-    """The end of a run whose results are written.
-
-    Attributes:
-        footer: the footer of its results file.
-        fault: an internal error after the verdicts, or None.
-        is_interrupted: whether the user interrupted the run.
-    """
-
-    footer: Footer
-    fault: OutputFault | None
-    is_interrupted: bool = False
-
-    @property
-    def status(self) -> ExitStatus:
-        """The exit status of the command, if there is no fault."""
-        ended = ExitStatus.FAILS if self.footer.reasons else ExitStatus.PASSES
-        return ExitStatus.INTERRUPTED if self.is_interrupted else ended
-
-
 class Recorder:
     """Writes the judged results of a run to the results file.
 
@@ -151,7 +131,7 @@ class Recorder:
     Attributes:
         judged: the results so far.
         repeated: number of results that were ignored, because the case had a result on the subject already.
-        has_begun: whether the header of the results file is written.
+        header: the header of the results file, if it is written, or None.
     """
 
     def __init__(
@@ -173,7 +153,7 @@ class Recorder:
         self._archives = Archives(corpus)
         self.judged = JudgedResults(corpus, criterion, is_diagnosed=diagnosis)
         self.repeated = 0
-        self.has_begun = False
+        self.header: Header | None = None
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
         """Open the results file and write the header.
@@ -186,10 +166,13 @@ class Recorder:
         """
         if self._partial is not None:
             self._partial.begin()
-        self._write(self.header(selected, selection, command, expected_results))
-        self.has_begun = True
+        header = self.new_header(selected, selection, command, expected_results)
+        self._write(header)
+        self.header = header
 
-    def header(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> Header:
+    def new_header(
+        self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0
+    ) -> Header:
         """Return the header record; the arguments are those of `begin`."""
         corpus = self._corpus
         return Header(
@@ -229,7 +212,7 @@ class Recorder:
         if unknown := run.archives.keys() - archived:
             raise different_run_error(run, f"it has an archive of case {min(unknown)}, which did not fail")
         self._described.update(run.cases)
-        self.has_begun = True
+        self.header = run.header
         if self._partial is not None:
             self._partial.continue_from(run.source, run.size)
         for archive in missing_archives:
@@ -262,8 +245,10 @@ class Recorder:
 
     def end(
         self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
-    ) -> RunEnd:
+    ) -> tuple[Footer, OutputFault | None]:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
+
+        Return the footer, and the internal error because of which there are no explanations, if any.
 
         Args:
             reasons: why the run fails; empty if it passes.
@@ -286,7 +271,7 @@ class Recorder:
             self._write(footer)
             if self._partial is not None:
                 self._partial.finish()
-        return RunEnd(footer, fault)
+        return footer, fault
 
     def abandon(self, *, keeps_results: bool = False) -> None:
         """Close the partial results file. It is removed, unless it has the results of an earlier run.

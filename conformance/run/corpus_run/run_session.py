@@ -1,21 +1,19 @@
-"""A session: the corpus, the cases and the subjects of a run, and the decision whether the run passes.
-
-`run_corpus` and the pytest plugin each execute the items of a session, and pass it the results.
-"""
+"""A session: the corpus, the cases, the subjects and the recorder of a run, which `judge_corpus` executes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from conformance.base.errors import CorpusError
+from conformance.base.errors import CorpusError, UsageError
 from conformance.base.files.atomic_write import real_path
 from conformance.corpus.cases.case_json import runnable_cases
 from conformance.corpus.cases.corpus import bundled_corpus_path, check_files, read_manifest
-from conformance.run.corpus_run.recorder import Recorder, RunEnd
+from conformance.run.corpus_run.last_failed import item_id, select_last_failed
+from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.corpus_run.resume import InterruptedRun, check_before_start, check_can_resume
 from conformance.run.corpus_run.settings import command_line
-from conformance.run.expectations.criterion import PassCriterion
+from conformance.run.expectations.criterion import Completeness, MissingCause, PassCriterion
 from conformance.run.expectations.expectations_file import read_expectations_by_subject
 from conformance.run.expectations.rules import criterion_for_run
 from conformance.run.judging.profile_rules import load_profile
@@ -25,10 +23,11 @@ from conformance.subjects.isolation.start_subjects import clients_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from conformance.base.errors import OutputFault
     from conformance.corpus.cases.corpus import CorpusCase
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.expectations.expectations_file import Expectations
-    from conformance.run.results.records import Result
+    from conformance.run.results.records import Footer, Result
     from conformance.subjects.isolation.start_subjects import StartingSubjects
 
 Item = tuple[str, str]
@@ -55,6 +54,8 @@ class RunSession:
         interrupted_run: InterruptedRun | None = None,
         more_options: Mapping[str, str] = {},
         starting: StartingSubjects | None = None,
+        *,
+        last_failed: bool = False,
     ) -> None:
         """Open the corpus and start the subjects.
 
@@ -66,13 +67,14 @@ class RunSession:
             interrupted_run: the run to continue, or None.
             more_options: options that restrict the cases and are not settings.
             starting: the subjects, if the caller starts them already; None for an interrupted run.
+            last_failed: whether to run only the cases that failed in the last run.
 
         Raises:
             ConformanceError: the corpus, the id of a case, a subject or an expectations file is wrong, or the
                 interrupted run is another run.
         """
         self.settings = settings
-        self.more_options = more_options
+        self.more_options = {"--lf": "yes"} if last_failed else more_options
         self._interrupted_run = interrupted_run
         self.completed = interrupted_run.completed if interrupted_run else frozenset[Item]()
         if starting is None and interrupted_run is None:
@@ -89,6 +91,9 @@ class RunSession:
             self.subjects = starting.subjects()
             self.items: Sequence[Item] = [(one.id, id) for one in self.subjects for id in self.cases_of(one.kind)]
             self._all_items = self.items
+            if last_failed:
+                by_id = {item_id(*item): item for item in self.items}
+                self.restrict({by_id[id] for id in select_last_failed(by_id)})
             self._is_selected = bool(settings.selection.options or settings.shard)
             self.recorder = self._new_recorder(expectations)
         except BaseException:
@@ -121,7 +126,7 @@ class RunSession:
         return Recorder(
             self.corpus,
             self.subjects,
-            PassCriterion(replace(criterion, profile=profile), list(versions)),
+            PassCriterion(replace(criterion, profile=profile), {subject.id: subject.kind for subject in self.subjects}),
             settings.results,
             settings.options_by_subject,
             diagnosis=settings.diagnosis,
@@ -136,6 +141,15 @@ class RunSession:
     def restrict(self, items: Collection[Item]) -> None:
         """Restrict the run to some items, and to those that have a result already."""
         self.items = [item for item in self._all_items if item in items or item in self.completed]
+
+    def require_items(self) -> None:
+        """Check that there is something to run.
+
+        Raises:
+            UsageError: no case is selected.
+        """
+        if not self.items:
+            raise UsageError("no-case-selected")
 
     @property
     def pending_items(self) -> list[Item]:
@@ -155,7 +169,7 @@ class RunSession:
             ConformanceError: the interrupted run is another run.
         """
         if self._interrupted_run is not None:
-            check_can_resume(self._interrupted_run, self.recorder.header(0, self.selection(), ""))
+            check_can_resume(self._interrupted_run, self.recorder.new_header(0, self.selection(), ""))
             self.recorder.resume(self._interrupted_run)
 
     def add(self, result: Result) -> bool:
@@ -164,24 +178,17 @@ class RunSession:
         return self.recorder.add(result)
 
     def _begin(self) -> None:
-        if not self.recorder.has_begun:
+        if self.recorder.header is None:
             self.recorder.begin(self.selected, self.selection(), command_line(), len(self.items))
 
     def finish(
-        self,
-        why_missing: str,
-        *,
-        is_interrupted: bool = False,
-        is_stopped: bool = False,
-        processes: int = 1,
-        hosts: Collection[str] = (),
-    ) -> RunEnd:
-        """Decide whether the run passes, explain its failures, and write the end of the results file.
+        self, completeness: Completeness, *, is_resumable: bool, processes: int, hosts: Collection[str]
+    ) -> tuple[Footer, OutputFault | None]:
+        """Explain the failures, and write the end of the results file.
 
         Args:
-            why_missing: why results are missing, as a clause, if any are.
-            is_interrupted: whether the user ended the run.
-            is_stopped: whether the run was stopped on purpose, so that it cannot be continued.
+            completeness: which results the run has.
+            is_resumable: whether a later run can continue this one.
             processes: number of processes that search for explanations of failures.
             hosts: machines whose Dask workers executed cases; empty for a run on this machine.
 
@@ -189,22 +196,20 @@ class RunSession:
             ConformanceError: the results file cannot be written.
         """
         self._begin()
-        recorder = self.recorder
-        is_partial = self._is_selected or len(recorder.judged) < len(self._all_items)
-        reasons = recorder.judged.criterion.reasons(partial=is_partial)
-        if self.settings.shard is None:  # other shards may have the missing cases; `merge` checks that
-            kinds = {subject.id: subject.kind for subject in self.subjects}
-            reasons += recorder.judged.criterion.missing_required_operators(kinds)
-        missing = len(self.items) - len(recorder.judged)
-        if missing or is_interrupted:
-            why = "the run was interrupted" if is_interrupted else why_missing
-            reasons.append(f"{missing} of {len(self.items)} results are missing: {why}")
-        if recorder.repeated:
-            text = f"{recorder.repeated} cases were run again by another pytest plugin: their first results count"
-            reasons.append(text)
-        is_resumable = is_interrupted or (missing > 0 and not is_stopped)
-        end = recorder.end(reasons, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
-        return end._replace(is_interrupted=is_interrupted)
+        reasons = self.recorder.judged.criterion.reasons(completeness)
+        return self.recorder.end(reasons, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
+
+    def completeness(self, cause: MissingCause, deaths: Sequence[str]) -> Completeness:
+        """Return which results the run has; the arguments are attributes of `Completeness`."""
+        return Completeness(
+            recorded=len(self.recorder.judged),
+            expected=len(self.items),
+            is_selection=self._is_selected or len(self.items) < len(self._all_items),
+            cause=cause,
+            deaths=deaths,
+            repeated=self.recorder.repeated,
+            is_shard=self.settings.shard is not None,  # other shards may have the missing cases; `merge` checks that
+        )
 
     def abandon(self, error: BaseException | None) -> None:
         """End the run without a footer; valid results are kept for `--resume`.
@@ -224,11 +229,6 @@ class RunSession:
         """Kill the processes of the subjects."""
         for client in clients_of(self.subjects).values():
             client.end()
-
-    @property
-    def selected_by(self) -> str:
-        """The options that restrict the cases, as on a command line; empty if all cases are run."""
-        return " ".join(f"{name} {value}" for name, value in self.selection().items() if name != "--fail-level")
 
     def selection(self) -> dict[str, str]:
         """Return the options that select the cases, with their values."""

@@ -1,30 +1,45 @@
-"""Terminal output at the end of a run: PASSED or FAILED, verdicts, and failure groups with evidence."""
+"""A run in the terminal: its progress, and at its end PASSED or FAILED, verdicts, and failure groups with evidence."""
 
 from __future__ import annotations
 
+import gc
+import os
 import shlex
-from dataclasses import dataclass
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
+from conformance.base.errors import OutputFault
 from conformance.base.serialization.printable_text import one_line
-from conformance.base.serialization.terminal import print_styled, print_table
+from conformance.base.serialization.terminal import print_notice, print_styled, print_table, progress_counter
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.clauses import clauses
+from conformance.run.corpus_run.last_failed import item_id, update_last_failed
+from conformance.run.corpus_run.resume import partial_path
+from conformance.run.corpus_run.runner import RunObserver, judge_corpus
 from conformance.run.results import failure_groups
 from conformance.run.results.evidence import short_evidence, truncate_line
-from conformance.run.results.failure_groups import EVIDENCE_CASES, count_cases, format_group_counts, violated_clause
-from conformance.run.results.outcome_counts import OutcomeCounts
+from conformance.run.results.failure_groups import (
+    EVIDENCE_CASES,
+    count_cases,
+    format_group_counts,
+    location_file,
+    violated_clause,
+)
 from conformance.run.results.records import ClauseRecord
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from conformance.run.corpus_run.corpus_job import Chunk
     from conformance.run.corpus_run.run_session import RunSession
+    from conformance.run.corpus_run.runner import Outcome, WorkerExecution
     from conformance.run.results.failure_groups import FailureGroup
-    from conformance.run.results.records import Footer
+    from conformance.run.results.records import Result
 
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
@@ -60,42 +75,123 @@ class OutputOptions:
     keeps_corpus: bool = True
 
 
-def print_outcome(session: RunSession, footer: Footer, options: OutputOptions) -> None:
+class TerminalObserver(RunObserver):
+    """Prints the progress of a run, and stores which cases failed for `--last-failed` at the end of the execution."""
+
+    def __init__(self) -> None:
+        self._has_failed: dict[str, bool] = {}
+        self._stack = ExitStack()
+        self._advance: Callable[[str], None] = lambda _: None
+
+    def execution_begun(self, pending: int) -> None:
+        """Show a progress bar, if standard error is a terminal."""
+        self._advance = self._stack.enter_context(progress_counter("running", pending))
+
+    def result_recorded(self, result: Result, *, is_expected: bool) -> None:
+        """Advance the progress bar."""
+        self._has_failed[item_id(result.subject, result.case)] = not is_expected
+        self._advance(result.case)
+
+    def execution_ended(self) -> None:
+        """Remove the progress bar."""
+        self._stack.close()
+        update_last_failed(self._has_failed)
+        self._has_failed = {}
+
+    def run_interrupted(self, recorded: int, expected: int) -> None:
+        """Print how many results the run has."""
+        print_notice(
+            f"Interrupted after {recorded} of {expected} results: the subjects are ended, and the failures are"
+            " explained. Ctrl-C again ends the command at once."
+        )
+
+    def worker_died(self, chunk: Chunk, how: str) -> None:
+        """Print which results are missing."""
+        cases = chunk.cases[0] if len(chunk.cases) == 1 else f"{len(chunk.cases)} cases from {chunk.cases[0]}"
+        print_notice(f"A worker died ({how}): the results of {chunk.subject} on {cases} are missing.")
+
+    def notice(self, sentence: str) -> None:
+        """Print the sentence."""
+        print_notice(sentence)
+
+
+def judge_and_print(session: RunSession, execution: WorkerExecution, options: OutputOptions) -> Outcome:
+    """Run the cases of a session, and print the progress and the outcome.
+
+    An internal error while the outcome is printed becomes the fault of the outcome, because the results are written.
+
+    Raises:
+        ConformanceError: see `judge_corpus`.
+        KeyboardInterrupt: see `judge_corpus`.
+    """
+    gc.freeze()  # what exists now lives until the end of the run
+    gc.enable()
+    try:
+        outcome = judge_corpus(session, execution, TerminalObserver())
+    except KeyboardInterrupt:
+        print_notice(_interrupted_sentence(session))
+        raise
+    try:
+        print_outcome(outcome, options)
+    except BrokenPipeError:
+        _discard_output()
+    except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
+        fault = outcome.fault or OutputFault.caused_by(error, "the outcome was not printed")
+        return replace(outcome, fault=fault)
+    return outcome
+
+
+def _interrupted_sentence(session: RunSession) -> str:
+    """Return the line for an interruption without an outcome: the partial results file, and how to continue."""
+    recorded = len(session.recorder.judged)
+    target = session.settings.results
+    if not recorded:
+        return "Interrupted before the first result: nothing is written."
+    if target is None:
+        return "Interrupted: no results are written, because --results is not given."
+    return (
+        f"Interrupted: {partial_path(target)} has {recorded} results."
+        f" Continue the run with the same options and --resume {target}"
+    )
+
+
+def _discard_output() -> None:
+    """Discard what is still printed, because nobody reads it any more. The reports are written nevertheless."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
     if options.detail is Detail.NOTHING:
         return
-    groups = session.recorder.judged.failure_groups(footer.diagnoses)
-    criterion = session.recorder.judged.criterion
-    known = criterion.known_failures.total()
-    level = criterion.settings.level
-    counts = OutcomeCounts.count(criterion.verdicts.values(), known, level)
-    outcome = ("FAILED", "bold red") if footer.reasons else ("PASSED", "bold green")
-    print_styled(outcome, f": {counts.sentence}", err=options.to_stderr)
-    for reason in footer.reasons:
+    counts = outcome.counts
+    heading = ("PASSED", "bold green") if outcome.passes else ("FAILED", "bold red")
+    print_styled(heading, f": {counts.sentence}", err=options.to_stderr)
+    for reason in outcome.reasons:
         print_styled(f"  {reason}", err=options.to_stderr)
     if options.detail is Detail.OUTCOME:
         return
-    print_table(_verdict_rows(session), 3, err=options.to_stderr)
-    lines = [_selection_line(session), *(share.sentence for share in session.recorder.judged.node_shares())]
-    lines += _notes(session)
+    print_table(_verdict_rows(outcome), 3, err=options.to_stderr)
+    lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
-    lines += [*_group_lines(groups, options.detail), *_unexplained(session, footer, options.detail)]
-    lines += [_next_command(session, groups, options)] if groups and options.keeps_corpus else []
+    lines += [*_group_lines(outcome.groups, options.detail), *_unexplained(outcome, options.detail)]
+    lines += [_next_command(outcome.groups, options)] if outcome.groups and options.keeps_corpus else []
     for line in lines:
         print_styled(line, err=options.to_stderr)
 
 
-def _selection_line(session: RunSession) -> str:
+def _selection_line(outcome: Outcome) -> str:
     """Return a line on the corpus, the number of cases that were run, and why the other cases were not run."""
-    corpus = session.corpus
-    selected = session.selected
-    line = f"corpus {corpus.label} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
-    if selected < len(corpus.cases) and (options := session.selected_by):
-        return f"{line} (selected by {options})"
-    others = len(corpus.cases) - len({id for subject in session.subjects for id in session.cases_of(subject.kind)})
+    corpus = outcome.header.corpus
+    line = f"corpus {corpus.label} ({corpus.digest[:12]}), {corpus.selected} of {corpus.cases} cases"
+    others = corpus.cases - corpus.selected
     if not others:
         return line
-    kinds = {subject.kind for subject in session.subjects}
+    if selected_by := [f"{name} {value}" for name, value in outcome.header.selection.items() if name != "--fail-level"]:
+        return f"{line} (selected by {' '.join(selected_by)})"
+    kinds = {subject.kind for subject in outcome.header.subjects}
     missing = next((kind.prose for kind in SubjectKind if kind not in kinds), "")
     return f"{line} (the other {others} test a {missing}, and no {missing} is named)"
 
@@ -131,15 +227,15 @@ def _group(number: int, group: FailureGroup, *, with_all_evidence: bool, with_al
         yield from (f"     {id}" for id in others)
 
 
-def _next_command(session: RunSession, groups: Sequence[FailureGroup], options: OutputOptions) -> str:
+def _next_command(groups: Sequence[FailureGroup], options: OutputOptions) -> str:
     """Return a line with the command that explains the smallest case of the first group of failures.
 
     If all unexpected cases pass, it is the command that removes the cases from the expectations file.
     """
     failing = [group for group in groups if group.verdict != Verdict.PASS]
-    file = session.recorder.judged.criterion.settings.expectations.get(groups[0].subject)
-    if not failing and file is not None:
-        words = ["update-expectations", str(options.results or "FILE"), "--expect", file.name]
+    expected = groups[0].smallest[0].result.expected
+    if not failing and expected is not None:
+        words = ["update-expectations", str(options.results or "FILE"), "--expect", location_file(expected.location)]
         command = shlex.join(["onnx-conformance", *words])
         return f"Next: {command}" + ("" if options.results else ", after a run with --results FILE.")
     data = ["--data", str(options.data)] if options.data else []
@@ -148,9 +244,9 @@ def _next_command(session: RunSession, groups: Sequence[FailureGroup], options: 
     return f"Next: {command}" + ("" if results else "; after a run with --results FILE, -r FILE adds the evidence.")
 
 
-def _notes(session: RunSession) -> Iterator[str]:
+def _notes(outcome: Outcome) -> Iterator[str]:
     """Yield remarks on unusual properties of the pass criterion and of the subjects."""
-    settings = session.recorder.judged.criterion.settings
+    settings = outcome.criterion.settings
     if settings.require:
         yield f"required: {', '.join(settings.require)}"
     if settings.profile is not None:
@@ -158,23 +254,24 @@ def _notes(session: RunSession) -> Iterator[str]:
     if settings.baseline is not None:
         record = settings.baseline.record
         note = f", of another corpus ({record.version}): its new cases are judged without the baseline"
-        other = "" if record.digest == session.corpus.digest else note
+        other = "" if record.digest == outcome.header.corpus.digest else note
         if base := record.relative_to:
             yield f"relative to {base}: its own failures are known failures and are not diagnosed{other}"
         else:
             yield f"baseline: {record.file}{other}"
-    for subject in session.subjects:
+    for subject in outcome.header.subjects:
         if subject.placement == "not reported":
             yield f"{subject.id} does not report placement: another device may have computed its outputs"
-    if session.settings.repeat > 1:
-        yield f"each case was run {session.settings.repeat} times"
+    if outcome.settings.repeat > 1:
+        yield f"each case was run {outcome.settings.repeat} times"
 
 
-def _unexplained(session: RunSession, footer: Footer, detail: Detail) -> Iterator[str]:
+def _unexplained(outcome: Outcome, detail: Detail) -> Iterator[str]:
     """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
+    footer = outcome.footer
     shown = footer.unexplained if detail is Detail.CASES else []
     yield from map(failure_groups.unexplained_sentence, shown)
-    left = list(failure_groups.not_examined_sentences(footer, session.recorder.judged.failing_cases()))
+    left = list(failure_groups.not_examined_sentences(footer, outcome.failing_cases))
     yield from left
     for one in footer.undiagnosed:
         failures = f"failures of {one.operator}" if one.operator else "failures"
@@ -182,14 +279,14 @@ def _unexplained(session: RunSession, footer: Footer, detail: Detail) -> Iterato
     yield from [""] if shown or left or footer.undiagnosed else []
 
 
-def _verdict_rows(session: RunSession) -> list[list[tuple[str, str]]]:
+def _verdict_rows(outcome: Outcome) -> list[list[tuple[str, str]]]:
     """Return the number of each verdict by subject and level as a table; known failures are counted by subject."""
-    counts = session.recorder.judged.criterion.verdicts
+    counts = outcome.verdicts
     used = [v for v in Verdict if any(counter[v] for levels in counts.values() for counter in levels.values())]
-    known = session.recorder.judged.criterion.known_failures
+    known = outcome.criterion.known_failures
     names = ("subject", "version", "level", *used, "judged", "cases", *["known failures"][: known.total()])
     rows = [[(name, "bold") for name in names]]
-    for subject in session.subjects:
+    for subject in outcome.header.subjects:
         own = [(level, counts[subject.id][level]) for level in Level if counts[subject.id][level]]
         for index, (level, counter) in enumerate(own):
             named = (subject.id, subject.version) if not index else ("", "")

@@ -1,12 +1,14 @@
-"""The pass criterion of a run: which results are unexpected, and the reasons for which the run fails.
+"""The pass criterion of a run: which results are unexpected, and all reasons for which the run fails.
 
-A result is unexpected if its verdict differs from the expectation, or, with a baseline, if it is a regression.
+A result is unexpected if its verdict differs from the expectation, or, with a baseline, if it is a regression. Results
+that are missing are a reason too: `Completeness` has what the caller knows about them.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -147,6 +149,59 @@ def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
     return f"{location}{which} {predicate}{'' if is_one else f' (first {cases[0]})'}"
 
 
+class MissingCause(Enum):
+    """Why results of a run are missing; the value is the clause of the reason."""
+
+    INTERRUPTED = "the run was interrupted"
+    STOPPED = "the run was stopped early"
+    WORKERS_DIED = "{} died (the last: {})"
+    REMOVED_BY_PYTEST = "a pytest plugin or a conftest.py removed the cases"
+    ENDED_EARLY = "a run was stopped early, or died"
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """Which of the results that a run must have are there.
+
+    Attributes:
+        recorded: number of results of the run.
+        expected: number of results of a complete run.
+        is_selection: whether the run has only some cases of its corpus. Patterns that match no case are then no reason.
+        cause: why results are missing, if any are. An interrupted run fails also if it has all results.
+        deaths: how each worker that died ended, for `MissingCause.WORKERS_DIED`.
+        repeated: number of results that were ignored, because another pytest plugin ran their cases again.
+        is_shard: whether another run may support a required operator.
+        missing_shards: the shards without results, by subject.
+    """
+
+    recorded: int = 0
+    expected: int = 0
+    is_selection: bool = False
+    cause: MissingCause = MissingCause.STOPPED
+    deaths: Sequence[str] = ()
+    repeated: int = 0
+    is_shard: bool = False
+    missing_shards: Mapping[str, Sequence[object]] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> int:
+        """Number of results that are missing."""
+        return self.expected - self.recorded
+
+    @property
+    def reasons(self) -> list[str]:
+        """The reasons for which the run fails because it is not complete, one sentence each."""
+        found = []
+        if self.missing or self.cause is MissingCause.INTERRUPTED:
+            workers = f"{len(self.deaths)} worker process{'es' * (len(self.deaths) > 1)}"
+            cause = self.cause.value.format(workers, *self.deaths[-1:])
+            found.append(f"{self.missing} of {self.expected} results are missing: {cause}")
+        if self.repeated:
+            text = f"{self.repeated} cases were run again by another pytest plugin: their first results count"
+            found.append(text)
+        return found
+
+
 _MIN_SIMILARITY = 0.9
 """Minimum similarity to an id above which a pattern without matches counts as a misspelt id."""
 
@@ -156,14 +211,18 @@ class PassCriterion:
 
     It stores counts and ids, but not the results, because a run can have many results.
 
+    Args:
+        subjects: the kinds of the subjects, by id.
+
     Attributes:
         settings: the settings of the criterion.
         verdicts: the number of each verdict by subject and level.
         known_failures: the number of failures at judged levels that are as expected, by subject.
     """
 
-    def __init__(self, settings: CriterionSettings, subjects: Sequence[str]) -> None:
+    def __init__(self, settings: CriterionSettings, subjects: Mapping[str, str]) -> None:
         self.settings = settings
+        self._kinds = subjects
         self._matched_patterns: set[tuple[str, str]] = set()
         self._cases: set[str] = set()
         self._without_pass = set(subjects)
@@ -239,32 +298,42 @@ class PassCriterion:
         self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)
         return False
 
-    def reasons(self, *, partial: bool) -> list[str]:
-        """Return the reasons for which the run fails, one sentence each; empty if it passes.
+    def reasons(self, completeness: Completeness = Completeness()) -> list[str]:
+        """Return all reasons for which the run fails, one sentence each; empty if it passes.
 
         Args:
-            partial: whether only some cases were run. Patterns that match no case are then not a reason.
+            completeness: which results the run has.
         """
-        unexpected = defaultdict(list, {group: list(cases) for group, cases in self._unexpected.items()})
+        is_partial = completeness.is_selection or completeness.missing > 0
+        found = reason_sentences(self._unexpected_groups())
+        found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
+        found += [f"{subject} passed nothing" for subject in sorted(self._without_pass)]
+        if not is_partial and not self.settings.baseline:
+            found += self._unmatched_supports() + self._unmatched_patterns()
+        if completeness.missing_shards:
+            found += [
+                f"shards of {subject} are missing: {', '.join(map(str, shards))}"
+                for subject, shards in completeness.missing_shards.items()
+            ]
+        elif not completeness.is_shard:
+            found += self._missing_required_operators()
+        return found + completeness.reasons
+
+    def _unexpected_groups(self) -> dict[UnexpectedGroup, list[str]]:
+        """Return the ids of the unexpected cases by group, with those cases that `require` decides at the end."""
+        found = defaultdict(list, {group: list(cases) for group, cases in self._unexpected.items()})
         for chain in self._chains:
             if chain.others <= self._supported_operators[chain.subject]:
                 group = UnexpectedGroup(UnexpectedKind.REQUIRED, chain.subject, chain.family, Verdict.UNSUPPORTED)
-                unexpected[group].append(chain.case)
-        found = reason_sentences(unexpected)
-        found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
-        found += [f"{subject} passed nothing" for subject in sorted(self._without_pass)]
-        if partial or self.settings.baseline:
-            return found
-        return found + self._unmatched_supports() + self._unmatched_patterns()
+                found[group].append(chain.case)
+        return found
 
-    def missing_required_operators(self, kinds: Mapping[str, str]) -> list[str]:
+    def _missing_required_operators(self) -> list[str]:
         """Return a sentence for each subject and required operator of which the subject supports no case of the run.
 
-        Args:
-            kinds: the kinds of the subjects by id. If backends are tested too, graph optimizers are not checked,
-                because only cases of the pass apply to them.
+        If backends are tested too, graph optimizers are not checked, because only cases of the pass apply to them.
         """
-        bound = [subject for subject, kind in kinds.items() if kind == SubjectKind.BACKEND] or list(kinds)
+        bound = [id for id, kind in self._kinds.items() if kind == SubjectKind.BACKEND] or list(self._kinds)
         supported = {subject: {operator for operator, _ in self._supported_operators[subject]} for subject in bound}
         refused = {(group.subject, group.family) for group in self._unexpected if group.kind is UnexpectedKind.REQUIRED}
         return [

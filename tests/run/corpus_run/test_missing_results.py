@@ -177,7 +177,7 @@ def run(command, small_corpus):
     ("function", "missing"),
     [
         ("conformance.run.diagnosis.diagnosis_run.diagnose_run", set()),
-        ("conformance.run.corpus_run.runner.print_outcome", set()),
+        ("conformance.run.corpus_run.terminal_report.print_outcome", set()),
         ("conformance.run.report.formats.html.render", {"out.html"}),
         ("conformance.run.report.formats.junit.render", {"out.xml"}),
     ],

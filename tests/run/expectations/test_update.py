@@ -395,13 +395,13 @@ def _entry(cases, exceptions, verdict, wide, older):
 
 def reasons(text: str, verdicts) -> list[str]:
     """Return the reasons for which a run with these verdicts fails under these expectations."""
-    criterion = PassCriterion(CriterionSettings(Level.MUST, {"acme": parse_expectations(text, NAME)}), [])
+    criterion = PassCriterion(CriterionSettings(Level.MUST, {"acme": parse_expectations(text, NAME)}), {})
     criterion.verdicts["acme"] = {level: dict.fromkeys(Verdict, 0) for level in Level}
     for case, verdict in verdicts.items():
         result = make_result(case=case, verdict=verdict)
         expected = criterion.expected(result, lambda: pytest.fail("the entries have no mutants"))
         criterion.judge(with_fields(result, expected=expected), lambda: CaseFacts("Adam", frozenset()))
-    return criterion.reasons(partial=False)
+    return criterion.reasons()
 
 
 @given(

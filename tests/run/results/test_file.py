@@ -127,7 +127,7 @@ class TestRoundTrip:
         assert read_results(path).footer.results == len(SMALL)
 
     def test_recorder_without_a_file_counts_results(self, opened):
-        gate = PassCriterion(CriterionSettings(), ["acme"])
+        gate = PassCriterion(CriterionSettings(), {"acme": "backend"})
         recorder = Recorder(opened, [Subject("acme", "1", fakes.always_right)], gate, None)
         recorder.begin(1, {}, "")
         assert recorder.add(make_result("acme", fakes.always_right, opened, ADAM))
@@ -136,7 +136,7 @@ class TestRoundTrip:
 
     def test_abandoned_recorder_leaves_no_file(self, tmp_path, opened):
         path = tmp_path / "deep" / "results.jsonl"
-        recorder = Recorder(opened, [], PassCriterion(CriterionSettings(), []), path)
+        recorder = Recorder(opened, [], PassCriterion(CriterionSettings(), {}), path)
         recorder.begin(1, {}, "")
         recorder.abandon()
         assert not path.exists()
