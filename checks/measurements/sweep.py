@@ -371,6 +371,9 @@ class Sweep:
             has_shape = actual.shape != tuple(tensor.shape)
             right, wrong = (is_inferred(model, number, each, has_shape=has_shape) for each in (tensor, actual))
             line, kind = f"must: output {number}: {shapes}", "another type or shape"
+            if wrong and actual.shape != tuple(tensor.shape):
+                self.counts["results with the size that shape inference states, and not the page"] += 1
+                return
             is_settled = (right and not wrong) or actual.shape != tuple(tensor.shape) == np.shape(
                 exact_output(node, number)
             )

@@ -168,6 +168,10 @@ FORMS_AT_MUST: Mapping[str, Sequence[str]] = _TABLES["forms_at_must"]
 """Forms that only level `must` admits, by formula."""
 
 
+SILENCES: Mapping[str, str] = _TABLES["silences"]
+"""The sentences that the page of an operator's version lacks, or that contradict each other, by name."""
+
+
 def forms_of(name: str, level: Level) -> list[str]:
     """Return the names of the forms of a row of `FORMS` that a level admits."""
     return [form for form in FORMS[name] if level is Level.MUST or form not in FORMS_AT_MUST.get(name, ())]

@@ -376,7 +376,8 @@ def open_text(node: JudgedNode) -> str:
         return ""
     value = number_text(element.value)
     are_open = "1 element is" if node.unspecified == 1 else f"{node.unspecified} elements are"
-    return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open"
+    why = f": {node.reason.partition('; ')[2]}" if node.reason and "; " in node.reason else ""
+    return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open{why}"
 
 
 def _place(node: JudgedNode) -> str:

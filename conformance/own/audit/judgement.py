@@ -20,11 +20,11 @@ from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, 
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
-from conformance.exact.reference.tolerances import NARROW
+from conformance.exact.reference.tolerances import NARROW, SILENCES
 from conformance.own.audit.audit_operands import operand_texts
 from conformance.own.audit.audit_sampling import Sample, take_sample, values_of
 from conformance.own.graphs.arithmetic import operation_count
-from conformance.own.graphs.cutting import part_of
+from conformance.own.graphs.cutting import inferred_shape, part_of
 from conformance.own.graphs.distances import are_comparable, find_distances, is_correctly_rounded, relative_error
 from conformance.own.graphs.intermediate_values import Exposure
 from conformance.subjects.calling.harness import value_digest
@@ -347,7 +347,8 @@ class Judgement:
         except EVALUATION_ERRORS as error:
             reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
             return structs.replace(unjudged, reason=reason)
-        comparison = _Comparison(part, not before and has_signed_zeros(self._scope.node(node)))
+        signs = not before and has_signed_zeros(self._scope.node(node))
+        comparison = _Comparison(part, signs, lambda name: inferred_shape(self._scope.model, number, name, known))
         element_type = unjudged.type
         for position, (name, tensor) in enumerate(zip(node.output, expected, strict=False)):
             if name in outputs:
@@ -482,27 +483,33 @@ class _Comparison:
     Attributes:
         part: the part of the node that is judged.
         keeps_signs: whether the sign of a zero matters at level `should`.
+        infer_shape: returns the shape that onnx infers for an output; None if it infers none.
         must: the comparison with the bounds of level `must`.
         should: the comparison with the bounds of level `should`.
         elements: the number of compared elements.
         in_sequences: the number of those that are in sequences or maps.
         unspecified: the number of elements for which the page of the operator states no result.
         open_element: the first of them.
+        silences: the names of the sentences that the page lacks.
         introduced: the largest error.
         mismatch: what is wrong with a type or a shape, or with a sequence; otherwise None.
+        disagreement: how the page and onnx's shape inference disagree, for an output with the inferred shape.
     """
 
     part: Sample
     keeps_signs: bool
+    infer_shape: Callable[[str], tuple[int, ...] | None]
     must: _LevelCounts = field(default_factory=_LevelCounts)
     should: _LevelCounts = field(default_factory=_LevelCounts)
     elements: int = 0
     in_sequences: int = 0
     unspecified: int = 0
     open_element: JudgedElement | None = None
+    silences: set[str] = field(default_factory=set)
     introduced: float = 0.0
     mismatch: str | None = None
     is_correctly_rounded: bool = True
+    disagreement: str | None = None
 
     def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
         """Compare an output with its enclosure.
@@ -519,8 +526,11 @@ class _Comparison:
             self._add_undetermined(int(actual.size))
             return
         if not are_comparable(actual, expected):
-            must_be = f"{expected.dtype} {list(expected.shape)}"
-            self._add_mismatch(f"{name} is {actual.dtype} {list(actual.shape)}, but must be {must_be}")
+            found = f"{name} is {actual.dtype} {list(actual.shape)}"
+            if actual.dtype == expected.dtype and self.infer_shape(name) == shape:
+                self.disagreement = f"{found}, as onnx's shape inference states; the page states {list(expected.shape)}"
+                return
+            self._add_mismatch(f"{found}, but must be {expected.dtype} {list(expected.shape)}")
             return
         if not actual.size:
             return
@@ -539,6 +549,7 @@ class _Comparison:
         self.introduced = max(self.introduced, relative_error(actual, np.asarray(at_must.expected)))
         self.is_correctly_rounded &= is_correctly_rounded(actual, np.asarray(at_must.expected))
         self.unspecified += int(np.count_nonzero(at_must.unspecified))
+        self.silences.update(getattr(expected, "silences", ()))
         if at_must.unspecified.any() and self.open_element is None:
             self.open_element = element(int(np.argmax(at_must.unspecified)), at_must)
         for counts, distances in ((self.must, at_must), (self.should, at_should)):
@@ -596,9 +607,9 @@ class _Comparison:
         useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
         verdict = NodeVerdict.CORRECT
         reason = None
-        if contradiction:
+        if contradiction or self.disagreement:
             verdict = NodeVerdict.NOT_JUDGED
-            reason = contradiction
+            reason = contradiction or self.disagreement
         elif not useful:
             verdict = NodeVerdict.NOT_JUDGED
             reason = (
@@ -608,7 +619,8 @@ class _Comparison:
         elif self.unspecified:
             verdict = NodeVerdict.UNSPECIFIED
             elements = "1 element" if self.unspecified == 1 else f"{self.unspecified} elements"
-            reason = f"the page of {found.op_type} states no result for {elements}"
+            why = "".join(f"; {SILENCES[name]}" for name in sorted(self.silences))
+            reason = f"the page of {found.op_type} states no result for {elements}{why}"
         return structs.replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
 
 

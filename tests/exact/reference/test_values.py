@@ -129,7 +129,7 @@ def test_sign_is_known_if_zero_is_not_admissible() -> None:
 
 
 def test_readings_that_differ_by_more_than_their_errors_are_unspecified() -> None:
-    result = bounded([0.0, 0.0], 1.0).with_readings([bounded([1.5, 2.5], 1.0)])
+    result = bounded([0.0, 0.0], 1.0).with_readings("fraction of a length", [bounded([1.5, 2.5], 1.0)])
     assert result.unspecified is not None
     assert result.unspecified.tolist() == [False, True]
 

@@ -12,30 +12,48 @@ from conformance.exact.reference.enclosures.quantization import enclose_values
 from conformance.exact.reference.formulas.elementwise import raise_to, sqrt, tensor
 from conformance.exact.reference.formulas.linear import (
     dilations,
-    explicit_pads,
     extents,
     integers,
     mean,
+    pad_or_crop,
+    pad_readings,
     strides,
     windows,
 )
 from conformance.exact.reference.nodes import Node
-from conformance.exact.reference.numbers.enclosure import Enclosure, admit, between
+from conformance.exact.reference.numbers.enclosure import (
+    Enclosure,
+    admit,
+    as_enclosure,
+    between,
+    known_elements,
+    leave_to_readings,
+)
 from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.tolerances import ROUNDINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.formulas.linear import Pads
     from conformance.exact.reference.nodes import NodeEnclosure
     from conformance.exact.reference.numbers.enclosure import Tensor
 
 
-def _pads(node: Node, X: Enclosure, kernel: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the padding of a pooling; with `ceil_mode` a last incomplete window gets padding at its end."""
-    pads = explicit_pads(node, X.shape[2:], kernel)
-    if not node.attributes.get("ceil_mode", 0):
+def _in_each_reading(
+    node: Node, X: Enclosure, kernel: Sequence[int], compute: Callable[[Pads], Enclosure]
+) -> Enclosure:
+    """Return the result of a pooling for all readings of its padding."""
+    return leave_to_readings("negative padding", compute, pad_readings(node, X.shape[2:], kernel))
+
+
+def _pads(node: Node, X: Enclosure, kernel: Sequence[int], pads: Pads) -> Pads:
+    """Return the padding of a pooling; with `ceil_mode` a last incomplete window gets padding at its end.
+
+    The pages state the number of windows with `auto_pad` by formulas of their own, which have no such window.
+    """
+    if not node.attributes.get("ceil_mode", 0) or node.attributes.get("auto_pad", "NOTSET") != "NOTSET":
         return pads
     steps = strides(node, len(kernel))
     result = []
@@ -47,7 +65,7 @@ def _pads(node: Node, X: Enclosure, kernel: Sequence[int]) -> list[tuple[int, in
     return result
 
 
-def _window_sums(x: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[int, int]]) -> Array:
+def _window_sums(x: Array, node: Node, kernel: Sequence[int], pads: Pads) -> Array:
     """Return the sums of the elements in each window of a pooling."""
     return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
 
@@ -57,22 +75,27 @@ def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     assert given is not None
     X = given if isinstance(given, Enclosure) else enclose_values(given)  # the padding of integers is an infinity
     kernel = node.attributes["kernel_shape"]
-    pads = _pads(node, X, kernel)
 
-    def largest(x: Array, fill: float) -> Array:
-        return np.asarray(np.max(windows(x, node, kernel, pads, fill), axis=0))
+    def pooled(declared: Pads) -> Enclosure:
+        pads = _pads(node, X, kernel, declared)
+        value = np.asarray(np.max(windows(X.value, node, kernel, pads, -np.inf), axis=0))
+        error = np.zeros(1)
+        if not X.is_exact:
+            error = np.max(windows(X.error, node, kernel, pads, 0.0), axis=0)
+        return Enclosure(value, np.broadcast_to(error, value.shape), X.dtype).leave_open(np.isnan(value))
 
-    error = np.zeros(1) if X.is_exact else largest(X.error, 0.0)
-    value = largest(X.value, -np.inf)
-    result: Tensor = Enclosure(value, np.broadcast_to(error, value.shape), X.dtype).leave_open(np.isnan(value))
-    if not is_computed(X.dtype):
-        result = value.astype(X.dtype)
+    result: Tensor = _in_each_reading(node, X, kernel, pooled)
+    if not is_computed(X.dtype) and as_enclosure(result).is_exact:
+        result = known_elements(result)
     if len(node.outputs) < 2 or not node.outputs[1]:
         return [result]
-    return [result, _places_of_largest(node, X, kernel, pads)]
+    places = _in_each_reading(
+        node, X, kernel, lambda pads: as_enclosure(_places_of_largest(node, X, kernel, _pads(node, X, kernel, pads)))
+    )
+    return [result, known_elements(places) if places.is_exact else places]
 
 
-def _places_of_largest(node: Node, X: Enclosure, kernel: Sequence[int], pads: Sequence[tuple[int, int]]) -> Tensor:
+def _places_of_largest(node: Node, X: Enclosure, kernel: Sequence[int], pads: Pads) -> Tensor:
     """Return the places of the largest elements in the flattened tensor; the page decides between no equal elements.
 
     The page does not state either how the column-major order counts several matrices.
@@ -104,16 +127,18 @@ def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     kernel = node.attributes["kernel_shape"]
     if any(gap != 1 for gap in dilations(node, len(kernel))) and node.opset < 19:
         raise Unsupported("AveragePool with dilations below opset 19")
-    pads = _pads(node, X, kernel)
-    declared = explicit_pads(node, X.shape[2:], kernel)
 
-    sums = X.add_terms(lambda x: _window_sums(x, node, kernel, pads), prod(kernel))
-    counted = np.ones(X.shape[2:])[np.newaxis, np.newaxis]
-    if node.attributes.get("count_include_pad", 0):
-        counted = np.pad(counted, [(0, 0), (0, 0), *declared], constant_values=1.0)
-        pads = [(0, high - given) for (_, high), (_, given) in zip(pads, declared, strict=True)]
-    count = _window_sums(counted, node, kernel, pads)
-    return [sums / Enclosure.exact(count, X.dtype)]
+    def pooled(declared: Pads) -> Enclosure:
+        pads = _pads(node, X, kernel, declared)
+        sums = X.add_terms(lambda x: _window_sums(x, node, kernel, pads), prod(kernel))
+        counted = np.ones(X.shape[2:])[np.newaxis, np.newaxis]
+        if node.attributes.get("count_include_pad", 0):
+            counted = pad_or_crop(counted, declared, 1.0)
+            pads = [(0, high - given) for (_, high), (_, given) in zip(pads, declared, strict=True)]
+        count = _window_sums(counted, node, kernel, pads)
+        return sums / Enclosure.exact(count, X.dtype)
+
+    return [_in_each_reading(node, X, kernel, pooled)]
 
 
 def _global_average_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -149,11 +174,15 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = tensor(inputs[0])
     kernel = node.attributes["kernel_shape"]
-    pads = _pads(node, X, kernel)
     p = node.attributes.get("p", 2)
     P = _powers(X, p)
-    value, magnitudes, error = (_window_sums(part, node, kernel, pads) for part in (P.value, P.magnitude, P.error))
-    return [_root(X.from_terms(value, magnitudes, error, prod(kernel)), p)]
+
+    def pooled(declared: Pads) -> Enclosure:
+        pads = _pads(node, X, kernel, declared)
+        value, magnitudes, error = (_window_sums(part, node, kernel, pads) for part in (P.value, P.magnitude, P.error))
+        return _root(X.from_terms(value, magnitudes, error, prod(kernel)), p)
+
+    return [_in_each_reading(node, X, kernel, pooled)]
 
 
 def _global_lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

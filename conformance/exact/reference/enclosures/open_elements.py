@@ -221,18 +221,33 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
 
 
 def _mark_shrunk(node: Node, X: Array) -> Tensor:
-    """Return the result of Shrink of integers; a fraction may be rounded in either direction, and may overflow."""
+    """Return the result of Shrink of integers, computed in float or in double, or without a sum if there is no bias.
+
+    A fraction may be rounded in either direction. A comparison and a sum in float round the integer first, and may
+    leave the type.
+    """
     limit, bias = (float(node.attributes.get(name, default)) for name, default in (("lambd", 0.5), ("bias", 0.0)))
-    is_moved = np.abs(X.astype(np.float64)) > limit
-    wide = X.astype(np.float64)
     limits = np.iinfo(X.dtype)
-    wide = np.where(is_moved, np.where(wide > limit, wide - bias, wide + bias), 0.0)
-    if not bias:
-        return np.where(is_moved, X, 0).astype(X.dtype)
-    overflows = (wide < limits.min) | (wide > limits.max)
-    fractions = wide % 1 != 0
-    error = np.where(fractions, 1.0, 0.0) + np.abs(wide) * 2.0**-52
-    return Enclosure(wide, np.where(overflows, np.inf, error), X.dtype, unspecified=overflows | fractions)
+
+    def shrunk(dtype: type[np.floating[Any]]) -> Array:
+        wide = X.astype(dtype)
+        typed = dtype(bias)
+        return np.where(wide < -dtype(limit), wide + typed, np.where(wide > dtype(limit), wide - typed, dtype(0)))
+
+    in_float, in_double = (shrunk(dtype).astype(np.float64) for dtype in (np.float32, np.float64))
+    unmoved = np.where(in_double != 0, X, 0).astype(X.dtype)
+    if not bias and np.array_equal(in_float, in_double) and np.abs(in_double).max(initial=0.0) < 2.0**24:
+        return unmoved
+    low = np.floor(np.minimum(in_float, in_double))
+    high = np.ceil(np.maximum(in_float, in_double))
+    is_large = np.maximum(np.abs(low), np.abs(high)) >= 2.0**53
+    low = np.where(is_large, low - np.abs(low) * 2.0**-52, low)
+    high = np.where(is_large, high + np.abs(high) * 2.0**-52, high)
+    overflows = (low < limits.min) | (high > limits.max)
+    value = np.where(low == high, low, (low + high) / 2)
+    error = np.where(overflows, np.inf, np.where(low == high, 0.0, (high - low) / 2))
+    name = ("arithmetic of integers",) if error.any() else ()
+    return Enclosure(value, error, X.dtype, unspecified=error != 0 if name else None, silences=name)
 
 
 _UNDEFINED: Mapping[str, Callable[[Array], Array]] = {

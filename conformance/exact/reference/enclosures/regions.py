@@ -187,7 +187,7 @@ def _grid_sample(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return [Y]
     # the page gives the border's value to a place outside; kernels give it to each neighbour outside
     inside = sample(X, [np.clip(each, 0, size - 1) for each, size in zip(x, X.shape[2:], strict=True)], errors, taps)
-    return [Y.with_readings([inside])]
+    return [Y.with_readings("neighbours beyond the border", [inside])]
 
 
 def nearest_elements(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

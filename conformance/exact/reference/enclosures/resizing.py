@@ -13,7 +13,7 @@ from conformance.base.verdicts import Unsupported
 from conformance.exact.reference.enclosures.regions import cubic_weights, nearest_elements
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import distinct_axes
-from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict
+from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict, leave_to_readings
 from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import TIE_DISTANCE
 
@@ -33,7 +33,7 @@ def _sizes_and_scales(
     The page states two scales if `keep_aspect_ratio_policy` adjusts the sizes: the quotient of both lengths, and the
     scale that all axes share.
     """
-    if node.op_type == "Upsample" or node.opset < 11:
+    if _is_legacy(node):
         given = inputs[1] if len(inputs) > 1 else None
         scales = [float(s) for s in node.attributes["scales"]] if given is None else list(tensor(given).value)
         return [int(size * scale) for size, scale in zip(shape, scales, strict=True)], scales, scales
@@ -58,6 +58,14 @@ def _sizes_and_scales(
 
 _CROP = "tf_crop_and_resize"
 
+_OF_LENGTHS = frozenset({"align_corners", "pytorch_half_pixel", _CROP})
+"""The coordinate transformations whose formulas have the resized length."""
+
+
+def _is_legacy(node: Node) -> bool:
+    """Return whether a node has no coordinate transformation: Upsample, and Resize of opset 10."""
+    return node.op_type == "Upsample" or node.opset < 11
+
 
 def _regions(node: Node, inputs: Sequence[Tensor], count: int) -> list[tuple[float, float]]:
     """Return the normalized start and end of the region of each axis."""
@@ -76,24 +84,24 @@ def _coordinates(mode: str, scale: float, old: int, new: int, region: tuple[floa
         old: its size in the input.
         new: its size in the output.
         region: the normalized start and end of the region that is cropped.
-        length: the size in the output that aligned corners have, perhaps with a fraction.
+        length: the size in the output that the formulas of `_OF_LENGTHS` have, perhaps with a fraction.
 
     Raises:
         Unsupported: the mode is unknown.
     """
     x = np.arange(new, dtype=np.float64)
-    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and new > 1):
+    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and length > 1):
         return (x + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
         return old / 2 * (1 - new / (scale * old)) + (x + 0.5) / scale - 0.5
     if mode == "asymmetric":
         return x / scale
-    if mode == "align_corners" and new > 1:
+    if mode == "align_corners" and length > 1:
         return x * ((old - 1) / (length - 1))
     if mode == _CROP:
         start, end = region
-        if new > 1:
-            return start * (old - 1) + x * (end - start) * (old - 1) / (new - 1)
+        if length > 1:
+            return start * (old - 1) + x * (end - start) * (old - 1) / (length - 1)
         return 0 * x + 0.5 * (start + end) * (old - 1)
     if mode in ("pytorch_half_pixel", "align_corners"):
         return 0 * x
@@ -118,10 +126,12 @@ def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     sizes, scales, shared = _sizes_and_scales(node, inputs, [X.shape[axis] for axis in axes])
     regions = _regions(node, inputs, len(axes))
     lengths = [X.shape[axis] * scale for axis, scale in zip(axes, scales, strict=True)]
-    if given.get("coordinate_transformation_mode") == "align_corners" and lengths != sizes and node.opset >= 11:
-        # the page leaves open whether the length of the result has a fraction
-        whole, fraction = (_resize_axes(node, X, axes, sizes, scales, regions, each) for each in (sizes, lengths))
-        return [whole.with_readings([fraction])]
+    if given.get("coordinate_transformation_mode") in _OF_LENGTHS and lengths != sizes and node.opset >= 11:
+        in_length = partial(_resize_axes, node, X, axes, sizes, scales, regions)
+        return [leave_to_readings("fraction of a length", in_length, [sizes, lengths])]
+    if _is_legacy(node) and given.get("mode", "nearest") == "nearest" and any(scale % 1 for scale in scales):
+        rounded = partial(_resize_axes, node, X, axes, sizes, scales, regions, None)
+        return [leave_to_readings("rounding of nearest", rounded, ["floor", *sorted(_NEAREST.keys() - {"floor"})])]
     given_form, shared_form = (partial(_resize_axes, node, X, axes, sizes, each, regions) for each in (scales, shared))
     return [given_form() if shared == scales else admit("Resize", given=given_form, shared=shared_form)]
 
@@ -134,11 +144,12 @@ def _resize_axes(
     scales: Sequence[float],
     regions: Sequence[tuple[float, float]],
     lengths: Sequence[float] | None = None,
+    rounding: str = "floor",
 ) -> Enclosure:
     given = node.attributes
-    is_legacy = node.op_type == "Upsample" or node.opset < 11
+    is_legacy = _is_legacy(node)
     coordinates = "asymmetric" if is_legacy else given.get("coordinate_transformation_mode", "half_pixel")
-    rounding = "floor" if is_legacy else given.get("nearest_mode", "round_prefer_floor")
+    rounding = rounding if is_legacy else given.get("nearest_mode", "round_prefer_floor")
     mode = given.get("mode", "nearest")
     fill = float(given.get("extrapolation_value", 0.0))
     outside = np.zeros([1] * len(X.shape), dtype=bool)

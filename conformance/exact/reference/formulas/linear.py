@@ -24,6 +24,7 @@ from conformance.exact.reference.numbers.enclosure import (
     current_level,
     is_strict,
     judged_at,
+    leave_to_readings,
 )
 from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import NARROW, ROUNDINGS
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from conformance.exact.reference.nodes import Node, NodeEnclosure, NodeFormula
     from conformance.exact.reference.numbers.enclosure import Tensor
     from conformance.exact.reference.numbers.formula_tensor import T
+
+    Pads = list[tuple[int, int]]
+    """The padding before and after each spatial axis."""
 
 
 FLOAT = np.dtype(np.float32)
@@ -221,7 +225,7 @@ def _contracted(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
 # Convolutions
 
 
-def explicit_pads(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> list[tuple[int, int]]:
+def explicit_pads(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> Pads:
     """Return the padding before and after each spatial axis of a convolution or pooling.
 
     Args:
@@ -237,11 +241,41 @@ def explicit_pads(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> li
         return list(zip(pads[:rank], pads[rank:], strict=True))
     if mode == "VALID":
         return [(0, 0)] * rank
-    pads = []
-    for size, extent, stride in zip(sizes, extents(node, kernel), strides(node, rank), strict=True):
-        total = max(0, (-(-size // stride) - 1) * stride + extent - size)
-        pads.append((total // 2, total - total // 2) if mode == "SAME_UPPER" else (total - total // 2, total // 2))
-    return pads
+    return _split([max(0, total) for total in _same_totals(node, sizes, kernel)], mode == "SAME_UPPER")
+
+
+def _same_totals(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> list[int]:
+    """Return the sums of the pads that `auto_pad` SAME states, which are negative for a stride above the kernel."""
+    axes = zip(sizes, extents(node, kernel), strides(node, len(sizes)), strict=True)
+    return [(-(-size // stride) - 1) * stride + extent - size for size, extent, stride in axes]
+
+
+def _split(totals: Sequence[int], is_upper: bool, halve: Callable[[int], int] = lambda total: total // 2) -> Pads:
+    """Return pads with the given sums; the half that is rounded down is the first one if `is_upper`."""
+    pairs = [(halve(total), total - halve(total)) for total in totals]
+    return pairs if is_upper else [(second, first) for first, second in pairs]
+
+
+def pad_readings(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> list[Pads]:
+    """Return the readings of the padding of a convolution or pooling: more than one if `auto_pad` makes it negative.
+
+    A kernel limits a negative sum at 0, or takes it literally, halved in either direction.
+    """
+    limited = explicit_pads(node, sizes, kernel)
+    mode = node.attributes.get("auto_pad", "NOTSET")
+    totals = _same_totals(node, sizes, kernel) if mode.startswith("SAME") else []
+    if all(total >= 0 for total in totals):
+        return [limited]
+    literal = [_split(totals, mode == "SAME_UPPER", halve) for halve in (lambda t: t // 2, lambda t: int(t / 2))]
+    return [limited, literal[0]] if literal[0] == literal[1] else [limited, *literal]
+
+
+def pad_or_crop(X: Array, pads: Pads, fill: float = 0.0) -> Array:
+    """Return a tensor (N, C, spatial sizes) with padding; negative padding cuts elements off."""
+    wider = [(max(0, low), max(0, high)) for low, high in pads]
+    padded = np.pad(X, [(0, 0), (0, 0), *wider], constant_values=fill)
+    kept = [slice(max(0, -low), size - max(0, -high)) for (low, high), size in zip(pads, padded.shape[2:], strict=True)]
+    return np.asarray(padded[(slice(None), slice(None), *kept)])
 
 
 def strides(node: Node, rank: int) -> list[int]:
@@ -259,7 +293,7 @@ def extents(node: Node, kernel: Sequence[int]) -> list[int]:
     return [(size - 1) * gap + 1 for size, gap in zip(kernel, dilations(node, len(kernel)), strict=True)]
 
 
-def windows(X: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[int, int]], fill: float) -> list[Array]:
+def windows(X: Array, node: Node, kernel: Sequence[int], pads: Pads, fill: float) -> list[Array]:
     """Return, for each position of the kernel in row-major order, the elements that it meets (N, C, output sizes).
 
     Args:
@@ -270,7 +304,7 @@ def windows(X: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[in
         fill: the value of the padding.
     """
     rank = len(kernel)
-    padded = np.pad(X, [(0, 0), (0, 0), *pads], constant_values=fill)
+    padded = pad_or_crop(X, pads, fill)
     steps = strides(node, rank)
     gaps = dilations(node, rank)
     sizes = [(padded.shape[2 + axis] - extent) // steps[axis] + 1 for axis, extent in enumerate(extents(node, kernel))]
@@ -302,7 +336,7 @@ def _with_bias(Y: T, B: T | None) -> T:
     return Y if B is None else Y.plus(B.moved(lambda b: b.reshape(1, -1, *[1] * (len(Y.shape) - 2))), is_fused=True)
 
 
-def convolve(node: Node, x: Array, w: Array, pads: Sequence[tuple[int, int]]) -> Array:
+def convolve(node: Node, x: Array, w: Array, pads: Pads) -> Array:
     """Return the convolution of an input with filters.
 
     Args:
@@ -324,33 +358,56 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     X = tensor(inputs[0])
     W = tensor(inputs[1])
     B = optional_tensor(inputs, 2)
-    pads = explicit_pads(node, X.shape[2:], W.shape[2:])
-    Y = _with_bias(X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)
-    is_special = ~np.isfinite(W.value)
-    if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
-        inside = convolve(node, np.ones(X.shape), is_special.astype(np.float64), pads)
-        every = is_special.reshape(W.shape[0], -1).sum(axis=1).reshape(1, -1, *[1] * (len(X.shape) - 2))
-        Y = Y.leave_open(inside < every)
-    return [Y]
+
+    def convolved(pads: Pads) -> T:
+        Y = _with_bias(X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)
+        is_special = ~np.isfinite(W.value)
+        if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
+            inside = convolve(node, np.ones(X.shape), is_special.astype(np.float64), pads)
+            every = is_special.reshape(W.shape[0], -1).sum(axis=1).reshape(1, -1, *[1] * (len(X.shape) - 2))
+            Y = Y.leave_open(inside < every)
+        return Y
+
+    return [leave_to_readings("negative padding", convolved, pad_readings(node, X.shape[2:], W.shape[2:]))]
 
 
 def _transposed_pads(
     node: Node, sizes: Sequence[int], kernel: Sequence[int], full: Sequence[int]
-) -> list[list[tuple[int, int]]]:
-    """Return the readings of the padding of ConvTranspose, which is cut off; without enough elements it is negative.
+) -> tuple[str, list[Pads]]:
+    """Return the readings of the padding of ConvTranspose, which is cut off, and why there are several.
 
-    `output_shape` and `auto_pad` state its sum. The page does not state how a negative sum is halved.
+    `output_shape` and `auto_pad` state its sum. Without enough elements the sum is negative.
+
+    Raises:
+        Unsupported: the page states two sizes of the output.
     """
     mode = node.attributes.get("auto_pad", "NOTSET")
     wanted = node.attributes.get("output_shape")
     if wanted is None and mode in ("NOTSET", "VALID"):
-        return [explicit_pads(node, sizes, kernel)]
-    wanted = wanted or [size * step for size, step in zip(sizes, strides(node, len(sizes)), strict=True)]
+        return "", [explicit_pads(node, sizes, kernel)]
+    if wanted is None:
+        _require_one_size(node)
+        wanted = [size * step for size, step in zip(sizes, strides(node, len(sizes)), strict=True)]
     totals = [size - result for size, result in zip(full, wanted[-len(full) :], strict=True)]
-    readings = [[total // 2 for total in totals], [int(total / 2) for total in totals]]
-    halves = [[(half, total - half) for half, total in zip(each, totals, strict=True)] for each in readings]
-    pads = halves if mode == "SAME_UPPER" else [[(high, low) for low, high in each] for each in halves]
-    return pads[: 1 + (pads[0] != pads[1])]
+    if node.opset < 11 and any(total % 2 for total in totals):
+        sides = (mode == "SAME_UPPER", mode != "SAME_UPPER")
+        halves = (lambda total: total // 2, lambda total: int(total / 2))
+        return "side of the odd padding", [_split(totals, side, halve) for side in sides for halve in halves]
+    pads = [_split(totals, mode == "SAME_UPPER", halve) for halve in (lambda t: t // 2, lambda t: int(t / 2))]
+    return "halves of a negative padding", pads[: 1 + (pads[0] != pads[1])]
+
+
+def _require_one_size(node: Node) -> None:
+    """Raise `Unsupported` for a ConvTranspose with `auto_pad` SAME whose size has two readings."""
+    if any(node.attributes.get("output_padding", [])):
+        raise Unsupported(
+            "ConvTranspose with auto_pad SAME and output_padding: the page and onnx's shape inference state two sizes"
+        )
+    if node.opset < 11 and any(step != 1 for step in node.attributes.get("strides", [])):
+        raise Unsupported(
+            "ConvTranspose below opset 11 with auto_pad SAME and strides: the page states the size of the input, and "
+            "onnx's shape inference the product with the strides"
+        )
 
 
 def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
@@ -367,9 +424,9 @@ def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         (size - 1) * step + extent + more
         for size, step, extent, more in zip(X.shape[2:], steps, extents(node, kernel), added, strict=True)
     ]
-    readings = _transposed_pads(node, X.shape[2:], kernel, full)
+    silence, readings = _transposed_pads(node, X.shape[2:], kernel, full)
 
-    def convolve(x: Array, w: Array, pads: Sequence[tuple[int, int]]) -> Array:
+    def convolve(x: Array, w: Array, pads: Pads) -> Array:
         channels = w.shape[1]
         parts = w.reshape(groups, w.shape[0] // groups, channels, -1)
         total = np.zeros((x.shape[0], groups * channels, *full), dtype=x.dtype)
@@ -377,20 +434,14 @@ def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         for number, place in enumerate(window_places(kernel, gaps, x.shape[2:], steps)):
             taps = np.swapaxes(parts[..., number], 1, 2)
             total[place] += np.matmul(taps, flat).reshape(x.shape[0], groups * channels, *x.shape[2:])
-        total = np.pad(total, [(0, 0), (0, 0), *((max(0, -low), max(0, -high)) for low, high in pads)])
-        part = tuple(
-            slice(max(0, low), size - max(0, high)) for (low, high), size in zip(pads, total.shape[2:], strict=True)
-        )
-        return total[(slice(None), slice(None), *part)]
+        return pad_or_crop(total, [(-low, -high) for low, high in pads])
 
     count = W.shape[0] // groups * prod(kernel)
-    results = [
-        _with_bias(X.dot(W, lambda x, w, pads=pads: convolve(x, w, pads), count), B)  # type: ignore[misc]
-        for pads in readings
-    ]
-    if len(results) == 1:
-        return [results[0]]
-    return [results[0].with_readings(results[1:])]
+
+    def convolved(pads: Pads) -> T:
+        return _with_bias(X.dot(W, lambda x, w: convolve(x, w, pads), count), B)
+
+    return [leave_to_readings(silence, convolved, readings) if silence else convolved(readings[0])]
 
 
 # Reductions

@@ -42,6 +42,7 @@ from conformance.exact.reference.tolerances import (
     FORMS,
     FUNCTIONS,
     NARROW,
+    SILENCES,
     SUBNORMAL_STEPS,
     accuracy_at,
     forms_of,
@@ -210,6 +211,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             contains all elements that have a meaning, such as all indices of an axis. NaN is admissible too.
         compute_should: computes the same tensor with the bounds of level `should`; None if they are those of `must`.
         shares: the numerators, if the elements are divided by their sum along the last axis.
+        silences: the rows of `tolerances.SILENCES` that explain why elements are open.
     """
 
     value: Array
@@ -220,6 +222,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
     unspecified: Array | None = None
     compute_should: Callable[[], Enclosure | None] | None = None
     shares: Shares | None = None
+    silences: tuple[str, ...] = ()
 
     @classmethod
     def exact(cls, array: Array, dtype: np.dtype[Any] | None = None) -> Enclosure:
@@ -287,7 +290,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         )
         value = np.asarray(movement(self.value))
         error = np.asarray(movement(self.error))
-        return Enclosure(value, error, self.dtype, terms, overflows, unspecified, should)
+        return Enclosure(value, error, self.dtype, terms, overflows, unspecified, should, silences=self.silences)
 
     def __add__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
@@ -524,7 +527,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
                 distance = np.where(same, 0.0, np.abs(other.value - self.value)) + other.error
             error = np.maximum(error, np.where(np.isnan(distance), np.inf, distance))
             overflows = None if overflows is None or other.overflows is None else overflows & other.overflows
-        return Enclosure(self.value, error, self.dtype, overflows=overflows)
+        return Enclosure(self.value, error, self.dtype, overflows=overflows, silences=self.silences)
 
     def where(self, condition: Array, other: Enclosure) -> Enclosure:
         masks = [np.zeros(X.shape, dtype=bool) if X.overflows is None else X.overflows for X in (self, other)]
@@ -549,13 +552,18 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             return self
         return replace(self, error=np.where(self.overflows, 0.0, self.error), overflows=None)
 
-    def with_readings(self, others: Sequence[Enclosure]) -> Enclosure:
+    def with_readings(self, name: str, others: Sequence[Enclosure]) -> Enclosure:
         result = self
         unspecified = np.zeros(self.shape, dtype=bool) if self.unspecified is None else self.unspecified
         for other in others:
-            unspecified = unspecified | (np.abs(self.value - other.value) > self.error + other.error)
+            with np.errstate(all="ignore"):
+                is_same = (self.value == other.value) | (np.isnan(self.value) & np.isnan(other.value))
+                is_near = is_same | (np.abs(self.value - other.value) <= self.error + other.error)
+            unspecified = unspecified | ~is_near
             result = hull(result, other)
-        return replace(result, unspecified=unspecified if unspecified.any() else None)
+        if not unspecified.any():
+            return replace(result, unspecified=None)
+        return replace(result, unspecified=unspecified, silences=(*self.silences, name))
 
     def with_terms(self, other: Enclosure) -> Enclosure:
         return replace(self, terms=other.terms)
@@ -721,12 +729,13 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             return self
         return replace(self, error=np.where(np.isinf(self.value), np.inf, self.error))
 
-    def leave_open(self, unspecified: Array) -> Enclosure:
-        """Return the tensor with elements that the specification leaves open."""
+    def leave_open(self, unspecified: Array, name: str = "") -> Enclosure:
+        """Return the tensor with elements that the specification leaves open, for the reason in a row of `SILENCES`."""
         if not np.any(unspecified):
             return self
         unspecified = np.broadcast_to(unspecified, self.shape)
-        return replace(self.undetermined(unspecified), unspecified=unspecified)
+        silences = (*self.silences, name) if name else self.silences
+        return replace(self.undetermined(unspecified), unspecified=unspecified, silences=silences)
 
 
 Operand: TypeAlias = "Enclosure | float"
@@ -824,3 +833,17 @@ def admit(name: str, **forms: Callable[[], T]) -> T:
         raise ValueError(f"the forms of {name} differ from those of the table")
     first, *others = (forms[form] for form in forms_of(name, current_level()))
     return first().hull(others)
+
+
+def leave_to_readings(name: str, compute: Callable[[Any], T], readings: Sequence[Any]) -> T:
+    """Return a result that has several readings, all of which are admissible; elements that differ are open.
+
+    Args:
+        name: the row of the table `tolerances.SILENCES` with the sentence that the page lacks.
+        compute: returns the result of one reading.
+        readings: what a reading decides, such as the padding, first for the reading of a later page.
+    """
+    if name not in SILENCES:
+        raise ValueError(f"the table has no row {name}")
+    first, *others = readings
+    return compute(first) if not others else compute(first).with_readings(name, [compute(each) for each in others])

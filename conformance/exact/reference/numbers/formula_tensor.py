@@ -135,16 +135,21 @@ class FormulaTensor(Protocol):
         """Return this form of a formula together with other forms that are admissible."""
         return self
 
-    def leave_open(self, unspecified: Array) -> Self:  # noqa: ARG002
-        """Return the tensor with elements that the specification leaves open."""
+    def leave_open(self, unspecified: Array, name: str = "") -> Self:  # noqa: ARG002
+        """Return the tensor with elements that the specification leaves open, for the reason in a row of `SILENCES`."""
         return self
 
     def without_overflow(self) -> Self:
         """Return a divisor whose overflow gives a quotient of 0, as an exact infinity does."""
         return self
 
-    def with_readings(self, others: Sequence[Self]) -> Self:  # noqa: ARG002
-        """Return this reading of an ambiguous page together with others; elements that differ are open."""
+    def with_readings(self, name: str, others: Sequence[Self]) -> Self:  # noqa: ARG002
+        """Return this reading of an ambiguous page together with others; elements that differ are open.
+
+        Args:
+            name: the row of the table `tolerances.SILENCES` that explains why they are open.
+            others: the other readings.
+        """
         return self
 
     def with_terms(self, other: Self) -> Self:  # noqa: ARG002

@@ -1,0 +1,142 @@
+"""Pages that leave elements open: each defensible reading is admissible, and everything else is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from conformance.base.verdicts import Unsupported
+from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask, as_enclosure
+from conformance.exact.reference.tolerances import SILENCES
+
+F = np.float32
+TEN = np.arange(10, dtype=F).reshape(1, 1, 10)
+THREE = TEN[..., 1:4]
+ONES = np.ones((1, 1, 2), F)
+WIDE = {"strides": [5], "auto_pad": "SAME_UPPER"}
+"""Windows that leave out elements: ten elements, steps of five, and a kernel of two, so that the sum of pads is -3."""
+
+
+def enclosed(op_type: str, opset: int, arrays: list[Any], **attributes: Any) -> Enclosure:
+    """Return the first output of a node."""
+    names = [f"i{place}" if array is not None else "" for place, array in enumerate(arrays)]
+    node = helper.make_node(op_type, names, ["y"], **attributes)
+    model = helper.make_model(
+        helper.make_graph([node], "g", [], []), opset_imports=[helper.make_opsetid("", opset)], ir_version=9
+    )
+    values = {name: array for name, array in zip(names, arrays, strict=True) if name}
+    (result, *_) = enclose(NodeScope.of(model), node, values)
+    assert isinstance(result, Enclosure | np.ndarray)
+    return as_enclosure(result)
+
+
+# operator, opset, operands, attributes, the name of the silence, its readings computed by hand, and a wrong result
+READINGS: list[tuple[str, int, list[Any], dict[str, Any], str, list[Any], Any]] = [
+    (
+        "MaxPool",
+        12,
+        [TEN],
+        {"kernel_shape": [2], **WIDE},
+        "negative padding",
+        [[[[1, 6]]], [[[3, 8]]], [[[2, 7]]]],
+        [[[4, 9]]],
+    ),
+    (
+        "AveragePool",
+        19,
+        [TEN],
+        {"kernel_shape": [2], "count_include_pad": 1, **WIDE},
+        "negative padding",
+        [[[[0.5, 5.5]]], [[[2.5, 7.5]]], [[[1.5, 6.5]]]],
+        [[[3.5, 8.5]]],
+    ),
+    ("LpPool", 18, [TEN], {"kernel_shape": [2], "p": 1, **WIDE}, "negative padding", [[[[1, 11]]], [[[5, 15]]]], None),
+    ("Conv", 11, [TEN, ONES], WIDE, "negative padding", [[[[1, 11]]], [[[5, 15]]], [[[3, 13]]]], [[[7, 17]]]),
+    (
+        "Resize",
+        10,
+        [TEN[0, 0], np.array([0.3], F)],
+        {"mode": "nearest"},
+        "rounding of nearest",
+        [[0, 3, 6], [0, 4, 7]],
+        [0, 5, 8],
+    ),
+    (
+        "Resize",
+        11,
+        [THREE[0, 0], None, np.array([0.5], F)],
+        {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"},
+        "fraction of a length",
+        [[1.0], [1.5]],
+        [2.0],
+    ),
+    (
+        "ConvTranspose",
+        10,
+        [THREE, ONES],
+        {"auto_pad": "SAME_UPPER"},
+        "side of the odd padding",
+        [[[[1, 3, 5]]], [[[3, 5, 3]]]],
+        [[[9, 9, 9]]],
+    ),
+    (
+        "Shrink",
+        9,
+        [np.array([2**31, 5])],
+        {"bias": 0.5},
+        "arithmetic of integers",
+        [[2**31 - 1, 4], [2**31, 5]],
+        [0, 4],
+    ),
+]
+
+
+@pytest.mark.parametrize(("op_type", "opset", "arrays", "attributes", "silence", "readings", "wrong"), READINGS)
+def test_every_reading_of_a_silent_page_is_admissible(
+    op_type: str,
+    opset: int,
+    arrays: list[Any],
+    attributes: dict[str, Any],
+    silence: str,
+    readings: list[Any],
+    wrong: Any,
+) -> None:
+    result = enclosed(op_type, opset, arrays, **attributes)
+    assert result.silences == (silence,)
+    assert all(admissible_mask(np.asarray(reading, result.dtype), result).all() for reading in readings)
+    assert result.unspecified is not None
+    if wrong is not None:
+        assert not admissible_mask(np.asarray(wrong, result.dtype), result).all()
+
+
+# nodes of which the page states one result
+STATED: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
+    ("MaxPool", 12, [TEN], {"kernel_shape": [5], **WIDE}, [[[4, 9]]]),
+    ("Resize", 10, [THREE[0, 0], np.array([2.0], F)], {"mode": "nearest"}, [1, 1, 2, 2, 3, 3]),
+    ("ConvTranspose", 11, [THREE, ONES], {"auto_pad": "SAME_UPPER"}, [[[1, 3, 5]]]),
+    ("Shrink", 9, [np.array([3, -3, 1], np.int8)], {"bias": 1.0, "lambd": 1.0}, [2, -2, 0]),
+]
+
+
+@pytest.mark.parametrize(("op_type", "opset", "arrays", "attributes", "expected"), STATED)
+def test_a_page_that_states_the_result_leaves_nothing_open(
+    op_type: str, opset: int, arrays: list[Any], attributes: dict[str, Any], expected: Any
+) -> None:
+    result = enclosed(op_type, opset, arrays, **attributes)
+    assert result.silences == ()
+    assert admissible_mask(np.asarray(expected, result.dtype), result).all()
+    assert not admissible_mask(np.asarray(expected, result.dtype) + result.dtype.type(1), result).any()
+
+
+@pytest.mark.parametrize(("opset", "attributes"), [(10, {"strides": [2]}), (22, {"output_padding": [1]})])
+def test_a_size_with_two_readings_is_not_judged(opset: int, attributes: dict[str, Any]) -> None:
+    with pytest.raises(Unsupported):
+        enclosed("ConvTranspose", opset, [THREE, ONES], auto_pad="SAME_UPPER", **attributes)
+
+
+def test_every_silence_is_a_sentence_without_end() -> None:
+    assert all(not text.endswith(".") and len(text.split()) <= 35 for text in SILENCES.values())
