@@ -17,6 +17,7 @@ import glob
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
@@ -26,7 +27,13 @@ from conformance.base.errors import ExpectationsError, UsageError
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.run.expectations.conditions import ConditionContext
-from conformance.run.expectations.expectations_file import VERDICT_KEYS, check_same_corpus, parse_expectations
+from conformance.run.expectations.expectations_file import (
+    VERDICT_KEYS,
+    Expectation,
+    Expectations,
+    check_same_corpus,
+    parse_expectations,
+)
 from conformance.run.expectations.support import SupportCounter, support_name
 from conformance.run.mutants import mutants_by_id
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text
@@ -40,7 +47,6 @@ if TYPE_CHECKING:
 
     from tomlkit import TOMLDocument
 
-    from conformance.run.expectations.expectations_file import Expectation, Expectations
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.known_faults import KnownFault
     from conformance.run.results.records import DiagnosisRecord, ResultRow, SubjectRecord
@@ -49,7 +55,7 @@ if TYPE_CHECKING:
 _CAUSE_KEYS = ("reason", "issue", "mutants", "checks", "intermittent")
 
 MAX_ROUNDS = 1000
-"""Largest number of rounds of edits; each round removes something, so fewer are needed."""
+"""Largest number of rounds of updates; each round removes something, so fewer are needed."""
 
 MAX_LINE_LENGTH = 110
 """Largest length of a line with a new list; a longer list has one line for each string."""
@@ -166,6 +172,27 @@ class _EntryUpdate:
     changed: dict[Verdict, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
+@dataclass(eq=False)
+class _EntryTable:
+    """An `[[expect]]` table during the update: its entries change, and at the end they are written into its item.
+
+    Attributes:
+        item: the table in the document, or a table that the update adds.
+        entries: the entries of the table, one for each verdict; a table without entries is removed.
+        number: the index of the table in the file. A table that is split off has the index of its origin; a table at
+            the end of the file has None.
+    """
+
+    item: Table
+    entries: list[Expectation]
+    number: int | None = None
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts of the entries."""
+        return [entry.verdict for entry in self.entries]
+
+
 def empty_expectations_file(subject: str, corpus: str) -> str:
     """Return the text of an expectations file without entries; the corpus of the suite has an empty name."""
     return tomlkit.dumps({"subject": subject, **({"corpus": corpus} if corpus else {})})
@@ -185,18 +212,22 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
         UsageError: there is no cause with one of the chosen numbers.
     """
     before = parse_expectations(text, name)
-    has_windows_line_ends = "\r\n" in text
     check_same_corpus(before, run.header.corpus.name)
     results = _subject_results(run, before.subject, name)
-    text = _convert(text, name, keeps_unsupported=before.supports is not None or new.pins_unsupported)
+    document = tomlkit.parse(text)
+    items = _tables(document, name) if "expect" in document else []
+    tables = [_EntryTable(item, [], number) for number, item in enumerate(items)]
+    for entry in before.entries:
+        tables[entry.table].entries.append(entry)
+    if before.supports is None and not new.pins_unsupported:
+        for table in tables:
+            table.entries = [entry for entry in table.entries if entry.verdict is not Verdict.UNSUPPORTED]
     for _ in range(MAX_ROUNDS):
-        updated = _update_entries(text, name, results, new)
-        if updated == text:
+        if not _update_entries(tables, results, new):
             break
-        text = updated
-    missing, accepted = _missing_entries(text, name, results, new)
-    text, left = _add_entries(text, missing, new, name)
-    text = _join_causes(text, name, results)
+    missing, accepted = _missing_entries(tables, results, new)
+    left = _add_entries(tables, missing, new, name)
+    _join_causes(tables, results)
     listed = before.supports or ()
     supports = _supports(results).supports(listed, is_complete=results.is_complete)
     after = {support.name: support for support in supports}
@@ -205,16 +236,16 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
         for support in listed
         if support.name not in after or after[support.name].unsupported > support.unsupported
     )
-    text = _set_supports(text, list(map(str, supports)))
-    if has_windows_line_ends:
-        text = re.sub(r"\r?\n", "\r\n", text)
-    return UpdatedFile(text, tuple(left), results.varying, lost, accepted)
+    updated = _write(document, tables, list(map(str, supports)))
+    if "\r\n" in text:
+        updated = re.sub(r"\r?\n", "\r\n", updated)
+    return UpdatedFile(updated, tuple(left), results.varying, lost, accepted)
 
 
 def _add_entries(
-    text: str, missing: Sequence[MissingEntry], new: NewEntries, name: str
-) -> tuple[str, list[MissingEntry]]:
-    """Return the text with new entries, and the failures that still have none.
+    tables: list[_EntryTable], missing: Sequence[MissingEntry], new: NewEntries, name: str
+) -> list[MissingEntry]:
+    """Add tables for missing entries, and return the failures that still have no entry.
 
     Raises:
         UsageError: there is no cause with one of the chosen numbers, or the reason would be written for several causes.
@@ -240,11 +271,20 @@ def _add_entries(
             )
             raise UsageError("reason-for-several-causes", count=len(missing), name=name, instead=instead)
         issue = entry.issue if reason == entry.reason else ""
-        table = _new_entry(_literal(chosen), entry.verdict, reason, issue, checks=entry.checks, mutants=entry.mutants)
-        text = f"{text.rstrip(chr(10))}\n\n[[expect]]\n{table.as_string()}"
+        added = Expectation(
+            cases=_literal(chosen),
+            verdict=Verdict(entry.verdict),
+            reason=reason,
+            location="",
+            issue=issue,
+            checks=entry.checks,
+            mutants=entry.mutants,
+            key=entry.verdict,
+        )
+        tables.append(_new_table(added))
         if others := tuple(case for case in entry.cases if case not in chosen):
             left.append(replace(entry, cases=others))
-    return text, left
+    return left
 
 
 def _supports(results: _SubjectResults) -> SupportCounter:
@@ -256,39 +296,6 @@ def _supports(results: _SubjectResults) -> SupportCounter:
         if not (is_backend and cases[case].kind == CaseKind.PASS):
             counter.add(support_name(cases[case]), case, result.verdict)
     return counter
-
-
-def _set_supports(text: str, supports: Sequence[str]) -> str:
-    """Return the text with these supports, in place of the old ones or after the subject."""
-    document = tomlkit.parse(text)
-    if list(document.get("supports", ())) == list(supports) and "supports" in document:
-        return text
-    array = _string_list(supports, "supports")
-    if "supports" in document:
-        document["supports"] = array
-    else:
-        _insert_after(document.body, "subject", tomlkit.key("supports"), array)
-    return tomlkit.dumps(document)
-
-
-def _convert(text: str, name: str, *, keeps_unsupported: bool) -> str:
-    """Return the text with a key for each verdict in place of the keys `cases` and `verdict` of an older file.
-
-    Args:
-        keeps_unsupported: whether entries for unsupported cases are kept.
-    """
-    entries = parse_expectations(text, name).entries
-    document = tomlkit.parse(text)
-    tables = _tables(document, name) if entries else []
-    for entry in reversed(entries):
-        if entry.verdict is not Verdict.UNSUPPORTED or keeps_unsupported:
-            if entry.key == "cases":
-                _name_key_after_verdict(tables[entry.table], entry.verdict)
-        elif any(one.table == entry.table and one is not entry for one in entries):
-            tables[entry.table].remove(entry.key)
-        else:
-            _replace_entry(document, entry.table, [])
-    return tomlkit.dumps(document)
 
 
 def _name_key_after_verdict(table: Table, verdict: str) -> None:
@@ -324,33 +331,40 @@ def _insert_after(body: list[tuple[Any, Any]], name: str, key: Any, item: Any) -
     body.insert(_place_of(body, name) + 1, (key, item))
 
 
-def _join_causes(text: str, name: str, results: _SubjectResults) -> str:
-    """Return the text with one table for each cause: entries with one reason, issue and condition are joined.
+def _join_causes(tables: list[_EntryTable], results: _SubjectResults) -> None:
+    """Join the tables with one cause: one reason, issue and condition.
 
-    Patterns with an exception are then replaced by the ids of their cases. Entries are not joined if another entry
+    Patterns with an exception are then replaced by the ids of their cases. Tables are not joined if another entry
     would then apply to a case of the run, or if a partial run lacks cases of such a pattern.
     """
-    place = 0
-    while True:
-        expectations = parse_expectations(text, name)
-        causes = {entry.table: _cause_of(entry) for entry in expectations.entries}
-        pairs = [(one, other) for other in causes for one in range(other) if causes[one] == causes[other]]
-        if place >= len(pairs):
-            return text
-        document = tomlkit.parse(text)
-        tables = [entry for entry in expectations.entries if entry.table in pairs[place]]
-        if any(entry.exceptions for entry in tables):
-            if not results.is_complete:
-                place += 1
+    applied = _applied_entries(tables, results)
+    for other in [table for table in tables if table.entries]:
+        for table in tables[: tables.index(other)]:
+            if not table.entries or _cause_of(table.entries[0]) != _cause_of(other.entries[0]):
                 continue
-            for entry in tables:
-                _write_out_exceptions(_tables(document)[entry.table], entry, results)
-        _join_tables(document, *pairs[place])
-        joined = tomlkit.dumps(document)
-        if _applied_entries(parse_expectations(joined, name), results) == _applied_entries(expectations, results):
-            text = joined
-        else:
-            place += 1
+            has_exceptions = bool(table.entries[0].exceptions or other.entries[0].exceptions)
+            if has_exceptions and not results.is_complete:
+                continue
+            before = table.entries, other.entries
+            table.entries = _joined_entries(*before, results)
+            other.entries = []
+            if _applied_entries(tables, results) == applied:
+                break
+            table.entries, other.entries = before
+
+
+def _joined_entries(
+    entries: Sequence[Expectation], others: Sequence[Expectation], results: _SubjectResults
+) -> list[Expectation]:
+    """Return the entries of a table with the cases of the entries of another table."""
+    mutants = tuple(dict.fromkeys(entries[0].mutants + others[0].mutants))
+    found: dict[Verdict, Expectation] = {}
+    has_exceptions = entries[0].exceptions or others[0].exceptions
+    for entry in (*entries, *others):
+        cases = _cases_without_exceptions(entry, results) if has_exceptions else entry.cases
+        present = found.setdefault(entry.verdict, replace(entry, cases=(), exceptions=(), mutants=mutants))
+        found[entry.verdict] = replace(present, cases=tuple(dict.fromkeys(present.cases + cases)))
+    return [entry for entry in found.values() if entry.cases]
 
 
 def _cause_of(entry: Expectation) -> tuple[object, ...]:
@@ -358,52 +372,25 @@ def _cause_of(entry: Expectation) -> tuple[object, ...]:
     return entry.reason, entry.issue, condition, entry.checks, entry.intermittent, entry.mutants[:1]
 
 
-def _write_out_exceptions(table: Table, entry: Expectation, results: _SubjectResults) -> None:
-    """Replace each pattern that matches an excepted case by the ids of its other cases, and remove the key `except`."""
-    replacements = {}
-    for number in range(len(entry.cases)):
+def _cases_without_exceptions(entry: Expectation, results: _SubjectResults) -> tuple[str, ...]:
+    """Return the patterns of an entry; the ids of its other cases replace a pattern that matches an excepted case."""
+    cases: list[str] = []
+    for number, pattern in enumerate(entry.cases):
         matched = {case for case in results.results if number in entry.matching(case)}
         kept = {case for case in matched if entry.matches(case)}
-        if kept != matched:
-            replacements[number] = _literal(kept)
-    _replace_strings(table, entry.key, replacements)
-    if "except" in table:
-        table.remove("except")
+        cases += [pattern] if kept == matched else _literal(kept)
+    return tuple(cases)
 
 
-def _applied_entries(expectations: Expectations, results: _SubjectResults) -> dict[str, tuple[object, ...]]:
-    """Return the cause and the verdict that the file gives for each case of the run."""
+def _applied_entries(tables: Sequence[_EntryTable], results: _SubjectResults) -> dict[str, tuple[object, ...]]:
+    """Return the cause and the verdict that the tables give for each case of the run."""
+    expectations = Expectations("", tuple(_entries_of(tables)))
     found = ((case, expectations.entry_for(case)) for case in results.results)
     return {case: (entry.verdict, *_cause_of(entry)) for case, entry in found if entry is not None}
 
 
-def _join_tables(document: TOMLDocument, number: int, other: int) -> None:
-    """Move the cases of a table to another table, and remove the table.
-
-    Args:
-        number: index of the table that is kept.
-        other: index of the table that is removed.
-    """
-    tables = _tables(document)
-    table = tables[number]
-    body = tables[number].value.body
-    if "mutants" in table:
-        mutants = (id for one in (table, tables[other]) for id in _strings_of(one["mutants"]))
-        table["mutants"] = _string_list(list(dict.fromkeys(mutants)), "mutants")
-    for key, item in tables[other].value.body:
-        if key is None or key.key not in VERDICT_KEYS:
-            continue
-        if key.key in table:
-            present = _strings_of(table[key.key])
-            _replace_strings(table, key.key, {len(present) - 1: [str(present[-1]), *map(str, _strings_of(item))]})
-        else:
-            _insert_after(body, [name for name in map(_name_of, body) if name in VERDICT_KEYS][-1], key, item)
-    _replace_entry(document, other, [])
-
-
-def _strings_of(item: Any) -> list[Any]:
-    """Return the strings of the value of a key, which is a string or a list of strings."""
-    return [item] if isinstance(item, str) else list(item)
+def _entries_of(tables: Sequence[_EntryTable]) -> list[Expectation]:
+    return [entry for table in tables for entry in table.entries]
 
 
 def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
@@ -434,24 +421,26 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
     )
 
 
-def _update_entries(text: str, name: str, results: _SubjectResults, new: NewEntries) -> str:
-    """Return the text of an expectations file after one round of edits.
+def _update_entries(tables: list[_EntryTable], results: _SubjectResults, new: NewEntries) -> bool:
+    """Update one entry of each table, and return whether an entry has changed.
 
-    The caller repeats this function until the text does not change: if a case is removed from its entry, a later entry
-    may match it in the next round.
+    The caller repeats this function until no entry changes: if a case is removed from its entry, a later entry may
+    match it in the next round.
     """
-    entries = parse_expectations(text, name).entries
-    document = tomlkit.parse(text)
+    entries = _entries_of(tables)
     updates = _entry_updates(entries, results)
     _remove_outdated_reasons(entries, updates, results, new)
-    edited: set[int] = set()
-    for number in sorted(updates, reverse=True):
-        entry = entries[number]
-        if entry.table not in edited and _update_entry(
-            document, entry, updates[number], is_complete=results.is_complete
-        ):
-            edited.add(entry.table)  # another key of the table is edited in the next round
-    return tomlkit.dumps(document)
+    is_changed = False
+    for place, table in reversed(list(enumerate(tables))):
+        own = [number for number, entry in enumerate(entries) if any(entry is one for one in table.entries)]
+        for number in reversed([number for number in own if number in updates]):
+            before = list(table.entries)
+            split = _update_entry(table, entries[number], updates[number], is_complete=results.is_complete)
+            if split or table.entries != before:
+                tables[place + 1 : place + 1] = split
+                is_changed = True
+                break  # another entry of the table is updated in the next round
+    return is_changed
 
 
 def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> dict[int, _EntryUpdate]:
@@ -511,35 +500,86 @@ def _remove_outdated_reasons(
             update.removed |= outdated
 
 
-def _update_entry(document: TOMLDocument, entry: Expectation, update: _EntryUpdate, *, is_complete: bool) -> bool:
-    """Edit one entry, and return whether it is changed.
+def _update_entry(
+    table: _EntryTable, entry: Expectation, update: _EntryUpdate, *, is_complete: bool
+) -> list[_EntryTable]:
+    """Update one entry of a table, and return the tables that are split off, one for each new verdict.
 
-    Its verdict is changed, cases are removed from it, or it is split into an entry for each new verdict.
+    An entry whose cases all have one other verdict gets this verdict instead.
     """
-    table = _tables(document)[entry.table]
-    before = table.as_string()
+    place = table.entries.index(entry)
     has_one_new_verdict = len(update.changed) == 1 and not update.kept and not update.removed
-    if (
-        has_one_new_verdict
-        and is_complete
-        and not (entry.checks or entry.mutants)
-        and not update.changed.keys() & table.keys()
-    ):
-        _rename_key(table, entry.key, next(iter(update.changed)))
-        return True
-    split = [
-        _new_entry(_literal(cases), verdict, entry.reason, entry.issue, table.get("when"))
+    is_plain = not (entry.checks or entry.mutants or update.changed.keys() & set(table.verdicts))
+    if has_one_new_verdict and is_complete and is_plain:
+        table.entries[place] = replace(entry, verdict=next(iter(update.changed)))
+        return []
+    removed = update.removed.union(*update.changed.values())
+    left = _without_cases(entry, update.kept, removed, is_complete=is_complete)
+    table.entries[place : place + 1] = [left] if left.cases else []
+    table.entries = [replace(one, exceptions=left.exceptions) for one in table.entries]
+    origin = replace(entry, exceptions=(), checks=(), mutants=(), intermittent=False)
+    return [
+        _new_table(
+            replace(origin, cases=_literal(cases), verdict=verdict, key=str(verdict)),
+            table.item.get("when"),
+            table.number,
+        )
         for verdict, cases in sorted(update.changed.items())
     ]
-    removed = update.removed.union(*update.changed.values())
-    is_kept = _remove_cases(table, entry, update.kept, removed, is_complete=is_complete)
-    if not is_kept and len(set(VERDICT_KEYS) & table.keys()) > 1:
-        table.remove(entry.key)
-        is_kept = True
-    if not is_kept or split:
-        _replace_entry(document, entry.table, [*([table] if is_kept else []), *split])
-        return True
-    return table.as_string() != before
+
+
+def _write(document: TOMLDocument, tables: Sequence[_EntryTable], supports: Sequence[str]) -> str:
+    """Write the entries into their tables, the tables and the supports into the document, and return its text."""
+    items: dict[int | None, list[Table]] = defaultdict(list)
+    for table in tables:
+        if table.entries:
+            _write_entries(table)
+            items[table.number].append(table.item)
+    old = _tables(document) if "expect" in document else []
+    for number in reversed(range(len(old))):
+        if items[number] != [old[number]]:
+            _replace_entry(document, number, items[number])
+    if "supports" not in document:
+        _insert_after(document.body, "subject", tomlkit.key("supports"), _string_list(supports, "supports"))
+    elif _strings_of(document["supports"]) != list(supports):
+        document["supports"] = _string_list(supports, "supports")
+    text = tomlkit.dumps(document)
+    for item in items[None]:
+        text = f"{text.rstrip(chr(10))}\n\n[[expect]]\n{item.as_string()}"
+    return text
+
+
+def _write_entries(table: _EntryTable) -> None:
+    """Write the cases, exceptions and mutants of the entries of a table into its item.
+
+    tomlkit does not find the keys after changes of `body`, so these come last.
+    """
+    item = table.item
+    first = table.entries[0]
+    written: dict[str, Expectation] = {}
+    added = []
+    for entry in table.entries:
+        if entry.key in item and entry.key not in written:
+            written[entry.key] = entry
+        else:
+            added.append((str(entry.verdict), entry.cases))
+    for key in {"cases", *VERDICT_KEYS} & item.keys() - written.keys():
+        item.remove(key)
+    for key, strings in (("mutants", first.mutants), *((key, entry.cases) for key, entry in written.items())):
+        _set_strings(item, key, strings)
+    if "except" in item:
+        _set_strings(item, "except", first.exceptions)
+    elif first.exceptions:
+        added.append(("except", first.exceptions))
+    for key, entry in written.items():
+        if key == "cases":
+            _name_key_after_verdict(item, entry.verdict)
+        elif key != entry.verdict:
+            _rename_key(item, key, entry.verdict)
+    body = item.value.body
+    for key, strings in added:
+        last = [name for name in map(_name_of, body) if name in VERDICT_KEYS][-1]
+        _insert_after(body, last, tomlkit.key(key), _string_list(strings, key))
 
 
 def _tables(document: TOMLDocument, name: str = "") -> list[Table]:
@@ -594,65 +634,59 @@ def _innermost_body(table: Table) -> list[tuple[Any, Any]]:
     return _innermost_body(last) if isinstance(last, Table) and not last.is_super_table() and body else body
 
 
-def _remove_cases(table: Table, entry: Expectation, kept: set[str], removed: set[str], *, is_complete: bool) -> bool:
-    """Remove cases from an entry, and return whether the entry still has a pattern.
+def _without_cases(entry: Expectation, kept: set[str], removed: set[str], *, is_complete: bool) -> Expectation:
+    """Return an entry without the removed cases; it may have no pattern left.
 
     If no case of a pattern is kept, the pattern is removed. If fewer cases of a pattern are kept than removed, the ids
-    of the kept cases replace the pattern. Otherwise the ids of the removed cases are added to the key `except`.
+    of the kept cases replace the pattern. Otherwise the ids of the removed cases are added to the exceptions.
     """
+    cases: list[str] = []
     excepted: set[str] = set()
-    replacements: dict[int, list[str]] = {}
     for number, pattern in enumerate(entry.cases):
         own = {case for case in kept if number in entry.matching(case)}
         leaving = {case for case in removed if number in entry.matching(case)}
         if not own and (is_complete or pattern in removed):
-            replacements[number] = []
-        elif is_complete and len(own) < len(leaving):
-            replacements[number] = _literal(own)
-        else:
-            excepted |= leaving
-    if len(replacements) == len(entry.cases) and not any(replacements.values()):
-        return False
-    _replace_strings(table, entry.key, replacements)
-    if excepted and "except" in table:
-        last = entry.exceptions[-1]
-        _replace_strings(table, "except", {len(entry.exceptions) - 1: [last, *_literal(excepted)]})
-    elif excepted:
-        item = _string_list(_literal(excepted), "except")
-        _insert_after(table.value.body, entry.key, tomlkit.key("except"), item)
-    return True
-
-
-def _replace_strings(table: Table, key: str, replacements: Mapping[int, Sequence[str]]) -> None:
-    """Replace strings in the value of a key, which is a string or a list of strings.
-
-    Args:
-        replacements: for the index of a string, the strings that replace it; an empty sequence removes the string.
-    """
-    strings = table[key]
-    if not isinstance(strings, Array):
-        for by in replacements.values():
-            table[key] = by[0] if len(by) == 1 else _string_list(by, key)
-        return
-    for number in sorted(replacements, reverse=True):
-        by = replacements[number]
-        if not by:
-            strings.pop(number)
             continue
-        if strings[number] != by[0]:
-            strings[number] = by[0]
-        for place, string in enumerate(by[1:], number + 1):
-            strings.insert(place, string)
+        if is_complete and len(own) < len(leaving):
+            cases += _literal(own)
+        else:
+            cases.append(pattern)
+            excepted |= leaving
+    return replace(entry, cases=tuple(cases), exceptions=entry.exceptions + _literal(excepted))
+
+
+def _set_strings(table: Table, key: str, strings: Sequence[str]) -> None:
+    """Set the value of a key, which is a string or a list of strings; equal strings of a list keep their lines."""
+    item = table.get(key, [])
+    before = _strings_of(item)
+    if not strings and before:
+        table.remove(key)
+    elif not isinstance(item, Array) and before != list(strings):
+        table[key] = strings[0] if len(strings) == 1 else _string_list(strings, key)
+    else:
+        for _, start, end, first, after in reversed(SequenceMatcher(None, before, strings, False).get_opcodes()):
+            for number in reversed(range(start + after - first, end)):
+                item.pop(number)
+            for number, string in enumerate(strings[first:after], start):
+                if number >= end:
+                    item.insert(number, string)
+                elif before[number] != string:
+                    item[number] = string
+
+
+def _strings_of(item: Any) -> list[str]:
+    """Return the strings of the value of a key, which is a string or a list of strings."""
+    return [item] if isinstance(item, str) else list(item)
 
 
 def _missing_entries(
-    text: str, name: str, results: _SubjectResults, new: NewEntries
+    tables: Sequence[_EntryTable], results: _SubjectResults, new: NewEntries
 ) -> tuple[tuple[MissingEntry, ...], int]:
     """Return the failures without an entry by cause, and the number of failures that the baseline accepts.
 
     Causes with a diagnosis come first, then those with most cases.
     """
-    expectations = parse_expectations(text, name).applying(results.context)
+    expectations = Expectations("", tuple(_entries_of(tables))).applying(results.context)
     run = results.run
     subject = results.subject.id
     grouper = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
@@ -721,31 +755,28 @@ def _issue_address(upstream: str) -> str:
     return f"https://github.com/{found[1]}/issues/{found[2]}" if found else ""
 
 
-def _literal(cases: Iterable[str]) -> list[str]:
+def _literal(cases: Iterable[str]) -> tuple[str, ...]:
     """Return patterns that match exactly these cases."""
-    return [glob.escape(case) for case in sorted(cases)]
+    return tuple(glob.escape(case) for case in sorted(cases))
 
 
-def _new_entry(
-    cases: Sequence[str],
-    verdict: str,
-    reason: str,
-    issue: str = "",
-    when: Any = None,
-    checks: Sequence[str] = (),
-    mutants: Sequence[str] = (),
-) -> Table:
-    """Return a new `[[expect]]` table; `when` is the condition of another entry, which is copied."""
-    table = tomlkit.table()
-    table["reason"] = reason
-    if issue:
-        table["issue"] = issue
-    for key, strings in (("checks", checks), ("mutants", mutants), (str(verdict), cases)):
+def _new_table(entry: Expectation, when: Any = None, number: int | None = None) -> _EntryTable:
+    """Return a table with one entry.
+
+    Args:
+        when: the condition of another table, which is copied.
+        number: the index of the table that it is split off from; None for a table at the end of the file.
+    """
+    item = tomlkit.table()
+    item["reason"] = entry.reason
+    if entry.issue:
+        item["issue"] = entry.issue
+    for key, strings in (("checks", entry.checks), ("mutants", entry.mutants), (entry.key, entry.cases)):
         if strings:
-            table[key] = _string_list(strings, key)
+            item[key] = _string_list(strings, key)
     if when is not None:
-        table["when"] = copy.deepcopy(when)
-    return table
+        item["when"] = copy.deepcopy(when)
+    return _EntryTable(item, [entry], number)
 
 
 def _string_list(strings: Sequence[str], key: str) -> Array:

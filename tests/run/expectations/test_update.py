@@ -335,7 +335,7 @@ class TestOlderFiles:
         assert done.missing == ()
         assert done.text == (
             'subject = "acme"\nsupports = []\n\n# The learning rate.\n[[expect]]\nreason = "known"\n'
-            'fail = ["test_a1"] # the first\nerror = "test_b1"\n\n# Later.\n# The same fault.\n'
+            'fail = ["test_a1"] # the first\nerror = ["test_b1"]\n\n# Later.\n# The same fault.\n'
         )
 
     def test_converted_file_is_not_changed_again(self):
