@@ -72,7 +72,7 @@ def audit(
     from conformance.own.audit.audit_cases import write_cases
     from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_session import AuditOptions
-    from conformance.own.graphs.model_inputs import choose_inputs, input_text, save_inputs_to
+    from conformance.own.graphs.model_inputs import choose_inputs, chosen_text, input_text, save_inputs_to
     from conformance.own.graphs.reading import LoadedModel
     from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
     from conformance.subjects.isolation.start_subjects import started_subjects
@@ -88,11 +88,13 @@ def audit(
     team = create_workers(workers, dask, print_notice)
     audited = LoadedModel.read(model)
     names = required_input_names(audited.original.graph)
-    data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
+    data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
     texts = [input_text(names, data_set) for data_set in data_sets]
     show = partial(print_line, err=reports.take_standard_output)
     for data_set, text in zip(data_sets, texts, strict=True):
         show(f"inputs ({data_set.name}): {text or 'none'}")
+        if data_set.chosen:
+            show(chosen_text(data_set.chosen))
     subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
     limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
     is_shared = resume is not None or dask is not None or (workers or 1) > 1

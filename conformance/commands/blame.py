@@ -64,7 +64,7 @@ def blame(
     from conformance.own.blame.blame_report import judged_text, step_lines, write_reproduction
     from conformance.own.blame.blame_session import Request, Session
     from conformance.own.blame.model_comparison import OpenSubjects
-    from conformance.own.graphs.model_inputs import choose_inputs
+    from conformance.own.graphs.model_inputs import choose_inputs, chosen_text
     from conformance.own.graphs.reading import LoadedModel
     from conformance.studies.history.first_bad_release import releases_worth_comparing
 
@@ -82,7 +82,9 @@ def blame(
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     known = None if resume is None else _read_document(resume)
     audited = LoadedModel.read(model)
-    data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
+    data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
+    if data_sets[0].chosen:
+        print_line(chosen_text(data_sets[0].chosen), err=takes_output)
     request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds)
     if releases:
         has_fault, at_release = blame_model(request, searched)

@@ -204,10 +204,14 @@ def _onnx_cases() -> OnnxCases:
 def _model_cases(
     models: Sequence[Path], inputs: Path | None, shape: Sequence[str] | None, *, no_values: bool
 ) -> ModelCases:
+    from conformance.own.graphs.model_inputs import chosen_text
     from conformance.own.graphs.reading import LoadedModel
     from conformance.own.model_cases.model_cases import define_model_cases, given_models
 
     given = given_models([LoadedModel.read(path) for path in models], inputs, shape or ())
+    for each in given:
+        if each.chosen:
+            print_line(f"{each.model.path.name}: {chosen_text(each.chosen)}")
     return define_model_cases(given, has_values=not no_values, progress=print_progress)
 
 

@@ -85,7 +85,7 @@ def hazards(
     data_sets = []
     counts = []
     if backend:
-        data_sets = choose_inputs(proto.graph, inputs, shape or (), seed)
+        data_sets = choose_inputs(proto, inputs, shape or (), seed)
         counts = _count_on_subjects(model, backend, data_sets, timeout, in_process=no_isolation)
     takes_output = json is not None and is_standard_output(json)
     texts = [input_text(required_input_names(proto.graph), data_set) for data_set in data_sets]

@@ -42,7 +42,6 @@ from conformance.own.graphs.intermediate_values import (
     run_once,
     set_data_folder,
 )
-from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from conformance.exact.models.arrays import Array
     from conformance.own.audit.confirmation import ConfirmedNode
     from conformance.own.graphs.intermediate_values import RecordedValues
+    from conformance.own.graphs.model_inputs import InputSet
     from conformance.subjects.calling.subject_loading import Subject
 
 MAX_CASES = 100
@@ -187,12 +187,13 @@ def audit_subject(
         found = options.workers.find(key, model.data_folder) if options.workers else None
         recording = found or record_model(model, subject, data_set, progress)
     except SubjectRefused as refusal:
-        return SubjectAudit(key.subject, key.version, data_set.name, str(refusal), command=options.command)
+        hint = f" (other sizes: {' '.join(data_set.chosen)})" if data_set.chosen else ""
+        return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
     judged = recording.model
     recorded = recording.values
     nodes = judge_recording(recording, key, progress, options)
     confirmation = Confirmation(judged, recorded, subject, data_set.arrays, options.all_elements)
-    confirmed = [confirmation.confirm(node) for node in nodes]
+    confirmed = [_without_chosen_fault(confirmation.confirm(node), data_set) for node in nodes]
     traced = trace_errors(judged, recorded, [each.node for each in confirmed])
     probes = probe_nodes(judged, recorded, subject, options.probes, progress)
     ways = Counter(recorded.ways.values())
@@ -217,6 +218,16 @@ def audit_subject(
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
     cases = cases_of_wrong_nodes(model.path.stem, audit, recording, confirmed, numbers) if options.makes_cases else []
     return replace(_renumbered(audit, numbers), cases=cases)
+
+
+def _without_chosen_fault(confirmed: ConfirmedNode, data_set: InputSet) -> ConfirmedNode:
+    """Return no verdict for a wrong node whose output is empty, if the suite chose the sizes of the inputs."""
+    node = confirmed.node
+    if not data_set.chosen or node.verdict is not NodeVerdict.WRONG or not node.is_empty:
+        return confirmed
+    reason = f"the chosen sizes of the inputs make an empty tensor: {node.reason}; give {' '.join(data_set.chosen)}"
+    unjudged = structs.replace(node, verdict=NodeVerdict.NOT_JUDGED, reason=f"{reason} with other sizes", share=0.0)
+    return replace(confirmed, node=unjudged)
 
 
 def audit_nodes_alone(
@@ -255,7 +266,7 @@ def audit_nodes_alone(
     single = LoadedModel(
         model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder
     )
-    inputs = InputSet(data_set.name, tuple(part.arrays))
+    inputs = replace(data_set, arrays=tuple(part.arrays))
     return audit_subject(single, subject, inputs, progress, options, find_producers(recording.model.graph))
 
 

@@ -118,6 +118,7 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
         should_loose: the number of loose elements with the bounds of level `should`.
         is_correctly_rounded: whether each compared element is the exact result, rounded once to the nearest value of
             its type. No implementation returns a better one, also if the error is as large as the bound.
+        is_empty: whether an output, or an output that the page states, has no elements.
         wrong_alone: of a wrong node that was judged together with others, the numbers of those nodes that are wrong as
             models of their own; None if it is not known.
     """
@@ -145,6 +146,7 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
     should_undetermined: int = 0
     should_loose: int = 0
     is_correctly_rounded: bool = False
+    is_empty: bool = False
     wrong_alone: tuple[int, ...] | None = None
 
     def useless_bounds(self, level: Level) -> tuple[int, int]:
@@ -510,6 +512,7 @@ class _Comparison:
     mismatch: str | None = None
     is_correctly_rounded: bool = True
     disagreement: str | None = None
+    is_empty: bool = False
 
     def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
         """Compare an output with its enclosure.
@@ -525,6 +528,7 @@ class _Comparison:
         if expected is None:
             self._add_undetermined(int(actual.size))
             return
+        self.is_empty |= 0 in (*actual.shape, *expected.shape)
         if not are_comparable(actual, expected):
             found = f"{name} is {actual.dtype} {list(actual.shape)}"
             if actual.dtype == expected.dtype and self.infer_shape(name) == shape:
@@ -596,6 +600,7 @@ class _Comparison:
             unspecified=self.unspecified,
             open_element=self.open_element,
             introduced=self.introduced,
+            is_empty=self.is_empty,
             is_correctly_rounded=self.is_correctly_rounded and self.elements > 0 and not self.in_sequences,
             **vars(must),
             **{f"should_{name}": value for name, value in vars(should).items()},

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import math
 import re
+import shlex
 import tokenize
 import zipfile
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_inputs
 from conformance.exact.models.model_building import pseudo_random_array
 from conformance.exact.models.types import dimension_text
+from conformance.own.graphs.open_sizes import DEFAULT_SIZE, choose_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,9 +38,6 @@ MAX_HEADER_BYTES = 2**16
 
 MAX_ELEMENTS = 2**28
 """Maximum number of elements of a pseudo-random input."""
-
-DEFAULT_OPEN_SIZE = 2
-"""Size of an open dimension that `--shape` does not set."""
 
 _DAMAGED = (
     ValueError,
@@ -69,10 +68,12 @@ class InputSet:
     Attributes:
         name: the file or folder of the inputs, or `seed N`.
         arrays: the inputs, in the order of the graph's inputs without initializer.
+        chosen: the options that give the sizes of open dimensions that the suite chose, such as `--shape X=2x3`.
     """
 
     name: str
     arrays: tuple[Array, ...]
+    chosen: tuple[str, ...] = ()
 
 
 def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -90,11 +91,13 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def choose_inputs(graph: onnx.GraphProto, path: Path | None, shapes: Sequence[str], seed: int) -> list[InputSet]:
+def choose_inputs(model: onnx.ModelProto, path: Path | None, shapes: Sequence[str], seed: int) -> list[InputSet]:
     """Return the inputs of a file or folder if one is given, and pseudo-random inputs otherwise.
 
+    Open dimensions that `shapes` does not set have chosen sizes, see `conformance.own.graphs.open_sizes`.
+
     Args:
-        graph: the main graph of the model.
+        model: the model.
         path: the value of `--inputs`.
         shapes: the values of `--shape`.
         seed: the seed of pseudo-random inputs.
@@ -103,10 +106,26 @@ def choose_inputs(graph: onnx.GraphProto, path: Path | None, shapes: Sequence[st
         UsageError: both are given, or the inputs cannot be read or made.
     """
     if path is None:
-        return [make_inputs(graph, parse_shapes(shapes), seed)]
+        given = parse_shapes(shapes)
+        check_shape_names([model.graph], given)
+        chosen = choose_sizes(model, given)
+        made = make_inputs(model.graph, {**given, **chosen}, seed)
+        return [replace(made, chosen=shape_options(chosen))]
     if shapes:
         raise UsageError("options-conflict.two", first="--shape", second="--inputs")
-    return read_inputs(path, graph)
+    return read_inputs(path, model.graph)
+
+
+def chosen_text(options: Sequence[str]) -> str:
+    """Return a line with the options that change chosen sizes."""
+    return f"chosen sizes, which you can change: {' '.join(options)}"
+
+
+def shape_options(shapes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
+    """Return shapes of inputs as options of the command line: `--shape X=2x3`; scalars have none."""
+    return tuple(
+        shlex.join(["--shape", f"{name}={'x'.join(map(str, shape))}"]) for name, shape in shapes.items() if shape
+    )
 
 
 def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int) -> InputSet:
@@ -158,7 +177,7 @@ def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]
     declared = DeclaredInput.of(value)
     if declared.dtype is None or declared.dtype == object:
         raise UsageError("cannot-make-input.inputs", name=value.name)
-    shape = shape_of_input(value, declared, shapes, DEFAULT_OPEN_SIZE)
+    shape = shape_of_input(value, declared, shapes)
     if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > MAX_ELEMENTS:
         raise UsageError("cannot-make-input.size", name=value.name, shape=list(shape))
     kind: Any = declared.dtype
@@ -168,10 +187,7 @@ def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]
 
 
 def shape_of_input(
-    value: onnx.ValueInfoProto,
-    declared: DeclaredInput,
-    shapes: Mapping[str, tuple[int, ...]],
-    default: int | None = None,
+    value: onnx.ValueInfoProto, declared: DeclaredInput, shapes: Mapping[str, tuple[int, ...]]
 ) -> tuple[int, ...]:
     """Return the shape of an input.
 
@@ -179,10 +195,9 @@ def shape_of_input(
         value: the input.
         declared: its declaration.
         shapes: the shapes of inputs, and the sizes of named dimensions, by name.
-        default: the size of an open dimension that `shapes` does not set; None if each must be set.
 
     Raises:
-        UsageError: a size is missing, or a shape contradicts the model.
+        UsageError: the rank is missing, or a shape contradicts the model.
     """
     given = shapes.get(value.name)
     if declared.shape is None:
@@ -195,13 +210,9 @@ def shape_of_input(
             raise UsageError("shape-differs", name=value.name, declared=_declared_text(value), shape=list(given))
         return given
     dimensions = zip(declared.shape, value.type.tensor_type.shape.dim, strict=True)
-    open_size = (-1 if default is None else default,)
-    found = tuple(shapes.get(proto.dim_param, open_size)[0] if size is None else size for size, proto in dimensions)
-    if -1 in found:
-        name = value.type.tensor_type.shape.dim[found.index(-1)].dim_param
-        example = f"{name}=4" if name else f"{value.name}={'x'.join(str(abs(size)) for size in found)}"
-        raise UsageError("shape-missing.sizes", name=value.name, declared=_declared_text(value), example=example)
-    return found
+    return tuple(
+        shapes.get(proto.dim_param, (DEFAULT_SIZE,))[0] if size is None else size for size, proto in dimensions
+    )
 
 
 def _declared_text(value: onnx.ValueInfoProto) -> str:

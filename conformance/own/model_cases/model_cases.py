@@ -26,7 +26,14 @@ from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.exact.reference.oracle import Answer, quiet_evaluation
 from conformance.exact.reference.tolerances import NARROW
 from conformance.own.graphs.cutting import complete_part
-from conformance.own.graphs.model_inputs import check_shape_names, parse_shapes, read_inputs, shape_of_input
+from conformance.own.graphs.model_inputs import (
+    check_shape_names,
+    parse_shapes,
+    read_inputs,
+    shape_of_input,
+    shape_options,
+)
+from conformance.own.graphs.open_sizes import choose_sizes
 from conformance.own.model_cases.case_operands import Operands
 from conformance.own.model_cases.case_reduction import STEPS, reduced_part
 from conformance.own.model_cases.parts import Part, part_of_nodes
@@ -66,10 +73,12 @@ class GivenModel:
     Attributes:
         model: the model.
         inputs: the inputs without initializer: their types and shapes, and elements if the user gives them.
+        chosen: the options that give the sizes of open dimensions that the suite chose, such as `--shape X=2x3`.
     """
 
     model: LoadedModel
     inputs: tuple[TypedValue, ...]
+    chosen: tuple[str, ...] = ()
 
 
 def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Sequence[str]) -> list[GivenModel]:
@@ -81,7 +90,7 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
         shapes: the values of `--shape`.
 
     Raises:
-        UsageError: the size of a dimension is missing, the inputs cannot be read, or the options contradict.
+        UsageError: the rank of an input is missing, the inputs cannot be read, or the options contradict.
         ModelError: onnx has no schema of an operator.
     """
     for model in models:
@@ -94,7 +103,7 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
         return [GivenModel(model, tuple(TypedValue.of(array, is_given=True) for array in first.arrays))]
     sizes = parse_shapes(shapes)
     check_shape_names((model.prepared.graph for model in models), sizes)
-    return [GivenModel(model, tuple(_typed_inputs(model, sizes))) for model in models]
+    return [_with_chosen_sizes(model, sizes) for model in models]
 
 
 def _check_schemas(model: LoadedModel) -> None:
@@ -107,6 +116,12 @@ def _check_schemas(model: LoadedModel) -> None:
         domain, operator, _ = called_name(node)
         if not onnx.defs.has(operator, domain):
             raise ModelError("operator-without-schema", path=model.path, operator=operator, domain=domain or "ai.onnx")
+
+
+def _with_chosen_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]]) -> GivenModel:
+    """Return a model with inputs whose open dimensions have given or chosen sizes."""
+    chosen = choose_sizes(model.prepared, given)
+    return GivenModel(model, tuple(_typed_inputs(model, {**given, **chosen})), shape_options(chosen))
 
 
 def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[TypedValue]:

@@ -8,16 +8,22 @@ import resource
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import pytest
+from computing_backend import Computes
 from onnx import TensorProto, helper
 from refusals import assert_raises
 
 from conformance.base.errors import UsageError
-from conformance.own.graphs.model_inputs import make_inputs, read_inputs
+from conformance.own.audit.audit_session import SubjectAudit, audit_subject
+from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.graphs.model_inputs import InputSet, choose_inputs, make_inputs, read_inputs
+from conformance.own.graphs.open_sizes import choose_sizes
+from conformance.own.graphs.reading import LoadedModel
+from conformance.subjects.calling.subject_loading import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,3 +185,83 @@ def test_make_of_inputs_gives_integers_that_divide_no_zero(operator: str) -> Non
     A, B = make_inputs(graph, {}, 0).arrays
     assert {*A.tolist()} == {0, 1}
     assert {*B.tolist()} == {1}
+
+
+HEAD = '<ir_version: 10, opset_import: ["" : 18]> g '
+
+POOLED = (
+    "(float[N,3,H,W] X) => (float[A,B,C,D] Y) { A = MaxPool <kernel_shape = [8,8], strides = [8,8]> (X)"
+    " Y = AveragePool <kernel_shape = [2,2], strides = [2,2]> (A) }"
+)
+
+SIGNAL = (
+    "(float[N,L] X, float[1,1,9] W) => (float[A,B] Y) <int64[1] U = {1}>"
+    " { A = Unsqueeze(X, U) C = Conv(A, W) Y = Squeeze(C, U) }"
+)
+
+WITH_PAST = (
+    "(float[past] P, float[length] X, float[total] M) => (float[total] Y)"
+    " { C = Concat <axis = 0> (P, X) Y = Add(C, M) }"
+)
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(HEAD + text)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "chosen"),
+    [
+        ("(float[N,3] X) => (float[N,3] Y) { Y = Abs(X) }", {}, {"X": (2, 3)}),
+        ("(float[2,3] X) => (float[2,3] Y) { Y = Abs(X) }", {}, {}),
+        (POOLED, {}, {"X": (2, 3, 32, 32)}),
+        (POOLED, {"N": (5,)}, {"X": (5, 3, 32, 32)}),
+        (POOLED, {"X": (1, 3, 2, 2)}, {}),
+        (
+            SIGNAL,
+            {},
+            {"X": (2, 16)},
+        ),
+        (
+            WITH_PAST,
+            {},
+            {"P": (2,), "X": (2,), "M": (4,)},
+        ),
+    ],
+)
+def test_chosen_sizes_leave_no_tensor_empty(text: str, given: Any, chosen: Any) -> None:
+    model = parsed(text)
+    for value in model.graph.input:
+        for size in value.type.tensor_type.shape.dim:
+            if size.dim_param == "total":
+                size.dim_param = "past + length"
+    assert choose_sizes(model, given) == chosen
+
+
+class CountsNothingAsOne(Computes):
+    """A backend that returns ones of shape 1x1 for an empty image."""
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        changed = onnx.ModelProto()
+        changed.CopyFrom(model)
+        for node in changed.graph.node:
+            if node.op_type == "MaxPool":
+                node.op_type = "GlobalMaxPool"
+                del node.attribute[:]
+        return super().prepare(changed, device)
+
+
+def audit(path: Path, data_set: InputSet) -> SubjectAudit:
+    return audit_subject(LoadedModel.read(path), Subject("s", "1", CountsNothingAsOne()), data_set)
+
+
+def test_empty_tensor_of_a_chosen_size_is_no_verdict(tmp_path: Path) -> None:
+    model = parsed("(float[N,3,4,4] X) => (float[A,B,C,D] Y) { Y = MaxPool <kernel_shape = [5,5]> (X) }")
+    onnx.save(model, tmp_path / "m.onnx")
+    (chosen,) = choose_inputs(model, None, (), 0)
+    (given,) = choose_inputs(model, None, ("X=2x3x4x4",), 0)
+    assert np.array_equal(chosen.arrays[0], given.arrays[0])
+    assert (chosen.chosen, given.chosen) == (("--shape X=2x3x4x4",), ())
+    for data_set, verdict in ((chosen, NodeVerdict.NOT_JUDGED), (given, NodeVerdict.WRONG)):
+        (node,) = audit(tmp_path / "m.onnx", data_set).nodes
+        assert node.verdict is verdict

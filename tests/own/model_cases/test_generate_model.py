@@ -186,8 +186,10 @@ def test_generate_model_with_inputs_adds_values_of_the_model(command, here, netw
     assert any((tensor == 0.25).all() for tensor in tensors)
 
 
-def test_generate_model_without_size_of_dimension_is_refused(command, network):
-    assert_bad_input(command("generate", "--model", network, "--output", "cases"), "usage.shape-missing", "batch")
+def test_generate_model_chooses_sizes_of_open_dimensions_and_prints_them(command, network):
+    found = command("generate", "--model", network, "--output", "cases")
+    assert found.status == 0
+    assert "--shape X=2x64x40x40" in found.out
 
 
 @pytest.mark.parametrize(
