@@ -28,6 +28,7 @@ from conformance.exact.reference.enclosures.sequences import stack
 from conformance.exact.reference.formulas.elementwise import (
     add_operands,
     gelu,
+    gelu_by_tanh,
     hard_sigmoid,
     leaky_relu,
     relu,
@@ -174,7 +175,7 @@ def _fast_gelu(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = X if bias is None else X + bias
 
     def documented() -> Enclosure:
-        return 0.5 * (X * (1.0 + tanh(0.797885 * X + 0.035677 * (X * X * X))))
+        return gelu_by_tanh(X, 0.797885 * X + 0.035677 * (X * X * X))
 
     return [admit("FastGelu", documented=documented, exact=lambda: gelu(X, approximate="tanh"))]
 

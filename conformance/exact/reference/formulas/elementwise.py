@@ -117,9 +117,17 @@ def relu(X: T) -> T:
 def gelu(X: Enclosure, *, approximate: str = "none") -> Enclosure:
     """Return the Gaussian error linear unit: 0.5 X (1 + Erf(X / Sqrt(2))), or its approximation with Tanh."""
     if approximate == "tanh":
-        cubic = X + 0.044715 * (X * X * X)
-        return 0.5 * (X * (1.0 + tanh(math.sqrt(2 / math.pi) * cubic)))
+        return gelu_by_tanh(X, math.sqrt(2 / math.pi) * (X + 0.044715 * (X * X * X)))
     return 0.5 * (X * (1.0 + _erf(X.constant(math.sqrt(0.5), may_be_float=False) * X)))
+
+
+def gelu_by_tanh(X: Enclosure, u: Enclosure) -> Enclosure:
+    """Return 0.5 X (1 + Tanh(u)), or the equal form X / (1 + Exp(-2 u)), which has another error near 0."""
+    return admit(
+        "Gelu by Tanh",
+        written=lambda: 0.5 * (X * (1.0 + tanh(u))),
+        sigmoid=lambda: X * sigmoid(2.0 * u),
+    )
 
 
 def _erf(X: Enclosure) -> Enclosure:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of
+from conformance.exact.models.arrays import dtype_of, type_name
 from conformance.exact.models.types import softmax_default_axis
 from conformance.exact.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
 from conformance.exact.reference.formulas.linear import mean, optional_tensor
 from conformance.exact.reference.numbers.enclosure import admit, is_strict
 from conformance.exact.reference.numbers.formula_tensor import T
+from conformance.exact.reference.tolerances import NARROW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +30,24 @@ if TYPE_CHECKING:
 
 def softmax(X: T, axes: Sequence[int]) -> T:
     """Return Exp(X) / ReduceSum(Exp(X)) along some axes, with the largest element subtracted first."""
-    return _beside_infinity(X, exp(X.below_largest(axes)).divided_by_sum(axes), axes)
+    shifted = X.below_largest(axes)
+    numerators = admit(
+        "Numerators of Softmax", written=lambda: exp(shifted), **{"base 2": lambda: _exp_in_base_2(shifted)}
+    )
+    return _beside_infinity(X, numerators.divided_by_sum(axes), axes)
+
+
+def _exp_in_base_2(X: T) -> T:
+    """Return Exp2(Log2(e) X) in float or double, with the rounding of the product."""
+    if type_name(X.dtype) in NARROW:
+        return exp(X)
+    return exp(1.0 * X)  # the product rounds once
+
+
+def _exponential_of_logarithm(X: T, axes: Sequence[int]) -> T:
+    """Return Exp(LogSoftmax(X))."""
+    shifted = X.below_largest(axes)
+    return exp(shifted - log(exp(shifted).sum(axes, keepdims=True)))
 
 
 def _beside_infinity(X: T, Y: T, axes: Sequence[int]) -> T:
@@ -67,7 +85,13 @@ def _softmax(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     if node.opset < 11 and axis == rank:
         raise Unsupported(f"{node.op_type} below opset 11 with an axis that has two meanings")
     axes = [axis % rank] if node.opset >= 13 else list(range(axis % rank, rank))
-    return [(softmax if node.op_type == "Softmax" else log_softmax)(X, axes)]
+    if node.op_type == "LogSoftmax":
+        return [log_softmax(X, axes)]
+    quotient = softmax(X, axes)
+    if type_name(X.dtype) in NARROW:
+        return [quotient]
+    both = admit("Softmax", written=lambda: quotient, logarithm=lambda: _exponential_of_logarithm(X, axes))
+    return [both.with_shares_of(quotient)]
 
 
 @dataclass(frozen=True)
@@ -147,11 +171,21 @@ def _layer_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
     _require_broadcast(scale, given)
     axes = list(range(node.attributes.get("axis", -1) % rank, rank))
     statistics = Statistics.of(given.as_type(_stash_type(node)), axes, _epsilon(node))
-    Y = statistics.normalized().as_type(given.dtype) * scale
+    stash = statistics.X.dtype
+
+    def written() -> T:
+        product = statistics.normalized().as_type(given.dtype) * scale
+        return product if bias is None else product + bias
+
+    def stashed() -> T:
+        summand = scale.zeros(scale.shape) if bias is None else bias
+        return statistics.scaled(scale.with_dtype(stash), summand.with_dtype(stash)).as_type(given.dtype)
+
+    Y = admit("LayerNormalization", written=written, stashed=stashed)
     average = statistics.mean
     if not is_strict() and np.isinf(given.value).any():  # a mean that is updated for each element subtracts infinities
         average = average.undetermined(np.asarray(np.isinf(given.value).any(axis=tuple(axes), keepdims=True)))
-    results: list[T] = [Y if bias is None else Y + bias, average, 1.0 / statistics.root]
+    results: list[T] = [Y, average, 1.0 / statistics.root]
     return results[: max(1, len(node.outputs))]
 
 

@@ -155,11 +155,13 @@ class Shares:
 
     Attributes:
         numerators: the numbers.
+        further: the error of each share in other forms than the quotient.
         error: the bound of the tensor. A tensor with another bound was changed since, and is judged by its bound alone.
     """
 
     numerators: Enclosure
     error: Array
+    further: Array | float = 0.0
 
     def error_of_mean(self, mean: Array, matrix: Array) -> Array:
         """Return a bound on the error that the shares contribute to their matrix product with a matrix.
@@ -184,7 +186,7 @@ class Shares:
         middle = matrix.sum(axis=-2, keepdims=True) / matrix.shape[-2]
         distances = np.matmul(spread, np.abs(matrix - middle))
         distances = distances + spread.sum(axis=-1, keepdims=True) * np.abs(mean - middle)
-        return np.asarray(distances / whole + np.matmul(own, np.abs(matrix)))
+        return np.asarray(distances / whole + np.matmul(own + self.further, np.abs(matrix)))
 
     def nonzero_counts(self) -> Array:
         """Return the number of terms of each sum that are not exactly 0, such as those that a mask keeps."""
@@ -584,6 +586,13 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         result = self / self.sum(axes, keepdims=True)
         is_last = [axis % len(self.shape) for axis in axes] == [len(self.shape) - 1]
         return replace(result, shares=Shares(self, result.error)) if is_last else result
+
+    def with_shares_of(self, other: Enclosure) -> Enclosure:
+        if other.shares is None:
+            return self
+        with np.errstate(all="ignore"):
+            further = np.where(np.isfinite(other.error), self.error - other.error, 0.0)
+        return replace(self, shares=replace(other.shares, error=self.error, further=further))
 
     def folded(self, average: Enclosure, factor: Enclosure, bias: Enclosure) -> Enclosure:
         with np.errstate(all="ignore"):

@@ -156,6 +156,10 @@ class FormulaTensor(Protocol):
         """Return the tensor with the terms of another form of it, which later operations may reorder."""
         return self
 
+    def with_shares_of(self, other: Self) -> Self:  # noqa: ARG002
+        """Return the tensor with the numerators of another form of it, by which a later weighted mean is bounded."""
+        return self
+
     def zero_mask(self) -> Array:
         """Return which elements are certainly 0."""
         return np.asarray(self.value == 0)
