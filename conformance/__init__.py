@@ -1,7 +1,7 @@
-"""Conformance suite for ONNX's training optimizers, ArgMax, and the graph optimizer pass around ArgMax.
+"""The Python interface: exact judgement of arrays, kernels, models and runtimes.
 
-Authors of cases and adapters import the public names from this package: `from conformance import Case`. The page
-`docs/contributing/package-layout.md` lists the subpackages and the layers that they form.
+`from conformance import judge, assert_conforms` is all that a test needs. The page `docs/reference/python.md` describes
+every name. The page `docs/contributing/package-layout.md` lists the subpackages; their names may change.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conformance.base.verdicts import Level, Unsupported, Verdict
-    from conformance.corpus.cases.case import Case, CaseKind, PassEffect, Rewrite
+    from conformance.base.errors import ConformanceError
+    from conformance.exact.judgement.array_judgement import Judgement, assert_conforms, evaluate, judge
 
-__all__ = ["Case", "CaseKind", "Level", "PassEffect", "Rewrite", "Unsupported", "Verdict", "__version__"]
+__all__ = ["ConformanceError", "Judgement", "assert_conforms", "evaluate", "judge"]
 
 __version__ = "0.3.0"
 
@@ -21,13 +21,19 @@ PROJECT_URL = ""
 """Address of the project; empty until it is known. `python scripts/set_project_url.py URL` sets it in every file."""
 
 _MODULE_OF_NAME = {
-    **dict.fromkeys(("Case", "CaseKind", "PassEffect", "Rewrite"), "conformance.corpus.cases.case"),
-    **dict.fromkeys(("Level", "Unsupported", "Verdict"), "conformance.base.verdicts"),
+    "ConformanceError": "conformance.base.errors",
+    **dict.fromkeys(
+        ("Judgement", "assert_conforms", "evaluate", "judge"), "conformance.exact.judgement.array_judgement"
+    ),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from the module that defines it; none of these modules imports onnx or NumPy."""
+    """Return a public name from the module that defines it, which is imported at the first use of the name."""
     if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULE_OF_NAME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,8 +1,9 @@
-"""Names that authors of cases and adapters import from the package."""
+"""Names of the Python interface."""
 
 from __future__ import annotations
 
 import pytest
+from repository import ROOT
 
 import conformance
 
@@ -17,7 +18,18 @@ def test_unknown_public_name_raises_attribute_error(process):
         conformance.Cases  # noqa: B018
 
 
-def test_importing_the_names_imports_neither_onnx_nor_numpy(process):
-    names = ", ".join(conformance.__all__)
-    program = f"import sys; from conformance import {names}; print(sorted({{'onnx', 'numpy'}} & set(sys.modules)))"
+def test_public_names_are_at_most_ten_and_documented():
+    assert len(conformance.__all__) <= 10
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    assert not [name for name in conformance.__all__ if f"`{name}" not in page]
+
+
+def test_importing_the_package_imports_neither_onnx_nor_numpy(process):
+    program = "import sys, conformance; print(sorted({'onnx', 'numpy'} & set(sys.modules)))"
     assert process("python", "-c", program).out == "[]\n"
+
+
+def test_importing_the_names_imports_no_other_wing_than_base_and_exact(process):
+    program = "import sys; from conformance import judge, evaluate; print(*sorted({name.split('.')[1] for name in "
+    program += "sys.modules if name.startswith('conformance.')}))"
+    assert process("python", "-c", program).out == "base exact\n"

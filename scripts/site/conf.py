@@ -48,6 +48,7 @@ CONTENTS = {
         "docs/how-to/reproduce-a-failure",
         "docs/how-to/run-in-ci",
     ),
+    "Test an operator in Python": ("docs/how-to/judge-an-output",),
     "Test more": (
         "docs/how-to/audit-your-model",
         "docs/how-to/find-who-is-wrong",
@@ -71,6 +72,7 @@ CONTENTS = {
         "docs/contributing/terms",
     ),
     "Reference": (
+        "docs/reference/python",
         "docs/reference/command-line",
         "docs/reference/exit-statuses",
         "docs/reference/errors",

@@ -29,7 +29,7 @@ from runs_in_memory import list_results, with_fields, with_results
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from conformance import Level
+from conformance.base.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable

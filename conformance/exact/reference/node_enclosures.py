@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +16,20 @@ import onnx
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import is_floating, object_array, type_name
-from conformance.exact.models.graphs import copy_of, subgraphs_of
+from conformance.exact.models.graphs import called_name, copy_of, function_name, subgraphs_of
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.models.types import MAIN_DOMAINS, normal_domain
 from conformance.exact.reference.enclosures import enclose_node, is_supported
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.enclosures.open_elements import leave_large_states_open
 from conformance.exact.reference.enclosures.sequences import EnclosureTensors, as_tensor
-from conformance.exact.reference.nodes import Node, attribute_values, check_operands, resolve_references
+from conformance.exact.reference.nodes import (
+    Node,
+    attribute_values,
+    call_attributes,
+    check_operands,
+    resolve_references,
+)
 from conformance.exact.reference.numbers.enclosure import Enclosure, known_elements
 from conformance.exact.reference.operators.control_flow import CONTROL_FLOW
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
@@ -94,6 +101,8 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
             return [SEQUENCE_OPERATORS[proto.op_type](EnclosureTensors(), scope.node(proto), given)]
         if proto.op_type == "Identity" and not isinstance(given[0], (Enclosure, np.ndarray)):
             return given
+    if (function := _local_function(scope, proto)) is not None:
+        return _enclose_local_call(scope, proto, function, given)
     if proto.domain == "ai.onnx.ml" and proto.op_type in MAP_OPERATORS:
         return MAP_OPERATORS[proto.op_type](scope.node(proto), given)
     return [*_enclose_tensors(scope, proto, [as_tensor(each) for each in given])]
@@ -328,6 +337,30 @@ def _single(scope: NodeScope, proto: onnx.NodeProto, arrays: Sequence[Array]) ->
     )
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in proto.output)
     return model
+
+
+def _local_function(scope: NodeScope, proto: onnx.NodeProto) -> onnx.FunctionProto | None:
+    """Return the function of the model that a node calls; None if it calls none."""
+    name = called_name(proto)
+    return next((each for each in scope.model.functions if function_name(each) == name), None)
+
+
+def _enclose_local_call(
+    scope: NodeScope, proto: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[TensorOrSequence]
+) -> list[TensorOrSequence]:
+    """Evaluate a function of the model node by node, with composed bounds; the function must not call itself."""
+    given = call_attributes(function, proto.attribute)
+    imports = {normal_domain(entry.domain): entry.version for entry in function.opset_import}
+    inner = NodeScope(imports, scope.model)
+
+    def compute(node: onnx.NodeProto, known: Mapping[str, TensorOrSequence]) -> list[TensorOrSequence]:
+        called = copy_of(node)
+        del called.attribute[:]
+        called.attribute.extend(resolve_references(node.attribute, given))
+        return [each.unrounded() if isinstance(each, Enclosure) else each for each in enclose(inner, called, known)]
+
+    values = evaluate_nodes(function.node, dict(zip_longest(function.input, inputs)), compute)
+    return [values.get(name) for name in function.output]
 
 
 def _run_graph(

@@ -40,7 +40,7 @@ from conformance.base.serialization.decoding import Count, MalformedError
 from conformance.exact.models.arrays import MAX_RANK, dtype_of, hash_values, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.input_files import constant_node_values
-from conformance.own.audit.judgement import Judgement, JudgementOptions, NodeJudgement
+from conformance.own.audit.judgement import JudgementOptions, NodeJudgement, RecordingJudge
 from conformance.own.graphs.intermediate_values import Exposure, RecordedValues, value_digest_of
 from conformance.subjects.isolation.protocol import placeholder_for_type
 
@@ -214,7 +214,7 @@ class JudgementJob:
     def open(self) -> Iterator[Callable[[int], JudgedChunk]]:
         """See `conformance.base.jobs.job.Job`."""
         recording = read_recording(self.folder, self.key, self.data_folder, self.digest)
-        judgement = Judgement(recording.model, recording.values, JudgementOptions(self.all_elements))
+        judgement = RecordingJudge(recording.model, recording.values, JudgementOptions(self.all_elements))
         yield lambda number: JudgedChunk(list(judgement.judge(range(*self.ranges[number]))))
 
 
@@ -276,7 +276,7 @@ class AuditWorkers:
             for chunk in run_job(job, self.workers, state):
                 judged += chunk.result.nodes
                 progress(len(judged), len(recording.model.graph.node))
-        return Judgement(recording.model, recording.values).complete(judged)
+        return RecordingJudge(recording.model, recording.values).complete(judged)
 
 
 def chunk_ranges(recording: Recording) -> tuple[tuple[int, int], ...]:

@@ -12,10 +12,10 @@ import msgspec
 
 from conformance.base.serialization.printable_text import ratio_text
 from conformance.base.verdicts import Level
+from conformance.exact.judgement.node_comparison import JudgedElement, bound_source
+from conformance.exact.judgement.operand_texts import number_text
 from conformance.exact.models.graphs import operator_text
-from conformance.exact.reference.tolerances import FORMS, FUNCTIONS, forms_of
-from conformance.own.audit.audit_operands import number_text
-from conformance.own.audit.judgement import JudgedElement, JudgedNode, JudgedResult, NodeVerdict
+from conformance.own.audit.judgement import JudgedNode, JudgedResult, NodeVerdict
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
 
 if TYPE_CHECKING:
@@ -405,25 +405,14 @@ def _element_text(node: JudgedNode, element: JudgedElement, share: float, level:
     if element.bound:
         text += f" ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
     operands = f"; {', '.join(element.operands)}" if element.operands else ""
-    return f"{text}{operands}; {bound_source(node, element, level)}"
+    return f"{text}{operands}; {bound_text(node, element, level)}"
 
 
-def bound_source(node: JudgedNode, element: JudgedElement, level: Level) -> str:
+def bound_text(node: JudgedNode, element: JudgedElement, level: Level) -> str:
     """Return where the bound of an element comes from."""
-    if not element.bound:
-        return (
-            f"{node.op_type} has exact results, also for the sign of zero" if level is Level.SHOULD else "exact result"
-        )
-    source = f"bound of {operator_name(node)} in {node.type} at level {level}"
-    if node.together:
-        source += f", composed over {1 + len(node.together)} nodes"
-    function = FUNCTIONS.get(node.op_type.lower())
-    if function is not None and node.type:
-        source += f", {function.ulps(node.type, is_strict=level is Level.SHOULD):g} ULP of the function"
-    if node.op_type in FORMS:
-        forms = [FORMS[node.op_type][form] for form in forms_of(node.op_type, level)]
-        source += f", for the forms {' and '.join(forms)}"
-    return source
+    return bound_source(
+        node.op_type, node.domain, node.type, level, is_exact=not element.bound, node_count=1 + len(node.together)
+    )
 
 
 class NodeRecord(JudgedResult, frozen=True, kw_only=True):

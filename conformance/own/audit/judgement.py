@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,21 +10,25 @@ import numpy as np
 from msgspec import Struct, structs
 
 from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.judgement import samples
+from conformance.exact.judgement.node_comparison import (
+    JudgedElement,
+    NodeComparison,
+    enclose_part,
+    is_admissible_sequence,
+)
+from conformance.exact.judgement.samples import values_of
 from conformance.exact.models.arrays import type_name
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import DeclaredInput
-from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.formulas.linear import FLOAT
-from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps, inner_node_count
+from conformance.exact.reference.node_enclosures import NodeScope, inner_node_count
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.tolerances import NARROW, SILENCES
-from conformance.own.audit.audit_operands import operand_texts
-from conformance.own.audit.audit_sampling import Sample, take_sample, values_of
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.cutting import inferred_shape, part_of
-from conformance.own.graphs.distances import are_comparable, find_distances, is_correctly_rounded, relative_error
 from conformance.own.graphs.intermediate_values import Exposure
 from conformance.subjects.calling.harness import value_digest
 
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.enclosures.sequences import TensorOrSequence
     from conformance.exact.reference.numbers.enclosure import Tensor
-    from conformance.own.graphs.distances import Distances
     from conformance.own.graphs.intermediate_values import RecordedValues
 
 
@@ -65,26 +67,6 @@ class NodeVerdict(StrEnum):
     WRONG = "wrong"
     UNSPECIFIED = "unspecified"
     NOT_JUDGED = "not judged"
-
-
-class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
-    """An element of an output that a report shows.
-
-    Attributes:
-        output: the name of the output.
-        index: the position of the element.
-        value: the subject's value.
-        expected: the expected value.
-        bound: the largest admissible difference.
-        operands: the elements of the node's operands that the element depends on, as texts; empty if they are many.
-    """
-
-    output: str
-    index: tuple[int, ...]
-    value: float
-    expected: float
-    bound: float
-    operands: tuple[str, ...] = ()
 
 
 class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,7 +144,7 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
-    """The judgement of one node of the main graph on its own; `Judgement.complete` makes it a `JudgedNode`.
+    """The judgement of one node of the main graph on its own; `RecordingJudge.complete` makes it a `JudgedNode`.
 
     Attributes:
         op_type: the operator of the node.
@@ -225,7 +207,7 @@ class _Hidden:
 _DEFAULT_OPTIONS = JudgementOptions()
 
 
-class Judgement:
+class RecordingJudge:
     """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
 
     Args:
@@ -336,36 +318,35 @@ class Judgement:
         if refusal := recorded.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
         try:
-            is_whole = self._options.all_elements or len(tensors) < len(known)
-            sample = None if is_whole else take_sample(node, self._scope.node(node), tensors, outputs)
-            part = Sample(node, tensors, outputs) if sample is None else sample
-            with np.errstate(all="ignore"):
-                if sample is None and node.op_type in WITH_STATES and first in outputs:
-                    expected = enclose_steps(self._scope, node, known, outputs[first])
-                else:
-                    expected = enclose(self._scope, part.node, known if sample is None else sample.operands)
+            limit = None if self._options.all_elements else samples.SAMPLED_ABOVE
+            enclosed = enclose_part(self._scope, node, known, outputs, limit)
         except Unsupported as error:
             return structs.replace(unjudged, reason=str(error))
         except EVALUATION_ERRORS as error:
             reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
             return structs.replace(unjudged, reason=reason)
-        signs = not before and has_signed_zeros(self._scope.node(node))
-        comparison = _Comparison(part, signs, lambda name: inferred_shape(self._scope.model, number, name, known))
+        comparison = NodeComparison.of(
+            self._scope,
+            enclosed.part,
+            lambda name: inferred_shape(self._scope.model, number, name, known),
+            has_exact_operands=not before,
+        )
         element_type = unjudged.type
-        for position, (name, tensor) in enumerate(zip(node.output, expected, strict=False)):
+        for position, (name, tensor) in enumerate(zip(node.output, enclosed.expected, strict=False)):
             if name in outputs:
                 if not isinstance(tensor, list):
                     own = _rounded_to(outputs[name].dtype, tensor) if self._options.keeps_float else tensor
                     comparison.add(name, position, own, outputs[name].shape)
             elif name:
                 if name in recorded.others and isinstance(tensor, list):
-                    comparison.add_sequence(name, tensor, recorded.others[name])
+                    is_admissible = _is_admissible_sequence(recorded.others[name], tensor)
+                    comparison.add_sequence(name, tensor, is_admissible=is_admissible)
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
                 if tensor is not None and not isinstance(tensor, list):
                     element_type = element_type or type_name(tensor.dtype)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)))
-        return comparison.conclude(unjudged, self._contradiction(outputs))
+        return _conclude(unjudged, comparison, self._contradiction(outputs))
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return a recorded value as a node may have received it."""
@@ -405,12 +386,12 @@ def judge_nodes(
         progress: is called with the number of judged nodes and the number of all nodes.
         options: the operands that a runtime may have passed to nodes.
     """
-    judgement = Judgement(model, recorded, options)
+    judge = RecordingJudge(model, recorded, options)
     judged = []
-    for node in judgement.judge(range(len(judgement.nodes))):
+    for node in judge.judge(range(len(judge.nodes))):
         judged.append(node)
-        progress(node.number + 1, len(judgement.nodes))
-    return judgement.complete(judged)
+        progress(node.number + 1, len(judge.nodes))
+    return judge.complete(judged)
 
 
 def judge_last(
@@ -433,11 +414,6 @@ def judge_last(
     return structs.replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
 
 
-def _element_count(expected: Sequence[Any]) -> int:
-    """Return the number of elements of all tensors and maps of a sequence."""
-    return sum(len(each) if isinstance(each, dict) else int(np.prod(each.shape, dtype=np.int64)) for each in expected)
-
-
 def _is_admissible_sequence(actual: Any, expected: Sequence[Any]) -> bool | None:
     """Return whether an output may be a sequence; None if a digest does not show it.
 
@@ -446,8 +422,7 @@ def _is_admissible_sequence(actual: Any, expected: Sequence[Any]) -> bool | None
         expected: the expected elements: maps, tensors, or enclosures of tensors.
     """
     if isinstance(actual, (list, tuple)):
-        pairs = zip(actual, expected, strict=False)
-        return len(actual) == len(expected) and all(_is_admissible(*pair) for pair in pairs)
+        return is_admissible_sequence(actual, expected)
     digest = getattr(actual, "digest", "")
     if not digest or any(isinstance(each, Enclosure) and not each.is_exact for each in expected):
         return None
@@ -456,177 +431,50 @@ def _is_admissible_sequence(actual: Any, expected: Sequence[Any]) -> bool | None
     return digest in {value_digest(exact), value_digest(narrow)}
 
 
-def _is_admissible(actual: Any, expected: Any) -> bool:
-    if isinstance(expected, dict):
-        return isinstance(actual, dict) and value_digest(_as_floats(actual)) == value_digest(_as_floats(expected))
-    if not isinstance(actual, np.ndarray) or not are_comparable(actual, expected):
-        return False
-    return bool((find_distances(actual, expected).shares <= 1).all())
+def _conclude(unjudged: NodeJudgement, comparison: NodeComparison, contradiction: str) -> NodeJudgement:
+    """Return the judgement of a node.
 
-
-def _as_floats(scores: Mapping[Any, Any]) -> dict[Any, float]:
-    return {key: float(each) for key, each in scores.items()}
-
-
-@dataclass
-class _LevelCounts:
-    """The outputs of a node compared with the bounds of one level; for the fields see `NodeJudgement`."""
-
-    undetermined: int = 0
-    loose: int = 0
-    share: float = 0.0
-    worst: JudgedElement | None = None
-
-
-@dataclass
-class _Comparison:
-    """The comparison of the outputs of a node with their enclosures.
-
-    Attributes:
-        part: the part of the node that is judged.
-        keeps_signs: whether the sign of a zero matters at level `should`.
-        infer_shape: returns the shape that onnx infers for an output; None if it infers none.
-        must: the comparison with the bounds of level `must`.
-        should: the comparison with the bounds of level `should`.
-        elements: the number of compared elements.
-        in_sequences: the number of those that are in sequences or maps.
-        unspecified: the number of elements for which the page of the operator states no result.
-        open_element: the first of them.
-        silences: the names of the sentences that the page lacks.
-        introduced: the largest error.
-        mismatch: what is wrong with a type or a shape, or with a sequence; otherwise None.
-        disagreement: how the page and onnx's shape inference disagree, for an output with the inferred shape.
+    Args:
+        unjudged: the judgement without a comparison.
+        comparison: the comparison of its outputs.
+        contradiction: why the model is invalid; otherwise empty.
     """
-
-    part: Sample
-    keeps_signs: bool
-    infer_shape: Callable[[str], tuple[int, ...] | None]
-    must: _LevelCounts = field(default_factory=_LevelCounts)
-    should: _LevelCounts = field(default_factory=_LevelCounts)
-    elements: int = 0
-    in_sequences: int = 0
-    unspecified: int = 0
-    open_element: JudgedElement | None = None
-    silences: set[str] = field(default_factory=set)
-    introduced: float = 0.0
-    mismatch: str | None = None
-    is_correctly_rounded: bool = True
-    disagreement: str | None = None
-    is_empty: bool = False
-
-    def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
-        """Compare an output with its enclosure.
-
-        Args:
-            name: the name of the output.
-            position: its position.
-            expected: its enclosure; None if it is not known.
-            shape: the shape of the whole output.
-        """
-        actual = self.part.outputs[name]
-        self.elements += int(actual.size)
-        if expected is None:
-            self._add_undetermined(int(actual.size))
-            return
-        self.is_empty |= 0 in (*actual.shape, *expected.shape)
-        if not are_comparable(actual, expected):
-            found = f"{name} is {actual.dtype} {list(actual.shape)}"
-            if actual.dtype == expected.dtype and self.infer_shape(name) == shape:
-                self.disagreement = f"{found}, as onnx's shape inference states; the page states {list(expected.shape)}"
-                return
-            self._add_mismatch(f"{found}, but must be {expected.dtype} {list(expected.shape)}")
-            return
-        if not actual.size:
-            return
-
-        def element(place: int, distances: Distances) -> JudgedElement:
-            value, middle, bound = (
-                _number(each.flat[place]) for each in (actual, distances.expected, distances.bounds)
-            )
-            index = tuple(int(each) for each in np.unravel_index(place, actual.shape))
-            operands = operand_texts(self.part.node, self.part.operands, actual.shape, index)
-            return JudgedElement(name, self.part.locate(position, place, shape), value, middle, bound, operands)
-
-        strict = (expected.should or expected) if isinstance(expected, Enclosure) else expected
-        at_must = find_distances(actual, expected)
-        at_should = find_distances(actual, strict, has_signed_zeros=self.keeps_signs)
-        self.introduced = max(self.introduced, relative_error(actual, np.asarray(at_must.expected)))
-        self.is_correctly_rounded &= is_correctly_rounded(actual, np.asarray(at_must.expected))
-        self.unspecified += int(np.count_nonzero(at_must.unspecified))
-        self.silences.update(getattr(expected, "silences", ()))
-        if at_must.unspecified.any() and self.open_element is None:
-            self.open_element = element(int(np.argmax(at_must.unspecified)), at_must)
-        for counts, distances in ((self.must, at_must), (self.should, at_should)):
-            counts.undetermined += int(np.count_nonzero(distances.undetermined))
-            counts.loose += int(np.count_nonzero(distances.loose))
-            place = int(np.argmax(distances.shares))
-            share = float(distances.shares.flat[place])
-            if share > 1 and (share > counts.share or counts.worst is None):
-                counts.worst = element(place, distances)
-            counts.share = max(share, counts.share)
-
-    def add_sequence(self, name: str, expected: list[Any], actual: Any) -> None:
-        """Compare an output that is a sequence."""
-        count = _element_count(expected)
-        self.elements += count
-        self.in_sequences += count
-        is_admissible = _is_admissible_sequence(actual, expected)
-        if is_admissible is None:
-            self._add_undetermined(count)
-        elif not is_admissible:
-            self._add_mismatch(f"{name} has other elements than {len(expected)} tensors or maps that the page states")
-
-    def _add_undetermined(self, count: int) -> None:
-        self.must.undetermined += count
-        self.should.undetermined += count
-
-    def _add_mismatch(self, text: str) -> None:
-        self.mismatch = text
-        self.must.share = math.inf
-
-    def conclude(self, unjudged: NodeJudgement, contradiction: str) -> NodeJudgement:
-        """Return the judgement of the node.
-
-        Args:
-            unjudged: the judgement without a comparison.
-            contradiction: why the model is invalid; otherwise empty.
-        """
-        must = self.must
-        should = self.should
-        found = structs.replace(
-            unjudged,
-            elements=self.elements,
-            all_elements=unjudged.all_elements + self.in_sequences,
-            unspecified=self.unspecified,
-            open_element=self.open_element,
-            introduced=self.introduced,
-            is_empty=self.is_empty,
-            is_correctly_rounded=self.is_correctly_rounded and self.elements > 0 and not self.in_sequences,
-            **vars(must),
-            **{f"should_{name}": value for name, value in vars(should).items()},
+    must = comparison.counts(Level.MUST)
+    should = comparison.counts(Level.SHOULD)
+    found = structs.replace(
+        unjudged,
+        elements=comparison.elements,
+        all_elements=unjudged.all_elements + comparison.in_sequences,
+        unspecified=comparison.unspecified,
+        open_element=comparison.open_element,
+        introduced=comparison.introduced,
+        is_empty=comparison.is_empty,
+        is_correctly_rounded=comparison.is_correctly_rounded,
+        **vars(must),
+        **{f"should_{name}": value for name, value in vars(should).items()},
+    )
+    if comparison.mismatch or must.worst is not None:
+        wrong = structs.replace(found, verdict=NodeVerdict.WRONG, reason=comparison.mismatch)
+        return structs.replace(wrong, should_share=must.share, should_worst=None)
+    levels = (Level.MUST, Level.SHOULD)
+    useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
+    verdict = NodeVerdict.CORRECT
+    reason = None
+    if contradiction or comparison.disagreement:
+        verdict = NodeVerdict.NOT_JUDGED
+        reason = contradiction or comparison.disagreement
+    elif not useful:
+        verdict = NodeVerdict.NOT_JUDGED
+        reason = (
+            f"more than half of the elements have no useful bound: {must.undetermined} are undetermined, and the "
+            f"bounds of {must.loose} are larger than the expected values"
         )
-        if self.mismatch or must.worst is not None:
-            wrong = structs.replace(found, verdict=NodeVerdict.WRONG, reason=self.mismatch)
-            return structs.replace(wrong, should_share=must.share, should_worst=None)
-        levels = (Level.MUST, Level.SHOULD)
-        useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
-        verdict = NodeVerdict.CORRECT
-        reason = None
-        if contradiction or self.disagreement:
-            verdict = NodeVerdict.NOT_JUDGED
-            reason = contradiction or self.disagreement
-        elif not useful:
-            verdict = NodeVerdict.NOT_JUDGED
-            reason = (
-                f"more than half of the elements have no useful bound: {must.undetermined} are undetermined, and the "
-                f"bounds of {must.loose} are larger than the expected values"
-            )
-        elif self.unspecified:
-            verdict = NodeVerdict.UNSPECIFIED
-            elements = "1 element" if self.unspecified == 1 else f"{self.unspecified} elements"
-            why = "".join(f"; {SILENCES[name]}" for name in sorted(self.silences))
-            reason = f"the page of {found.op_type} states no result for {elements}{why}"
-        return structs.replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
+    elif found.unspecified:
+        verdict = NodeVerdict.UNSPECIFIED
+        elements = "1 element" if found.unspecified == 1 else f"{found.unspecified} elements"
+        why = "".join(f"; {SILENCES[name]}" for name in sorted(comparison.silences))
+        reason = f"the page of {found.op_type} states no result for {elements}{why}"
+    return structs.replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
 
 
 def _in_float(tensor: Tensor) -> Tensor:
@@ -644,10 +492,3 @@ def _rounded_to(dtype: np.dtype[Any], tensor: Tensor) -> Tensor:
         return tensor.astype(dtype)
     rounded = replace(tensor.as_type(dtype).returned(), unspecified=tensor.unspecified)
     return replace(rounded, compute_should=lambda: tensor.should and tensor.should.as_type(dtype).returned())
-
-
-def _number(element: Any) -> float:
-    try:
-        return int(element) if np.asarray(element).dtype.kind in "iu" else float(element)
-    except (TypeError, ValueError):
-        return math.nan

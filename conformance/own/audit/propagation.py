@@ -16,14 +16,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.judgement.distances import relative_error
+from conformance.exact.judgement.samples import SAMPLED_ABOVE
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.numbers.precision import is_computed
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
-from conformance.own.audit.audit_sampling import SAMPLED_ABOVE
-from conformance.own.graphs.distances import relative_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

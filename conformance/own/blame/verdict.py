@@ -21,6 +21,7 @@ from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgsp
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.exact.judgement.distances import are_comparable, find_distances
 from conformance.exact.models.graphs import infer_shapes, is_operator, names_taken_by
 from conformance.exact.models.input_files import constant_value, initializer_arrays
 from conformance.exact.models.types import MAIN_DOMAINS
@@ -29,7 +30,6 @@ from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.blame.difference import OutputDifference  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure, run_model
-from conformance.own.graphs.distances import are_comparable, find_distances
 from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.inlining import inline_functions
 from conformance.own.graphs.intermediate_values import are_identical

@@ -9,17 +9,16 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from conformance.exact.judgement.node_comparison import output_shape_by_inference
 from conformance.exact.models.arrays import Array, tensor_of
 from conformance.exact.models.graphs import (
     all_graphs,
     constant_names,
     copy_of,
-    inference_problem,
     is_operator,
     names_taken_by,
     subgraphs_of,
 )
-from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.models.model_building import array_value_info
 from conformance.exact.models.renaming import FreshNames, Renamer
 from conformance.own.graphs.fed_model import FedModel
@@ -253,10 +252,6 @@ def bypass_inner(case: FedModel, place: int, source: str) -> FedModel:
     return without_unused(FedModel(model, case.inputs))
 
 
-MAX_INFERRED_FROM = 64
-"""Elements of an operand that shape inference may read, such as sizes or axes."""
-
-
 def inferred_shape(model: onnx.ModelProto, number: int, name: str, values: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Return the shape that onnx infers for an output of a node; None if it infers none.
 
@@ -268,16 +263,4 @@ def inferred_shape(model: onnx.ModelProto, number: int, name: str, values: Mappi
     """
     arrays = {key: each for key, each in values.items() if isinstance(each, np.ndarray)}
     single = cut(model, [number], arrays)
-    if single is None or inference_problem(single.model) is not None:
-        return None
-    part = single.model
-    for value in [*part.graph.output, *part.graph.value_info]:
-        value.ClearField("type")
-    known = [tensor_of(array, key) for key, array in single.inputs.items() if array.size <= MAX_INFERRED_FROM]
-    part.graph.initializer.extend(known)
-    try:
-        outputs = onnx.shape_inference.infer_shapes(part, data_prop=True).graph.output
-    except onnx.shape_inference.InferenceError:
-        return None
-    shape = next((DeclaredInput.of(value).shape for value in outputs if value.name == name), None)
-    return tuple(size for size in shape if size is not None) if shape is not None and None not in shape else None
+    return None if single is None else output_shape_by_inference(single.model, name, single.inputs)

@@ -7,7 +7,7 @@ import pytest
 from random_optimizer_inputs import both_types
 from reference_models import error_in_bounds, float32, oracle_answers
 
-from conformance import Level
+from conformance.base.verdicts import Level
 
 # misinterpretation: an input that reveals it (R, T, operands, attributes), and the X_new that it gives
 ALPHA, BETA = float32(0.9), float32(0.999)

@@ -16,13 +16,13 @@ from batches import for_each
 from one_node_models import enclose_operator
 
 from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.judgement.distances import find_distances
 from conformance.exact.models.arrays import dtype_of
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.node_enclosures import answer_of
 from conformance.exact.reference.nodes import Node
 from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.exact.reference.tolerances import FORMS, FORMS_AT_MUST, FUNCTIONS
-from conformance.own.graphs.distances import find_distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

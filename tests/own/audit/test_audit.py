@@ -645,7 +645,7 @@ def test_large_weights_are_judged_with_little_memory(tmp_path: Path, monkeypatch
         def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
             return type("Prepared", (), {"run": lambda *_: [np.zeros((1, rows), np.float32)]})()
 
-    monkeypatch.setattr("conformance.own.audit.audit_sampling._BLOCK", 2**18)
+    monkeypatch.setattr("conformance.exact.judgement.samples._BLOCK", 2**18)
     audited = LoadedModel.read(tmp_path / "m.onnx")
     tracemalloc.start()
     try:

@@ -21,10 +21,11 @@ from conformance.base.jobs.job import ChunkResult, result_decoder
 from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.serialization.codec import encode_json
 from conformance.base.serialization.decoding import MalformedError
+from conformance.exact.judgement.node_comparison import JudgedElement
 from conformance.own.audit.audit_job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
 from conformance.own.audit.audit_report import AuditDocument, audit_document
 from conformance.own.audit.audit_session import AuditOptions, audit_subject
-from conformance.own.audit.judgement import JudgedElement, NodeJudgement, NodeVerdict
+from conformance.own.audit.judgement import NodeJudgement, NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_loading import Subject

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from conformance.exact.judgement.node_comparison import JudgedElement
+from conformance.exact.judgement.operand_texts import operand_texts
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.audit import layout as layouts
-from conformance.own.audit.audit_operands import operand_texts
 from conformance.own.audit.audit_report import should_text, wrong_text
-from conformance.own.audit.judgement import JudgedElement, JudgedNode, NodeVerdict
+from conformance.own.audit.judgement import JudgedNode, NodeVerdict
 from conformance.own.audit.layout import BEND_WIDTH, NODE_WIDTH, layered_layout
 from conformance.subjects.calling.failures import SubjectFailure, format_exception
 

@@ -8,17 +8,17 @@ import numpy as np
 import onnx
 import pytest
 
+from conformance.exact.judgement import samples
+from conformance.exact.judgement.samples import special_places
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
-from conformance.own.audit import audit_sampling
-from conformance.own.audit.audit_sampling import special_places
 from conformance.own.audit.judgement import JudgementOptions, NodeVerdict, judge_nodes
 from conformance.own.graphs.intermediate_values import RecordedValues
 
 
 @pytest.fixture(autouse=True)
 def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_sampling, "SAMPLED_ABOVE", 400)
-    monkeypatch.setattr(audit_sampling, "SAMPLE_SIZE", 200)
+    monkeypatch.setattr(samples, "SAMPLED_ABOVE", 400)
+    monkeypatch.setattr(samples, "SAMPLE_SHARE", 2)
 
 
 def make_case(
@@ -107,7 +107,9 @@ def test_sample_of_rows_has_each_special_value(special: float) -> None:
     values["i0"][613, 4] = special
     node = model.graph.node[0]
     scope = NodeScope.of(model)
-    sample = audit_sampling.take_sample(node, scope.node(node), {"i0": values["i0"]}, {"Y": values["Y"]})
+    sample = samples.take_sample(
+        node, scope.node(node), {"i0": values["i0"]}, {"Y": values["Y"]}, samples.SAMPLED_ABOVE
+    )
     assert sample is not None
     assert 613 in sample.indices[0, 0]
     assert len(sample.indices[0, 0]) < 200

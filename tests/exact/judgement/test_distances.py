@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from conformance.exact.judgement.distances import find_distances
 from conformance.exact.reference.numbers.enclosure import Enclosure
-from conformance.own.graphs.distances import find_distances
 
 TWO, NAN, ZERO = (np.float32([value]) for value in (2, np.nan, 0))
 NEAR_TWO = Enclosure(TWO.astype(np.float64), np.float64([0.5]), TWO.dtype)

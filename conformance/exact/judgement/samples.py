@@ -33,13 +33,16 @@ if TYPE_CHECKING:
     from conformance.exact.reference.numbers.enclosure import Tensor
 
 SAMPLED_ABOVE = 2**21
-"""Number of elements of an operand or an output above which a sample is judged."""
+"""Number of elements of an operand or an output above which an audit judges a sample."""
 
 SAMPLE_SIZE = 2**18
-"""Number of pseudo-random elements of a sample; extremes and special values are added."""
+"""Number of pseudo-random elements among which ties are found."""
 
-MAX_SPECIAL_ELEMENTS = 2**15
-"""Maximum number of elements of one kind of special values that are added to a sample of elements."""
+SAMPLE_SHARE = 8
+"""A sample of elements has one pseudo-random element for so many elements of the limit above which it is taken."""
+
+SPECIAL_SHARE = 64
+"""A sample of elements has at most one special element of a kind for so many elements of the limit."""
 
 MAX_SPECIAL_SLICES = 4
 """Maximum number of elements of one kind of special values whose slices are added to a sample of slices."""
@@ -101,7 +104,7 @@ class Sample:
 
 
 def take_sample(
-    proto: onnx.NodeProto, node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array]
+    proto: onnx.NodeProto, node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array], limit: int
 ) -> Sample | None:
     """Return a sample of a node with large tensors; None if all elements are judged.
 
@@ -110,18 +113,19 @@ def take_sample(
         node: the node, with its attributes as Python values.
         known: its operands by name.
         outputs: its outputs by name; all of them must be known.
+        limit: the number of elements of an operand or an output above which a sample is taken.
     """
     if node.domain not in MAIN_DOMAINS or any(name not in outputs for name in node.outputs if name):
         return None
     sizes = [math.prod(np.shape(values_of(tensor))) for tensor in (*known.values(), *outputs.values())]
-    if max(sizes, default=0) <= SAMPLED_ABOVE:
+    if max(sizes, default=0) <= limit:
         return None
-    elements = _sample_elements(node, known, outputs)
+    elements = _sample_elements(node, known, outputs, limit)
     if elements is not None:
         sampled = {name: _at(tensor, elements) for name, tensor in known.items()}
         return Sample(proto, sampled, {n: np.asarray(a.reshape(-1)[elements]) for n, a in outputs.items()}, elements)
     try:
-        return _sample_slices(proto, node, known, outputs)
+        return _sample_slices(proto, node, known, outputs, limit)
     except (Unsupported, ValueError, IndexError, TypeError, AttributeError):
         return None  # the evaluation of the whole node reports what is wrong
 
@@ -131,7 +135,7 @@ def values_of(tensor: Tensor) -> Array:
     return tensor.value if isinstance(tensor, Enclosure) else np.asarray(tensor)
 
 
-def _sample_elements(node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array]) -> Array | None:
+def _sample_elements(node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array], limit: int) -> Array | None:
     """Return the flat positions of the sampled elements of an elementwise operator with operands of one shape."""
     if len(outputs) != 1 or node.op_type not in ELEMENTWISE_ENCLOSURES:
         return None
@@ -139,10 +143,10 @@ def _sample_elements(node: Node, known: Mapping[str, Tensor], outputs: Mapping[s
     shapes = {np.shape(tensor) if isinstance(tensor, np.ndarray) else None for tensor in known.values()}
     if shapes - {output.shape, (), (1,)}:
         return None
-    places = [np.random.default_rng(0).integers(0, output.size, SAMPLE_SIZE)]
+    places = [np.random.default_rng(0).integers(0, output.size, max(1, limit // SAMPLE_SHARE))]
     for array in (*known.values(), output):
         if isinstance(array, np.ndarray) and array.shape == output.shape:
-            places += special_places(array, MAX_SPECIAL_ELEMENTS)
+            places += special_places(array, max(1, limit // SPECIAL_SHARE))
     return np.unique(np.concatenate(places))
 
 
@@ -213,7 +217,7 @@ def _ends(block: Array) -> tuple[Any, Any]:
 
 
 def _sample_slices(
-    proto: onnx.NodeProto, node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array]
+    proto: onnx.NodeProto, node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array], limit: int
 ) -> Sample | None:
     """Return a sample of slices along one axis, or along several; None if the operator has no independent axis."""
     operands: list[Tensor] = [known[name] if name else None for name in node.inputs]
@@ -231,12 +235,12 @@ def _sample_slices(
         largest = max(tensors, key=lambda entry: entry[0])
         size = largest[0]
         useful = [axis for axis in axes if largest[2] in getattr(axis, largest[1])]
-        if size <= SAMPLED_ABOVE or not useful:
+        if size <= limit or not useful:
             break
         axis = max(useful, key=lambda each: _count(each, operands, results))
         axes.remove(axis)
         count = _count(axis, operands, results)
-        chosen = _choose_indices(axis, count, max(1, count * SAMPLED_ABOVE // (2 * size)), operands, results)
+        chosen = _choose_indices(axis, count, max(1, count * limit // (2 * size)), operands, results)
         for number, place in axis.inputs.items():
             operands[number] = _take(operands[number], chosen, place, axis.inner.get(number, 1))
         for number, place in axis.outputs.items():

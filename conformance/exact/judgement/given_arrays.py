@@ -1,0 +1,93 @@
+"""Arrays of other libraries as arrays of NumPy, with the element types of ONNX.
+
+An array may be one of NumPy, PyTorch, JAX, CuPy or tinygrad, or any object with `__array__` or `__dlpack__`. No library
+is imported: the methods of the object are called. NumPy has no bfloat16, float8 and int4, so these are types of
+ml_dtypes.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from conformance.base.errors import UsageError
+from conformance.exact.models.arrays import Array, type_name
+
+WORDS_OF_TYPES = {
+    "bfloat16": ("int16", ml_dtypes.bfloat16),
+    "float8_e4m3fn": ("uint8", ml_dtypes.float8_e4m3fn),
+    "float8_e4m3fnuz": ("uint8", ml_dtypes.float8_e4m3fnuz),
+    "float8_e5m2": ("uint8", ml_dtypes.float8_e5m2),
+    "float8_e5m2fnuz": ("uint8", ml_dtypes.float8_e5m2fnuz),
+    "float8_e8m0fnu": ("uint8", ml_dtypes.float8_e8m0fnu),
+}
+"""For types of PyTorch that NumPy lacks: the type of integers with the same bits, and the type of ml_dtypes."""
+
+ARRAY_ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError, NotImplementedError)
+"""Errors of a library whose array cannot become one of NumPy."""
+
+
+def given_array(given: Any, name: str) -> Array:
+    """Return an array of any library as an array of NumPy. It may share the memory of the given array.
+
+    Args:
+        given: the array.
+        name: its name in an error message.
+
+    Raises:
+        UsageError: it is no array, or has elements that ONNX does not have.
+    """
+    if isinstance(given, (bool, int, float, complex, str, bytes, list, tuple, dict, set)) or given is None:
+        raise UsageError("not-an-array", name=name, type=type(given).__name__)
+    try:
+        array = _converted(given)
+        if array.dtype.kind in "SUT":
+            array = array.astype(object)
+        if array.dtype.kind == "O" and not all(isinstance(each, str) for each in array.flat):
+            raise TypeError(array.dtype)
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        type_name(array.dtype)
+    except (KeyError, *ARRAY_ERRORS):
+        raise UsageError("not-an-array", name=name, type=type(given).__name__) from None
+    return array
+
+
+def _converted(given: Any) -> Array:
+    if isinstance(given, (np.ndarray, np.generic)):
+        return np.asarray(given)
+    if hasattr(given, "detach") and hasattr(given, "cpu"):  # a tensor of PyTorch
+        tensor = given.detach().cpu()
+        kind = str(tensor.dtype).rpartition(".")[2]
+        if kind in WORDS_OF_TYPES:
+            integers, own = WORDS_OF_TYPES[kind]
+            words = getattr(_module_of(tensor), integers)
+            return np.asarray(tensor.contiguous().view(words).numpy().view(own))
+        return np.asarray(tensor.resolve_conj().resolve_neg().numpy())
+    if hasattr(given, "__array__"):
+        with suppress(*ARRAY_ERRORS):
+            array = np.asarray(given)
+            if array.dtype != object:
+                return array
+    for read in (_by_dlpack, lambda each: np.asarray(each.numpy()), lambda each: np.asarray(each.get())):
+        with suppress(*ARRAY_ERRORS):
+            return read(given)
+    raise TypeError(type(given))
+
+
+def _module_of(tensor: Any) -> Any:
+    """Return the module of PyTorch, which is imported because it made the tensor."""
+    import sys
+
+    return sys.modules[type(tensor).__module__.partition(".")[0]]
+
+
+def _by_dlpack(given: Any) -> Array:
+    if not hasattr(given, "__dlpack__"):
+        raise TypeError(type(given))
+    with suppress(TypeError):
+        return np.asarray(np.from_dlpack(given, device="cpu"))
+    return np.asarray(np.from_dlpack(given))

@@ -1,0 +1,391 @@
+"""Comparison of the outputs of one node with their enclosures.
+
+`enclose_part` computes the enclosures of a node's outputs, or of a sample of them. `NodeComparison` compares outputs
+with these enclosures at two levels, and describes the elements that are outside of their bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from msgspec import Struct
+
+from conformance.base.verdicts import Level
+from conformance.exact.judgement.distances import (
+    Distances,
+    are_comparable,
+    find_distances,
+    is_correctly_rounded,
+    relative_error,
+)
+from conformance.exact.judgement.operand_texts import operand_texts
+from conformance.exact.judgement.samples import Sample, take_sample
+from conformance.exact.models.arrays import tensor_of
+from conformance.exact.models.graphs import copy_of, inference_problem, operator_text
+from conformance.exact.models.input_files import DeclaredInput
+from conformance.exact.reference.enclosures import has_signed_zeros
+from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps
+from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.exact.reference.tolerances import FORMS, FUNCTIONS, forms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.enclosures.sequences import TensorOrSequence
+    from conformance.exact.reference.numbers.enclosure import Tensor
+
+
+class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
+    """An element of an output that a report shows.
+
+    Attributes:
+        output: the name of the output.
+        index: the position of the element.
+        value: the subject's value.
+        expected: the expected value.
+        bound: the largest admissible difference.
+        operands: the elements of the node's operands that the element depends on, as texts; empty if they are many.
+    """
+
+    output: str
+    index: tuple[int, ...]
+    value: float
+    expected: float
+    bound: float
+    operands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EnclosedPart:
+    """The part of a node that is judged, and the enclosures of its outputs.
+
+    Attributes:
+        part: the node, its operands and its outputs, whole or sampled.
+        expected: the enclosure of each output, by position.
+        is_sample: whether the part is a sample.
+    """
+
+    part: Sample
+    expected: Sequence[TensorOrSequence]
+    is_sample: bool
+
+
+def enclose_part(
+    scope: NodeScope,
+    node: onnx.NodeProto,
+    known: Mapping[str, TensorOrSequence],
+    outputs: Mapping[str, Array],
+    sampled_above: int | None,
+) -> EnclosedPart:
+    """Compute the enclosures of the outputs of a node, or of a sample of a large node.
+
+    Args:
+        scope: the scope of the node.
+        node: the node.
+        known: the values of its operands by name.
+        outputs: its known outputs by name.
+        sampled_above: the number of elements of a tensor above which a sample is judged; None to judge all elements.
+
+    Raises:
+        Unsupported: there is no reference for the node, or an operand is not known.
+    """
+    tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
+    sample = None
+    if sampled_above is not None and len(tensors) == len(known):
+        sample = take_sample(node, scope.node(node), tensors, outputs, sampled_above)
+    part = Sample(node, tensors, dict(outputs)) if sample is None else sample
+    first = node.output[0] if node.output else ""
+    with np.errstate(all="ignore"):
+        if sample is None and node.op_type in WITH_STATES and first in outputs:
+            expected = enclose_steps(scope, node, known, outputs[first])
+        else:
+            expected = enclose(scope, part.node, known if sample is None else sample.operands)
+    return EnclosedPart(part, expected, sample is not None)
+
+
+def element_count(expected: Sequence[Any]) -> int:
+    """Return the number of elements of all tensors and maps of a sequence."""
+    return sum(len(each) if isinstance(each, dict) else int(np.prod(each.shape, dtype=np.int64)) for each in expected)
+
+
+def is_admissible_sequence(actual: Any, expected: Sequence[Any]) -> bool:
+    """Return whether an output may be a sequence of these maps, tensors or enclosures of tensors."""
+    if not isinstance(actual, (list, tuple)):
+        return False
+    pairs = zip(actual, expected, strict=False)
+    return len(actual) == len(expected) and all(_is_admissible(*pair) for pair in pairs)
+
+
+def _is_admissible(actual: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and _scores(actual) == _scores(expected)
+    if not isinstance(actual, np.ndarray) or not are_comparable(actual, expected):
+        return False
+    return bool((find_distances(actual, expected).shares <= 1).all())
+
+
+def _scores(scores: Mapping[Any, Any]) -> dict[Any, str]:
+    return {key: float(each).hex() for key, each in scores.items()}  # a text, because NaN does not equal itself
+
+
+@dataclass(frozen=True)
+class ComparedOutput:
+    """An output beside its enclosure.
+
+    Attributes:
+        name: the name of the output.
+        position: its position among the outputs of the node.
+        actual: the output, or its sampled elements.
+        expected: the enclosure.
+        shape: the shape of the whole output.
+        part: the part of the node that is judged.
+        keeps_signs: whether the sign of a zero matters at level `should`.
+    """
+
+    name: str
+    position: int
+    actual: Array
+    expected: Array | Enclosure
+    shape: tuple[int, ...]
+    part: Sample
+    keeps_signs: bool
+
+    @cached_property
+    def at_must(self) -> Distances:
+        """The distances at level `must`."""
+        return find_distances(self.actual, self.expected)
+
+    @cached_property
+    def at_should(self) -> Distances:
+        """The distances at level `should`."""
+        strict = (self.expected.should or self.expected) if isinstance(self.expected, Enclosure) else self.expected
+        return find_distances(self.actual, strict, has_signed_zeros=self.keeps_signs)
+
+    def distances(self, level: Level) -> Distances:
+        """Return the distances at a level."""
+        return self.at_must if level is Level.MUST else self.at_should
+
+    def element(self, place: int, level: Level) -> JudgedElement:
+        """Return the element at a position of the flat array `actual`."""
+        distances = self.distances(level)
+        value, middle, bound = (
+            as_number(each.flat[place]) for each in (self.actual, distances.expected, distances.bounds)
+        )
+        index = tuple(int(each) for each in np.unravel_index(place, self.actual.shape)) if self.actual.shape else ()
+        operands = operand_texts(self.part.node, self.part.operands, self.actual.shape, index)
+        whole = self.part.locate(self.position, place, self.shape)
+        return JudgedElement(self.name, whole, value, middle, bound, operands)
+
+
+@dataclass
+class LevelCounts:
+    """The outputs of a node compared with the bounds of one level; for the fields see `JudgedResult` of `audit`."""
+
+    undetermined: int = 0
+    loose: int = 0
+    share: float = 0.0
+    worst: JudgedElement | None = None
+
+
+@dataclass
+class NodeComparison:
+    """The comparison of the outputs of a node with their enclosures.
+
+    Attributes:
+        part: the part of the node that is judged.
+        keeps_signs: whether the sign of a zero matters at level `should`.
+        infer_shape: returns the shape that onnx infers for an output; None if it infers none.
+        outputs: the outputs that have the expected type and shape.
+        elements: the number of compared elements.
+        in_sequences: the number of those that are in sequences or maps.
+        unknown: the number of elements of outputs that the reference does not compute.
+        mismatch: what is wrong with a type or a shape, or with a sequence; otherwise None.
+        disagreement: how the page and onnx's shape inference disagree, for an output with the inferred shape.
+        is_empty: whether an output, or an output that the page states, has no elements.
+    """
+
+    part: Sample
+    keeps_signs: bool
+    infer_shape: Callable[[str], tuple[int, ...] | None]
+    outputs: list[ComparedOutput] = field(default_factory=list)
+    elements: int = 0
+    in_sequences: int = 0
+    unknown: int = 0
+    mismatch: str | None = None
+    disagreement: str | None = None
+    is_empty: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        scope: NodeScope,
+        part: Sample,
+        infer_shape: Callable[[str], tuple[int, ...] | None],
+        *,
+        has_exact_operands: bool,
+    ) -> NodeComparison:
+        """Return an empty comparison of a node.
+
+        Args:
+            scope: the scope of the node.
+            part: the part of the node that is judged.
+            infer_shape: returns the shape that onnx infers for an output; None if it infers none.
+            has_exact_operands: whether the operands of the node are known, and not computed from hidden values.
+        """
+        return cls(part, has_exact_operands and has_signed_zeros(scope.node(part.node)), infer_shape)
+
+    def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
+        """Compare an output with its enclosure.
+
+        Args:
+            name: the name of the output.
+            position: its position.
+            expected: its enclosure; None if it is not known.
+            shape: the shape of the whole output.
+        """
+        actual = self.part.outputs[name]
+        self.elements += int(actual.size)
+        if expected is None:
+            self.unknown += int(actual.size)
+            return
+        self.is_empty |= 0 in (*actual.shape, *expected.shape)
+        if not are_comparable(actual, expected):
+            found = f"{name} is {actual.dtype} {list(actual.shape)}"
+            if actual.dtype == expected.dtype and self.infer_shape(name) == shape:
+                self.disagreement = f"{found}, as onnx's shape inference states; the page states {list(expected.shape)}"
+            else:
+                self.mismatch = f"{found}, but must be {expected.dtype} {list(expected.shape)}"
+        elif actual.size:
+            self.outputs.append(ComparedOutput(name, position, actual, expected, shape, self.part, self.keeps_signs))
+
+    def add_sequence(self, name: str, expected: Sequence[Any], *, is_admissible: bool | None) -> None:
+        """Add an output that is a sequence.
+
+        Args:
+            name: the name of the output.
+            expected: the expected maps and tensors.
+            is_admissible: whether the output may be this sequence; None if that is not known.
+        """
+        count = element_count(expected)
+        self.elements += count
+        self.in_sequences += count
+        if is_admissible is None:
+            self.unknown += count
+        elif not is_admissible:
+            self.mismatch = f"{name} has other elements than {len(expected)} tensors or maps that the page states"
+
+    def counts(self, level: Level) -> LevelCounts:
+        """Return the number of elements without a useful bound of a level, and the worst element."""
+        counts = LevelCounts(undetermined=self.unknown)
+        for output in self.outputs:
+            distances = output.distances(level)
+            counts.undetermined += int(np.count_nonzero(distances.undetermined))
+            counts.loose += int(np.count_nonzero(distances.loose))
+            place = int(np.argmax(distances.shares))
+            share = float(distances.shares.flat[place])
+            if share > 1 and (share > counts.share or counts.worst is None):
+                counts.worst = output.element(place, level)
+            counts.share = max(share, counts.share)
+        if self.mismatch is not None and level is Level.MUST:
+            counts.share = math.inf
+        return counts
+
+    @property
+    def unspecified(self) -> int:
+        """The number of elements for which the page of the operator states no result."""
+        return sum(int(np.count_nonzero(output.at_must.unspecified)) for output in self.outputs)
+
+    @property
+    def open_element(self) -> JudgedElement | None:
+        """The first element for which the page of the operator states no result."""
+        for output in self.outputs:
+            if output.at_must.unspecified.any():
+                return output.element(int(np.argmax(output.at_must.unspecified)), Level.MUST)
+        return None
+
+    @property
+    def silences(self) -> set[str]:
+        """The names of the sentences that the page lacks."""
+        return {name for output in self.outputs for name in getattr(output.expected, "silences", ())}
+
+    @property
+    def is_correctly_rounded(self) -> bool:
+        """Whether each element is the exact result, rounded once to its type; not for sequences."""
+        is_compared = self.elements > 0 and not self.in_sequences
+        return is_compared and all(
+            is_correctly_rounded(each.actual, np.asarray(each.at_must.expected)) for each in self.outputs
+        )
+
+    @property
+    def introduced(self) -> float:
+        """The largest error, relative to the largest magnitude of the output."""
+        errors = (relative_error(output.actual, np.asarray(output.at_must.expected)) for output in self.outputs)
+        return max(errors, default=0.0)
+
+
+MAX_INFERRED_FROM = 64
+"""Elements of an operand that shape inference may read, such as sizes or axes."""
+
+
+def output_shape_by_inference(model: onnx.ModelProto, name: str, inputs: Mapping[str, Array]) -> tuple[int, ...] | None:
+    """Return the shape that onnx infers for an output of a model; None if it infers none.
+
+    Args:
+        model: the model. Its declared shapes are ignored.
+        name: the name of the output.
+        inputs: the values of its inputs by name.
+    """
+    if inference_problem(model) is not None:
+        return None
+    part = copy_of(model)
+    for value in [*part.graph.output, *part.graph.value_info]:
+        value.ClearField("type")
+    known = [tensor_of(array, key) for key, array in inputs.items() if array.size <= MAX_INFERRED_FROM]
+    part.graph.initializer.extend(known)
+    try:
+        outputs = onnx.shape_inference.infer_shapes(part, data_prop=True).graph.output
+    except onnx.shape_inference.InferenceError:
+        return None
+    shape = next((DeclaredInput.of(value).shape for value in outputs if value.name == name), None)
+    return tuple(size for size in shape if size is not None) if shape is not None and None not in shape else None
+
+
+def as_number(element: Any) -> float:
+    """Return an element as a number of Python; NaN for a text."""
+    try:
+        return int(element) if np.asarray(element).dtype.kind in "iu" else float(element)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def bound_source(
+    op_type: str, domain: str, element_type: str | None, level: Level, *, is_exact: bool, node_count: int = 1
+) -> str:
+    """Return where the bound of an element comes from.
+
+    Args:
+        op_type: the operator.
+        domain: its domain.
+        element_type: the element type of the output.
+        level: the level of the bound.
+        is_exact: whether the element must equal the expected value.
+        node_count: the number of nodes over which the bound is composed.
+    """
+    if is_exact:
+        return f"{op_type} has exact results, also for the sign of zero" if level is Level.SHOULD else "exact result"
+    source = f"bound of {operator_text(op_type, domain)} in {element_type} at level {level}"
+    if node_count > 1:
+        source += f", composed over {node_count} nodes"
+    function = FUNCTIONS.get(op_type.lower())
+    if function is not None and element_type:
+        source += f", {function.ulps(element_type, is_strict=level is Level.SHOULD):g} ULP of the function"
+    if op_type in FORMS:
+        forms = [FORMS[op_type][form] for form in forms_of(op_type, level)]
+        source += f", for the forms {' and '.join(forms)}"
+    return source

@@ -1,0 +1,310 @@
+"""What is judged: a model, or a call of one operator as a model of one node, with its inputs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from conformance.base.errors import UnknownName, UsageError
+from conformance.base.serialization.printable_text import first_line
+from conformance.base.verdicts import Unsupported
+from conformance.exact.declarations.declaration_tables import has_schemas
+from conformance.exact.judgement.given_arrays import given_array
+from conformance.exact.models.arrays import tensor_of, type_name, type_number
+from conformance.exact.models.external_data import initializer_arrays_in
+from conformance.exact.models.graphs import operator_text, recursion_problem
+from conformance.exact.models.input_files import DeclaredInput, constant_node_values, required_input_names
+from conformance.exact.models.model_validity import read_model
+from conformance.exact.models.types import normal_domain
+
+if TYPE_CHECKING:
+    import os
+    from typing import TypeAlias
+
+    Values: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
+    """Arrays by name, or in order. A list or tuple in the place of an array is a sequence, and None is left out."""
+
+MICROSOFT = "com.microsoft"
+
+
+@dataclass(frozen=True)
+class OperatorCall:
+    """A model with its inputs.
+
+    Attributes:
+        title: the operator with its version, or the name of the model's graph.
+        model: the model.
+        values: the inputs and constants by name.
+        output_names: the name of each output, by the name that a caller uses; both are equal for a model.
+        is_operator: whether the model was made of one operator.
+    """
+
+    title: str
+    model: onnx.ModelProto
+    values: Mapping[str, Any]
+    output_names: Mapping[str, str]
+    is_operator: bool
+
+    def outputs_by_name(self, outputs: Values) -> dict[str, Any]:
+        """Return outputs by their name in the model; outputs that are None are left out.
+
+        Raises:
+            UnknownName: there is no output of a name.
+            UsageError: an output is missing, there are too many, or one is no array.
+        """
+        given = _by_name(outputs, list(self.output_names), "output")
+        if missing := [name for name in self.output_names if name not in given]:
+            raise UsageError("value-missing", kind="output", name=missing[0], title=self.title)
+        return {self.output_names[name]: given_value(each, name) for name, each in given.items() if each is not None}
+
+
+def given_value(given: Any, name: str) -> Any:
+    """Return an input or output: an array, a list of arrays for a sequence, or a map.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, (list, tuple)):
+        return [given_value(each, name) for each in given]
+    return given_array(given, name)
+
+
+def call_of_model(given: onnx.ModelProto | bytes | os.PathLike[str], inputs: Values) -> OperatorCall:
+    """Return a model with its inputs.
+
+    Args:
+        given: the model, its bytes, or its file.
+        inputs: its inputs, by name or in order; those with an initializer may be left out.
+
+    Raises:
+        ModelError: the model cannot be read.
+        UsageError: an input is missing, or has another type or shape than the model declares.
+    """
+    folder = None
+    if isinstance(given, onnx.ModelProto):
+        model = given
+    elif isinstance(given, bytes):
+        model = _parsed(given)
+    else:
+        path = Path(given)
+        folder = path.parent
+        _, model = read_model(path)
+    if problem := recursion_problem(model):
+        raise UsageError("call-invalid", title=model.graph.name or "the model", problem=problem.splitlines()[0])
+    names = [value.name for value in model.graph.input]
+    required = required_input_names(model.graph)
+    is_short = isinstance(inputs, Sequence) and len(inputs) == len(required)
+    fed = _by_name(inputs, required if is_short else names, "input")
+    if missing := [name for name in required if fed.get(name) is None]:
+        raise UsageError("value-missing", kind="input", name=missing[0], title=model.graph.name or "the model")
+    values = {name: given_value(each, name) for name, each in fed.items() if each is not None}
+    for value in model.graph.input:
+        if isinstance(array := values.get(value.name), np.ndarray):
+            try:
+                DeclaredInput.of(value).check(array.dtype, array.shape)
+            except ValueError as error:
+                raise UsageError("call-invalid", title=model.graph.name or "the model", problem=error) from None
+    try:
+        constants = {**initializer_arrays_in(model.graph, folder), **constant_node_values(model.graph)}
+    except Unsupported as error:
+        raise UsageError("call-invalid", title=model.graph.name or "the model", problem=error) from None
+    outputs = [value.name for value in model.graph.output]
+    title = model.graph.name or "model"
+    return OperatorCall(title, model, {**constants, **values}, dict(zip(outputs, outputs, strict=True)), False)
+
+
+def _parsed(content: bytes) -> onnx.ModelProto:
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    try:
+        model: onnx.ModelProto = onnx.ModelProto.FromString(content)
+    except DecodeError:
+        raise UsageError("not-a-model") from None
+    return model
+
+
+def call_of_operator(
+    operator: str,
+    inputs: Values,
+    attributes: Mapping[str, Any],
+    *,
+    opset: int | None = None,
+    outputs: Values | int | None = None,
+) -> OperatorCall:
+    """Return a call of an operator as a model of one node.
+
+    Args:
+        operator: the operator; the name of another domain stands before it, as in `com.microsoft.BiasGelu`.
+        inputs: its inputs, by the names of the operator's page or in order; None leaves an optional input out.
+        attributes: its attributes.
+        opset: the version of its domain; None for the newest one that the installed onnx has.
+        outputs: the outputs, or their number; None for those that every node of the operator has.
+
+    Raises:
+        UnknownName: there is no such operator, attribute, input or output.
+        UsageError: onnx rejects the node, or an attribute has another type.
+    """
+    domain, _, op_type = operator.rpartition(".")
+    domain = normal_domain(domain)
+    newest = onnx.defs.onnx_opset_version() if not domain else _newest_version(domain)
+    version = newest if opset is None else opset
+    schema = _schema_of(op_type, version, domain)
+    title = f"{operator_text(op_type, domain)}-{schema.since_version if schema else version}"
+    names, values = _arranged(inputs, schema.inputs if schema else None, "input", title)
+    output_names = _output_names(outputs, schema, title)
+    node = helper.make_node(op_type, names, list(output_names.values()), domain=domain)
+    node.attribute.extend(_attribute(name, value, schema, title) for name, value in attributes.items())
+    graph = helper.make_graph(
+        [node],
+        operator,
+        [_declaration(name, values[name]) for name in dict.fromkeys(names) if name],
+        [onnx.ValueInfoProto(name=name) for name in output_names.values() if name],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, version)])
+    if schema is not None:
+        try:
+            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+        except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:
+            raise UsageError("call-invalid", title=title, problem=first_line(error).rstrip(". ")) from None
+    return OperatorCall(title, model, values, output_names, True)
+
+
+def schema_domains() -> dict[str, int]:
+    """Return the newest version of each domain of which the suite judges operators."""
+    versions: dict[str, int] = {MICROSOFT: 1}
+    for schema in onnx.defs.get_all_schemas():
+        versions[schema.domain] = max(schema.since_version, versions.get(schema.domain, 1))
+    return {**versions, "": onnx.defs.onnx_opset_version()}
+
+
+def _newest_version(domain: str) -> int:
+    versions = schema_domains()
+    if domain not in versions:
+        raise UnknownName("domain", name=domain, known=sorted(filter(None, versions)))
+    return versions[domain]
+
+
+def _schema_of(op_type: str, version: int, domain: str) -> Any:
+    """Return the schema of an operator; None if the installed onnx has no schemas of the domain.
+
+    Raises:
+        UnknownName: the version of the domain has no such operator.
+    """
+    if not has_schemas(domain):
+        return None
+    try:
+        return onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        known = {schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == domain}
+        raise UnknownName("operator", name=op_type, opset=version, known=sorted(known)) from None
+
+
+def _by_name(given: Values, names: Sequence[str], kind: str) -> dict[str, Any]:
+    """Return values by name.
+
+    Raises:
+        UnknownName: there is no value of a name.
+        UsageError: there are more values than names.
+    """
+    if isinstance(given, Mapping):
+        if unknown := [name for name in given if name not in names]:
+            raise UnknownName("value", kind=kind, name=unknown[0], known=list(names))
+        return dict(given)
+    each = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(each) > len(names):
+        raise UsageError("value-count", kind=kind, count=len(each), known=len(names))
+    return dict(zip(names, each, strict=False))
+
+
+def _arranged(given: Values, formals: Any, kind: str, title: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of the inputs in order, empty for one that is left out, and the values by name."""
+    if formals is None:
+        if isinstance(given, Mapping):
+            raise UsageError("names-unknown", title=title)
+        known = [f"input{place}" for place in range(len(given) if isinstance(given, (list, tuple)) else 1)]
+    else:
+        known = _formal_names(formals, given)
+    found = _by_name(given, known, kind)
+    names = [name if found.get(name) is not None else "" for name in known]
+    while names and not names[-1]:
+        names.pop()
+    return names, {name: given_value(found[name], name) for name in names if name}
+
+
+def _formal_names(formals: Any, given: Any) -> list[str]:
+    """Return the names of inputs or outputs; the last one is repeated with a number if it is variadic."""
+    names = [each.name for each in formals]
+    if formals and formals[-1].option == onnx.defs.OpSchema.FormalParameterOption.Variadic:
+        count = given if isinstance(given, int) else len(given) if isinstance(given, (list, tuple, Mapping)) else 1
+        last = names.pop()
+        names += [f"{last}{number}" for number in range(max(1, count - len(names)))]
+    return names
+
+
+def _output_names(outputs: Values | int | None, schema: Any, title: str) -> dict[str, str]:
+    """Return the names of the outputs of a call; the name in the model is empty for one that is left out."""
+    count = outputs if isinstance(outputs, int) else None
+    if schema is None:
+        if isinstance(outputs, Mapping):
+            raise UsageError("names-unknown", title=title)
+        known = [
+            f"output{place}" for place in range(count or (len(outputs) if isinstance(outputs, (list, tuple)) else 1))
+        ]
+        return {name: name for name in known}
+    known = _formal_names(schema.outputs, schema.min_output if outputs is None else outputs)
+    required = max(1, schema.min_output)
+    if isinstance(outputs, Mapping):
+        last = max((place for place, name in enumerate(known) if name in outputs), default=0)
+        required = max(required, last + 1)
+    elif isinstance(outputs, (list, tuple)):
+        required = max(required, len(outputs))
+    elif count is not None:
+        required = max(required, count)
+    if required > len(known):
+        raise UsageError("value-count", kind="output", count=required, known=len(known))
+    inputs = {each.name for each in schema.inputs}
+    return {name: f"{name}_output" if name in inputs else name for name in known[:required]}
+
+
+def _declaration(name: str, value: Any) -> onnx.ValueInfoProto:
+    if isinstance(value, list):
+        first = value[0] if value else np.zeros(0, np.float32)
+        return helper.make_tensor_sequence_value_info(name, type_number(type_name(first.dtype)), None)
+    return helper.make_tensor_value_info(name, type_number(type_name(value.dtype)), value.shape)
+
+
+def _attribute(name: str, value: Any, schema: Any, title: str) -> onnx.AttributeProto:
+    """Return an attribute with the type of the schema.
+
+    Raises:
+        UnknownName: the operator has no such attribute.
+        UsageError: the value has another type.
+    """
+    if schema is not None and name not in schema.attributes:
+        raise UnknownName("attribute", name=name, title=title, known=sorted(schema.attributes))
+    kind = schema.attributes[name].type.value if schema is not None else None
+    types = onnx.AttributeProto
+    try:
+        if isinstance(value, np.ndarray) and kind in (types.TENSOR, None):
+            return helper.make_attribute(name, tensor_of(value))
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.tolist()
+        if kind == types.FLOAT:
+            value = float(value)
+        elif kind == types.FLOATS:
+            value = [float(each) for each in value]
+        elif kind == types.INT:
+            value = int(value)
+        elif kind in (types.INTS, types.STRINGS):
+            value = list(value)
+        return helper.make_attribute(name, value, attr_type=kind)
+    except (TypeError, ValueError) as error:
+        raise UsageError("call-invalid", title=title, problem=f"attribute {name}: {first_line(error)}") from None

@@ -1,0 +1,332 @@
+"""Judgement of arrays by the public functions: elements, types, shapes, models and arrays of other libraries."""
+
+from __future__ import annotations
+
+import math
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from conformance import ConformanceError, assert_conforms, evaluate, judge
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+X = np.random.default_rng(0).standard_normal((4, 5)).astype(np.float32)
+
+
+def softmax(x: Any) -> Any:
+    power = np.exp(x - x.max(-1, keepdims=True))
+    return power / power.sum(-1, keepdims=True)
+
+
+Y = softmax(X)
+
+
+def changed(array: Any, index: Any, value: float) -> Any:
+    copy = array.copy()
+    copy[index] = value
+    return copy
+
+
+def two_nodes() -> onnx.ModelProto:
+    """Return the model Z = Relu(X + B) with an initializer B."""
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["X", "B"], ["S"]), helper.make_node("Relu", ["S"], ["Z"])],
+        "two",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 5])],
+        [helper.make_tensor_value_info("Z", TensorProto.FLOAT, [None, 5])],
+        [onnx.numpy_helper.from_array(np.ones(5, np.float32), "B")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+Z = np.maximum(X + np.float32(1), 0)
+
+
+class TestElements:
+    def test_right_output_is_admissible_and_all_elements_are_judged(self):
+        judgement = judge("Softmax", [X], [Y], axis=-1, opset=22)
+        assert judgement
+        assert (judgement.verdict, judgement.elements, judgement.judged) == ("admissible", 20, 20)
+        assert judgement.title == "Softmax-13"
+
+    def test_wrong_element_has_index_values_bound_level_and_passage(self):
+        judgement = judge("Softmax", [X], [changed(Y, (1, 2), 0.5)], axis=-1, opset=22)
+        assert not judgement
+        (element,) = judgement.wrong_elements
+        assert (element.output, element.index, element.value, element.level) == ("output", (1, 2), 0.5, "must")
+        assert math.isclose(element.expected, Y[1, 2], rel_tol=1e-6)
+        assert 0 < element.bound < 1e-5
+        assert element.passage.split()[2] == "Softmax-13,"
+        assert "input = [" in str(judgement)
+
+    def test_element_outside_of_should_only_is_wrong_at_this_level(self):
+        (output,) = evaluate("Softmax", [X])
+        wide = np.asarray(output.upper)
+        assert judge("Softmax", [X], [wide])
+        strict = judge("Softmax", [X], [wide], level="should")
+        assert strict.wrong > 0
+        assert {element.level for element in strict.wrong_elements} == {"should"}
+
+    @pytest.mark.parametrize("wrong", [Y.astype(np.float16), Y[:2], Y.reshape(5, 4)], ids=["type", "size", "shape"])
+    def test_other_type_or_shape_is_a_fault(self, wrong):
+        judgement = judge("Softmax", [X], [wrong])
+        assert judgement.verdict == "wrong"
+        assert len(judgement.faults) == 1
+
+    def test_nan_everywhere_is_wrong(self):
+        assert judge("Softmax", [X], [np.full_like(Y, np.nan)]).wrong == 20
+
+    def test_number_of_described_elements_is_limited_and_all_are_counted(self):
+        large = np.ones((30, 30), np.float32)
+        judgement = judge("Relu", [large], [large * 2])
+        assert judgement.wrong == 900
+        assert len(judgement.wrong_elements) == 100
+
+    def test_output_that_no_element_determines_is_not_judged_and_false(self):
+        zeros = np.zeros(3, np.int32)
+        judgement = judge("Div", [zeros + 1, zeros], [zeros])
+        assert (judgement.verdict, bool(judgement)) == ("not judged", False)
+        assert sum(judgement.not_judged.values()) == 3
+
+    def test_empty_output_is_admissible_by_type_and_shape(self):
+        empty = np.zeros((0, 5), np.float32)
+        assert judge("Relu", [empty], [empty])
+        assert not judge("Relu", [empty], [empty.astype(np.float64)])
+
+    def test_sample_counts_the_elements_that_it_leaves_out(self):
+        judgement = judge("Softmax", [np.tile(X, (100, 1))], [np.tile(Y, (100, 1))], max_elements=200)
+        assert judgement
+        assert judgement.not_judged["left out of the sample"] == judgement.elements - judgement.judged > 1000
+
+    def test_operator_without_reference_is_not_judged_with_a_reason(self):
+        judgement = judge("com.microsoft.NoSuch", [X], [X])
+        assert not judgement
+        assert not judgement.is_wrong
+        assert any("NoSuch" in reason for reason in judgement.not_judged)
+
+
+class TestOperators:
+    def test_outputs_are_given_by_name_and_none_leaves_one_out(self):
+        values = np.sort(X)[:, ::-1][:, :2]
+        given = [X, np.array([2], np.int64)]
+        assert judge("TopK", given, {"Values": values, "Indices": None})
+        assert not judge("TopK", given, {"Values": values + 1, "Indices": None})
+
+    def test_inputs_are_given_by_name_and_optional_ones_left_out(self):
+        kernel = np.ones((1, 1, 3, 3), np.float32)
+        image = np.ones((1, 1, 5, 5), np.float32)
+        result = np.full((1, 1, 3, 3), 9, np.float32)
+        assert judge("Conv", {"X": image, "W": kernel}, [result])
+        assert judge("Conv", [image, kernel, None], [result])
+
+    def test_variadic_inputs_are_given_in_order(self):
+        assert judge("Concat", [X, X, X], [np.concatenate([X, X, X])], axis=0)
+
+    def test_list_is_a_sequence(self):
+        assert judge("SequenceAt", [[X, Y], np.int64(1)], [Y])
+        assert not judge("SequenceAt", [[X, Y], np.int64(1)], [X])
+        assert judge("SequenceConstruct", [X, Y], [[X, Y]])
+        assert judge("SequenceConstruct", [X, Y], [[X, X]]).faults
+
+    def test_operator_of_another_domain_has_its_name_before_it(self):
+        bias = np.zeros(5, np.float32)
+        (expected,) = evaluate("com.microsoft.BiasGelu", [X, bias])
+        assert judge("com.microsoft.BiasGelu", [X, bias], [np.asarray(expected.value)])
+
+    @pytest.mark.parametrize(
+        ("arguments", "attributes", "code"),
+        [
+            (("Softmx", [X], [Y]), {}, "name.operator"),
+            (("acme.Softmax", [X], [Y]), {}, "name.domain"),
+            (("Softmax", [X], [Y]), {"axs": 1}, "name.attribute"),
+            (("Softmax", {"x": X}, [Y]), {}, "name.value"),
+            (("Softmax", [X], [Y]), {"axis": 7}, "usage.call-invalid"),
+            (("Softmax", [X], [Y]), {"axis": "last"}, "usage.call-invalid"),
+            (("Softmax", [X, X], [Y]), {}, "usage.value-count"),
+            (("Softmax", [X], [Y, Y]), {}, "usage.value-count"),
+            (("Softmax", [X], [1.0]), {}, "usage.not-an-array"),
+            (("Softmax", [np.zeros(2, object)], [object()]), {}, "usage.not-an-array"),
+            (("com.microsoft.BiasGelu", {"A": X}, [Y]), {}, "usage.names-unknown"),
+            ((two_nodes(), {"X": X}, {}), {}, "usage.value-missing"),
+            ((two_nodes(), {}, {"Z": Z}), {}, "usage.value-missing"),
+            ((two_nodes(), [X[:, :4]], [Z]), {}, "usage.call-invalid"),
+            ((two_nodes(), [X], [Z]), {"axis": 1}, "usage.attributes-of-model"),
+            ((b"\xff\xff", [X], [Z]), {}, "usage.not-a-model"),
+        ],
+    )
+    def test_wrong_call_raises_an_error_with_a_code(self, arguments, attributes, code):
+        with pytest.raises(ConformanceError) as error:
+            judge(*arguments, **attributes)
+        assert error.value.code == code
+
+    def test_option_has_the_name_of_no_attribute(self):
+        own = {"opset", "level", "max_elements", "output_count"}
+        clashes = {
+            (schema.name, name)
+            for schema in onnx.defs.get_all_schemas_with_history()
+            for name in own & schema.attributes.keys()
+        }
+        assert not clashes
+
+
+class TestModels:
+    def test_model_is_judged_as_object_bytes_and_file(self, tmp_path: Path):
+        model = two_nodes()
+        path = tmp_path / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        for given in (model, model.SerializeToString(), path):
+            assert judge(given, {"X": X}, {"Z": Z})
+            assert judge(given, [X], [changed(Z, (0, 0), 9)]).wrong == 1
+
+    def test_bound_is_composed_over_the_nodes(self):
+        (element,) = judge(two_nodes(), [X], [changed(Z, (0, 0), 9)]).wrong_elements
+        assert element.source.endswith("2 nodes")
+
+    def test_input_that_is_an_output_is_compared(self):
+        model = two_nodes()
+        model.graph.output.append(model.graph.input[0])
+        assert judge(model, [X], {"Z": Z, "X": X})
+        assert judge(model, [X], {"Z": Z, "X": X + 1}).wrong == 20
+
+    def test_function_of_the_model_is_evaluated(self):
+        model = two_nodes()
+        scaled = helper.make_node("Elu", ["a"], ["b"])
+        scaled.attribute.append(onnx.AttributeProto(name="alpha", type=TensorProto.FLOAT, ref_attr_name="alpha"))
+        opset = [helper.make_opsetid("", 18)]
+        model.functions.append(helper.make_function("acme", "Scaled", ["a"], ["b"], [scaled], opset, ["alpha"]))
+        model.opset_import.append(helper.make_opsetid("acme", 1))
+        model.graph.node[1].CopyFrom(helper.make_node("Scaled", ["S"], ["Z"], domain="acme", alpha=0.0))
+        assert judge(model, [X], [Z])
+        assert judge(model, [X], [Z + 1]).wrong == 20
+
+
+class TestText:
+    def test_assertion_has_the_text_of_the_judgement(self):
+        assert_conforms("Softmax", [X], [Y], axis=-1)
+        with pytest.raises(AssertionError) as error:
+            assert_conforms("Softmax", [X], [np.zeros_like(Y)], axis=-1)
+        assert str(error.value) == str(judge("Softmax", [X], [np.zeros_like(Y)], axis=-1))
+        assert len(str(error.value).splitlines()) < 12
+
+    def test_error_hides_the_lines_of_the_package_from_pytest(self):
+        with pytest.raises(AssertionError) as error:
+            assert_conforms("Relu", [X], [X])
+        shown = [str(each.path) for each in error.traceback if not each.ishidden(error)]
+        assert len(shown) == 1
+        assert "array_judgement" not in shown[0].replace("test_array_judgement", "")
+
+    def test_html_escapes_texts_and_has_the_wrong_elements(self):
+        model = two_nodes()
+        model.graph.name = "<script>alert(1)</script>"
+        page = judge(model, [X], [Z + 1])._repr_html_()
+        found: list[str] = []
+        parser = HTMLParser()
+        parser.handle_starttag = lambda tag, _: found.append(tag)
+        parser.feed(page)
+        assert "script" not in found
+        assert found.count("tr") == 6
+
+
+class TestEvaluation:
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16], ids=str)
+    def test_ends_are_admissible_and_the_next_numbers_are_not(self, dtype):
+        given = X.astype(dtype)
+        (output,) = evaluate("Softmax", [given], axis=-1)
+        lower, upper = np.asarray(output.lower), np.asarray(output.upper)
+        assert judge("Softmax", [given], [lower])
+        assert judge("Softmax", [given], [upper])
+        above = np.nextafter(upper, np.asarray(np.inf, dtype))
+        below = np.nextafter(lower, np.asarray(-np.inf, dtype))
+        assert judge("Softmax", [given], [above]).wrong == judge("Softmax", [given], [below]).wrong == given.size
+
+    def test_value_of_a_sum_is_the_exact_one_rounded_once(self):
+        terms = np.array([[1, 1e8, -1e8]], np.float32)
+        (output,) = evaluate("ReduceSum", [terms], keepdims=0)
+        assert output.value[0] == 1
+
+    def test_unspecified_elements_are_masked(self):
+        numbers = np.array([1, 2], np.int32)
+        (output,) = evaluate("Div", [numbers, np.array([0, 1], np.int32)])
+        assert np.ma.getmaskarray(output.value).tolist() == [True, False]
+
+    def test_integers_have_whole_limits(self):
+        (output,) = evaluate("QuantizeLinear", [X, np.float32(0.1), np.uint8(3)])
+        assert output.lower.dtype == np.uint8
+        assert (output.lower <= output.value).all()
+        assert (output.value <= output.upper).all()
+
+    def test_operator_without_reference_is_not_evaluable(self):
+        with pytest.raises(ConformanceError) as error:
+            evaluate("com.microsoft.NoSuch", [X])
+        assert error.value.code == "usage.not-evaluable"
+
+    def test_values_of_a_model_are_admissible(self):
+        (output,) = evaluate(two_nodes(), {"X": X})
+        assert output.name == "Z"
+        assert judge(two_nodes(), [X], [np.asarray(output.value)])
+
+
+class OnlyDlpack:
+    """An array that has nothing but DLPack."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+
+class OnlyProtocol:
+    """An array that has nothing but `__array__`."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self._array
+
+
+class OnlyNumpyMethod:
+    """A tensor with the method `numpy`, as one of tinygrad."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def numpy(self) -> Any:
+        return self._array
+
+
+@pytest.mark.parametrize("wrapper", [OnlyDlpack, OnlyProtocol, OnlyNumpyMethod])
+def test_array_of_another_library_is_read(wrapper):
+    assert judge("Softmax", [wrapper(X)], [wrapper(Y)])
+    assert not judge("Softmax", [wrapper(X)], [wrapper(X)])
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "bfloat16"])
+def test_type_of_ml_dtypes_is_judged(dtype):
+    to = {"float8_e4m3fn": TensorProto.FLOAT8E4M3FN, "float8_e5m2": TensorProto.FLOAT8E5M2}
+    narrow = X.astype(np.dtype(getattr(ml_dtypes, dtype)))
+    assert judge("Cast", [X], [narrow], to=to.get(dtype, TensorProto.BFLOAT16))
+    assert judge("Identity", [narrow], [narrow])
+    assert judge("Identity", [narrow], [narrow[::-1]]).is_wrong
+
+
+def test_integers_of_four_bits_are_judged():
+    small = np.arange(-8, 8).astype(ml_dtypes.int4)
+    assert judge("Cast", [small], [np.arange(-8, 8).astype(np.float32)], to=TensorProto.FLOAT)
+    assert judge("Cast", [small], [np.arange(-7, 9).astype(np.float32)], to=TensorProto.FLOAT).wrong == 16
+
+
+def test_bytes_in_the_other_order_and_views_are_read():
+    assert judge("Relu", [X.astype(">f4")], [np.maximum(X, 0).astype(">f4")])
+    assert judge("Relu", [X[::-1, ::2]], [np.maximum(X, 0)[::-1, ::2]])
