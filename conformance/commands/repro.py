@@ -150,12 +150,14 @@ def _execute(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Resu
     """
     from conformance.corpus.cases.case_loading import load_case
     from conformance.run.judging.execute import execute
+    from conformance.run.results.records import Assessment, Result, effective_level
     from conformance.subjects.isolation.start_subjects import started_subjects
 
     with started_subjects(
         settings.subjects, settings.limits, implements=settings.implements, python=settings.python
     ) as (subject,):
-        result = execute(subject, load_case(corpus, case))
-    if not result.verdict.is_defect:
-        raise UsageError("nothing-to-reproduce", case=case.id, subject=subject.id, verdict=result.verdict)
-    return result, subject.version
+        judged = execute(subject, load_case(corpus, case))
+    if not judged.verdict.is_defect:
+        raise UsageError("nothing-to-reproduce", case=case.id, subject=subject.id, verdict=judged.verdict)
+    level = effective_level(judged, case.level)
+    return Result.assessed(judged, Assessment(level=level)), subject.version

@@ -36,6 +36,7 @@ from conformance.run.diagnosis.reproduction.reproduction_folder import reproduct
 from conformance.run.expectations.expectations_file import read_expectations
 from conformance.run.judging.execute import judge_case
 from conformance.run.results.known_faults import known_faults
+from conformance.run.results.records import Assessment, Judged, Result, effective_level
 from conformance.subjects.calling.subject_loading import load_subject
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.start_subjects import client_of
@@ -43,7 +44,6 @@ from conformance.subjects.isolation.start_subjects import client_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.run.results.records import Result
 
 FOLDER = ROOT / "reports" / "findings"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -247,7 +247,7 @@ def test_fault_and_its_reproduction_folder_fail(fault, tmp_path, monkeypatch):
     assert (tmp_path / "out" / "ISSUE.md").read_text("utf-8").startswith(f"# {fault.runtime}: {fault.title}\n")
 
 
-def judge(fault, case) -> Result:
+def judge(fault, case) -> Judged:
     if fault.verdict == Verdict.CRASH:  # not in this process
         with isolated(fault) as subject:
             return judge_case(subject, case)
@@ -263,9 +263,11 @@ def isolated(fault):
         client_of(subject).stop()
 
 
-def reproduction(fault, outcome) -> dict[str, bytes]:
+def reproduction(fault, judged: Judged) -> dict[str, bytes]:
     subject = SubjectName.parse(fault.subject, SubjectKind(fault.kind))
-    return reproduction_files(corpus(), corpus().cases[fault.case], subject, fault.version, outcome, {}, fault.command)
+    case = corpus().cases[fault.case]
+    outcome = Result.assessed(judged, Assessment(level=effective_level(judged, case.level)))
+    return reproduction_files(corpus(), case, subject, fault.version, outcome, {}, fault.command)
 
 
 def run_script(folder, monkeypatch) -> int | None:

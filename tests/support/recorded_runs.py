@@ -11,13 +11,13 @@ from conformance.run.expectations.criterion import PassCriterion
 from conformance.run.expectations.expectations_file import Expectation, Expectations
 from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.judging.execute import judge_case
-from conformance.run.results.records import Result
+from conformance.run.results.records import Judged
 from conformance.subjects.calling.subject_loading import Subject
 
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
 
 
-def make_result(subject: str, backend, corpus, case: str) -> Result:
+def make_result(subject: str, backend, corpus, case: str) -> Judged:
     """Return the result of a case as a run passes it to the recorder."""
     return judge_case(Subject(subject, "1.0", backend), load_case(corpus, corpus.cases[case]))
 

@@ -26,7 +26,7 @@ from conformance.run.judging.execute import execute
 from conformance.run.judging.judging_options import ExecutionOptions
 from conformance.run.judging.profile_rules import load_profile
 from conformance.run.results.recorded_environment import LIBRARY_VARIABLES
-from conformance.run.results.records import Result  # noqa: TC001 - msgspec reads the annotation
+from conformance.run.results.records import Judged  # noqa: TC001 - msgspec reads the annotation
 from conformance.subjects.isolation.start_subjects import clients_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class CaseResults(msgspec.Struct):
     """Result of a chunk: the results of its cases, and the host that executed them."""
 
     host: str
-    results: list[Result]
+    results: list[Judged]
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Executor:
         for client in self._clients.values():
             client.end()
 
-    def run(self, id: str, case: str) -> Result:
+    def run(self, id: str, case: str) -> Judged:
         """Run a case on a subject and return the result."""
         subject = self._subjects[id]
         self._switch_to(subject)

@@ -14,7 +14,7 @@ from conformance.run.expectations.criterion import CaseFacts, case_facts
 from conformance.run.expectations.rules import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.node_shares import count_node_shares
-from conformance.run.results.records import Diagnosed, case_record, effective_level
+from conformance.run.results.records import Assessment, Diagnosed, Result, case_record, effective_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from conformance.run.expectations.criterion import PassCriterion
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.node_shares import NodeShare
-    from conformance.run.results.records import CaseRecord, DiagnosisRecord, Result
+    from conformance.run.results.records import CaseRecord, DiagnosisRecord, Judged
 
 
 _EVIDENCE: dict[str, Any] = {
@@ -71,40 +71,43 @@ class JudgedResults:
         """Return the number of results."""
         return len(self._verdicts)
 
-    def __contains__(self, result: Result) -> bool:
-        """Return whether the case of a result has a result on the subject already."""
-        return (result.subject, result.case) in self._verdicts
+    def __contains__(self, judged: Judged) -> bool:
+        """Return whether the case has a result on the subject already."""
+        return (judged.subject, judged.case) in self._verdicts
 
-    def add(self, result: Result) -> Result:
-        """Count a result; return it with its level, its expectation, its baseline, and whether it is unexpected."""
-        record = self._complete(result)
-        case = self._corpus.cases[result.case]
-        is_expected = self.criterion.judge(record, lambda: self._facts_of(case.id))
+    def add(self, judged: Judged | Result) -> Result:
+        """Count what a subject did, and return it as a result with its level, its expectation and its baseline.
+
+        Args:
+            judged: what the subject did; what an earlier run thought of a `Result` is ignored.
+        """
+        case = self._corpus.cases[judged.case]
+        result = Result.assessed(judged, self._assess(judged))
+        is_expected = self.criterion.judge(result, lambda: self._facts_of(case.id))
+        result.unexpected = not is_expected
         self._verdicts[result.subject, result.case] = result.verdict
-        if not self._is_failure_of_base(record):
+        if not self._is_failure_of_base(result):
             evidence = {"checks": result.checks, "recorded_outputs": result.recorded_outputs}
             self._for_diagnosis.append((without_evidence(result, **evidence), case.level))
         if not is_expected:
-            self._unexpected[result.subject, result.case] = record
-            self._grouper.add(self._case_record(case.id), record)
-        return replace(record, unexpected=not is_expected)
+            self._unexpected[result.subject, result.case] = result
+            self._grouper.add(self._case_record(case.id), result)
+        return result
 
-    def _complete(self, result: Result) -> Result:
-        """Return a result with its level, its expectation and its baseline. Mutants do not depend on these."""
+    def _assess(self, judged: Judged | Result) -> Assessment:
+        """Return the level, the expectation and the baseline of what a subject did. Mutants do not depend on these."""
         settings = self.criterion.settings
-        case = self._corpus.cases[result.case]
+        case = self._corpus.cases[judged.case]
         level = case.level
         if settings.profile:
-            level = settings.profile.level_of(result.rules, level)
+            level = settings.profile.level_of(judged.rules, level)
         standings = settings.baseline.standings if settings.baseline else {}
-        standing = standings.get((result.subject, result.case)) or Standing()
-        return replace(
-            result,
-            level=effective_level(result, level),
-            expected=self.criterion.expected(result, lambda: load_case_in_memory(self._corpus, case)),
+        standing = standings.get((judged.subject, judged.case)) or Standing()
+        return Assessment(
+            level=effective_level(judged, level),
+            expected=self.criterion.expected(judged, lambda: load_case_in_memory(self._corpus, case)),
             baseline=standing.verdict,
             baseline_level=standing.level,
-            unexpected=False,
         )
 
     def _is_failure_of_base(self, record: Result) -> bool:

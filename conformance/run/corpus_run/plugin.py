@@ -25,7 +25,7 @@ from conformance.run.corpus_run.run_session import RunSession
 from conformance.run.corpus_run.runner import judge_corpus
 from conformance.run.corpus_run.settings import settings_from_options
 from conformance.run.expectations.criterion import MissingCause
-from conformance.run.results.records import Result
+from conformance.run.results.records import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,28 +50,28 @@ class Abandoned(Struct, tag_field="record", tag="abandoned"):
     hint: str
 
 
-_read_answer: JsonReader[Result | Abandoned] = JsonReader(Result | Abandoned, has_infinities=True)
+_read_answer: JsonReader[Judged | Abandoned] = JsonReader(Judged | Abandoned, has_infinities=True)
 
 
 class CaseReport(pytest.TestReport):
     """The report of an item: the result of the case, or the error instead of the result."""
 
     def __init__(
-        self, nodeid: str, location: tuple[str, int | None, str], answer: Result | Abandoned, worker_id: str = ""
+        self, nodeid: str, location: tuple[str, int | None, str], answer: Judged | Abandoned, worker_id: str = ""
     ) -> None:
-        seconds = answer.seconds if isinstance(answer, Result) else 0.0
+        seconds = answer.seconds if isinstance(answer, Judged) else 0.0
         super().__init__(nodeid, location, {}, "passed", None, "call", duration=seconds)
         self.answer = answer
         self.worker_id = worker_id
 
-    def result(self) -> Result:
+    def result(self) -> Judged:
         """Return the result of the case.
 
         Raises:
             CorpusError: a file of the case differs from the manifest.
             StorageError: the suite cannot write its files for the subject.
         """
-        if isinstance(self.answer, Result):
+        if isinstance(self.answer, Judged):
             return self.answer
         error = StorageError if self.answer.area == StorageError.area else CorpusError
         raise error(self.answer.name, self.answer.problem, self.answer.hint)
@@ -171,7 +171,7 @@ class _CasePlugin:
         if not isinstance(item, CaseItem):
             return None
         item.config.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        answer: Result | Abandoned
+        answer: Judged | Abandoned
         try:
             answer = self._executor.run(*item.key)
         except (CorpusError, StorageError) as error:
@@ -233,7 +233,7 @@ class SessionPlugin(_CasePlugin):
     def __init__(self, config: pytest.Config, session: RunSession) -> None:
         self._session = session
         self._pytest_session: pytest.Session | None = None
-        self._record: Callable[[Result], bool] = session.add
+        self._record: Callable[[Judged], bool] = session.add
         self._error: ConformanceError | None = None
         self._end_of_loop: BaseException | None = None
         self._has_failed: dict[str, bool] = {}
@@ -299,7 +299,7 @@ class SessionPlugin(_CasePlugin):
             raise self._end_of_loop
         return True
 
-    def run(self, session: RunSession, record: Callable[[Result], bool], _: RunObserver) -> None:
+    def run(self, session: RunSession, record: Callable[[Judged], bool], _: RunObserver) -> None:
         """Run the loop of pytest, which calls `pytest_runtest_logreport` with each result; see `Execution`."""
         assert self._pytest_session is not None
         self._record = record

@@ -28,6 +28,7 @@ from conformance.run.results.records import (
     CorpusRecord,
     Footer,
     Header,
+    Judged,
     Result,
     SubjectRecord,
     case_record,
@@ -218,23 +219,20 @@ class Recorder:
         for archive in missing_archives:
             self._write(archive)
 
-    def add(self, result: Result) -> bool:
-        """Write a result to the results file, and return whether the result is as expected.
+    def add(self, judged: Judged) -> bool:
+        """Write what a subject did to the results file, and return whether the result is as expected.
 
         The record of the case is written before its first result.
-
-        Args:
-            result: a result; the recorder sets its level, expectation and baseline.
         """
         with deferred_signals():  # an interruption must not separate counting from writing
-            if result in self.judged:  # another plugin runs items again
+            if judged in self.judged:  # another plugin runs items again
                 self.repeated += 1
                 return False
-            record = self.judged.add(result)
+            record = self.judged.add(judged)
             if self._partial is None:
                 return not record.unexpected
-            if result.case not in self._described:
-                self._describe(result.case)
+            if judged.case not in self._described:
+                self._describe(judged.case)
             self._write(record)
             if record.verdict.is_defect and (archive := self._archive_record(record)):
                 self._write(archive)

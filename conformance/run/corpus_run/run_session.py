@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import CorpusCase
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.expectations.expectations_file import Expectations
-    from conformance.run.results.records import Footer, Result
+    from conformance.run.results.records import Footer, Judged
     from conformance.subjects.isolation.start_subjects import StartingSubjects
 
 Item = tuple[str, str]
@@ -172,10 +172,10 @@ class RunSession:
             check_can_resume(self._interrupted_run, self.recorder.new_header(0, self.selection(), ""))
             self.recorder.resume(self._interrupted_run)
 
-    def add(self, result: Result) -> bool:
+    def add(self, judged: Judged) -> bool:
         """Record a result, and return whether it is as expected. The header is written before the first result."""
         self._begin()
-        return self.recorder.add(result)
+        return self.recorder.add(judged)
 
     def _begin(self) -> None:
         if self.recorder.header is None:

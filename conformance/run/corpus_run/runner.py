@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from conformance.run.expectations.criterion import PassCriterion
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.node_shares import NodeShare
-    from conformance.run.results.records import Footer, Header, Result
+    from conformance.run.results.records import Footer, Header, Judged
 
 DASK_CHUNK_WORKERS = 16
 """Number of workers for which the size of chunks is computed if Dask workers execute them; they come and go."""
@@ -97,7 +97,7 @@ class RunObserver:
     def execution_begun(self, pending: int) -> None:
         """Note that so many cases are executed now."""
 
-    def result_recorded(self, result: Result, *, is_expected: bool) -> None:
+    def result_recorded(self, judged: Judged, *, is_expected: bool) -> None:
         """Note a result, and whether it is as expected."""
 
     def execution_ended(self) -> None:
@@ -143,7 +143,7 @@ class Execution(Protocol):
     @property
     def missing_cause(self) -> MissingCause: ...
 
-    def run(self, session: RunSession, record: Callable[[Result], bool], observer: RunObserver, /) -> None:
+    def run(self, session: RunSession, record: Callable[[Judged], bool], observer: RunObserver, /) -> None:
         """Execute the pending items, and call `record` with each result; it returns whether the result is as expected.
 
         Raises:
@@ -181,9 +181,9 @@ def judge_corpus(session: RunSession, execution: Execution, observer: RunObserve
 def _execute(session: RunSession, execution: Execution, observer: RunObserver) -> bool:
     """Execute the pending items of a session, and return whether the user interrupted the execution."""
 
-    def record(result: Result) -> bool:
-        is_expected = session.add(result)
-        observer.result_recorded(result, is_expected=is_expected)
+    def record(judged: Judged) -> bool:
+        is_expected = session.add(judged)
+        observer.result_recorded(judged, is_expected=is_expected)
         return is_expected
 
     is_interrupted = False
@@ -254,7 +254,7 @@ class WorkerExecution:
         """See `Execution`."""
         return MissingCause.WORKERS_DIED if self.deaths else MissingCause.STOPPED
 
-    def run(self, session: RunSession, record: Callable[[Result], bool], observer: RunObserver) -> None:
+    def run(self, session: RunSession, record: Callable[[Judged], bool], observer: RunObserver) -> None:
         """See `Execution`.
 
         A crash of a subject is a verdict. Only a chunk whose worker died is executed again; without isolation, a

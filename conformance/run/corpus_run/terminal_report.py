@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from conformance.run.corpus_run.run_session import RunSession
     from conformance.run.corpus_run.runner import Outcome, WorkerExecution
     from conformance.run.results.failure_groups import FailureGroup
-    from conformance.run.results.records import Result
+    from conformance.run.results.records import Judged
 
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
@@ -87,10 +87,10 @@ class TerminalObserver(RunObserver):
         """Show a progress bar, if standard error is a terminal."""
         self._advance = self._stack.enter_context(progress_counter("running", pending))
 
-    def result_recorded(self, result: Result, *, is_expected: bool) -> None:
+    def result_recorded(self, judged: Judged, *, is_expected: bool) -> None:
         """Advance the progress bar."""
-        self._has_failed[item_id(result.subject, result.case)] = not is_expected
-        self._advance(result.case)
+        self._has_failed[item_id(judged.subject, judged.case)] = not is_expected
+        self._advance(judged.case)
 
     def execution_ended(self) -> None:
         """Remove the progress bar."""

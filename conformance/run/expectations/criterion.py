@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.run.expectations.expectations_file import Expectation, Expectations
     from conformance.run.expectations.rules import CriterionSettings
-    from conformance.run.results.records import CaseRecord, Result, ResultRow
+    from conformance.run.results.records import CaseRecord, Judged, Result, ResultRow
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class PassCriterion:
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
         self.known_failures: Counter[str] = Counter()
 
-    def expected(self, result: Result, load: Callable[[], CaseInMemory]) -> Expected | None:
+    def expected(self, result: Judged | Result, load: Callable[[], CaseInMemory]) -> Expected | None:
         """Return the expectation that applies to a result, for its record, or None.
 
         Args:
@@ -416,7 +416,9 @@ class PassCriterion:
         return f"remove it, or did you mean {', '.join(meant)}?" if meant else "remove it"
 
 
-def _has_other_cause(entry: Expectation, file: Expectations, result: Result, load: Callable[[], CaseInMemory]) -> bool:
+def _has_other_cause(
+    entry: Expectation, file: Expectations, result: Judged | Result, load: Callable[[], CaseInMemory]
+) -> bool:
     """Return whether a listed failure has other outputs than the first mutant of its entry, with or without others.
 
     The others are the further mutants of the entry, and those of all other entries of the file.

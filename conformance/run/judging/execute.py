@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import load_case
 from conformance.run.judging.backend import judge_backend
 from conformance.run.judging.judging_options import DEFAULT_OPTIONS, ExecutionOptions
-from conformance.run.results.records import Result, effective_level
+from conformance.run.results.records import Judged
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation.start_subjects import client_of
 
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 def judge_case(
     subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS, task: OptimizerTask | None = None
-) -> Result:
+) -> Judged:
     """Run a case once on a backend or a graph optimizer, and judge what the subject returns.
-
-    The result has the effective level of the verdict; no expectation applies to it yet.
 
     Args:
         subject: the subject; its target can be any object with the interface of a backend or a graph optimizer.
@@ -46,50 +44,45 @@ def judge_case(
         from conformance.run.judging.optimizer import judge_optimizer
 
         judged = judge_optimizer(subject, case, options, task)
-    level = effective_level(judged, case.entry.level)
-    return Result(subject=subject.id, case=case.id, level=level, expected=None, unexpected=False, **asdict(judged))
+    return Judged(subject=subject.id, case=case.id, **asdict(judged))
 
 
-def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS) -> Result:
-    """Run a case on a subject as often as the options say, and return the result for the results file.
+def execute(subject: Subject, case: LoadedCase, options: ExecutionOptions = DEFAULT_OPTIONS) -> Judged:
+    """Run a case on a subject as often as the options say, and return what it did, with more evidence of a failure.
 
     Arguments and errors are those of `judge_case`.
     """
-    result = _run_repeatedly(subject, case, options)
+    judged = _run_repeatedly(subject, case, options)
     client = client_of(subject)
-    return replace(
-        result,
-        stderr=client.stderr_tail() if client is not None and result.verdict.is_defect else "",
-        recorded_outputs=_recorded_outputs(subject, case, result, options),
-        rules=_profile_rules(case, options.profile),
-    )
+    judged.stderr = client.stderr_tail() if client is not None and judged.verdict.is_defect else ""
+    judged.recorded_outputs = _recorded_outputs(subject, case, judged, options)
+    judged.rules = _profile_rules(case, options.profile)
+    return judged
 
 
-def _run_repeatedly(subject: Subject, case: LoadedCase, options: ExecutionOptions) -> Result:
+def _run_repeatedly(subject: Subject, case: LoadedCase, options: ExecutionOptions) -> Judged:
     """Run a case `options.repeat` times; the model is read again for each run.
 
     Returns:
-        The result with the worst verdict, and with the number of each verdict if there are several runs.
+        The run with the worst verdict, with the number of each verdict if there are several runs.
     """
     worst = judge_case(subject, case, options)
     counts = Counter([worst.verdict])
     for _ in range(options.repeat - 1):
-        result = judge_case(subject, load_case(case.corpus, case.entry), options)
-        counts[result.verdict] += 1
-        if result.verdict.is_worse_than(worst.verdict):
-            worst = result
-    return (
-        replace(worst, repeats={verdict: counts[verdict] for verdict in sorted(counts)})
-        if options.repeat > 1
-        else worst
-    )
+        judged = judge_case(subject, load_case(case.corpus, case.entry), options)
+        counts[judged.verdict] += 1
+        if judged.verdict.is_worse_than(worst.verdict):
+            worst = judged
+    if options.repeat > 1:
+        worst.repeats = {verdict: counts[verdict] for verdict in sorted(counts)}
+    return worst
 
 
 def _recorded_outputs(
-    subject: Subject, case: LoadedCase, result: Result, options: ExecutionOptions
+    subject: Subject, case: LoadedCase, judged: Judged, options: ExecutionOptions
 ) -> RecordedOutputs | None:
     """Run a failing case again and return the outputs of the backend for the diagnosis; None for other cases."""
-    has_failed = result.verdict in {Verdict.FAIL, Verdict.ERROR} and result.phase != "start"
+    has_failed = judged.verdict in {Verdict.FAIL, Verdict.ERROR} and judged.phase != "start"
     if options.record_failure is None or not has_failed or subject.kind is not SubjectKind.BACKEND:
         return None
     return options.record_failure(subject, case.corpus, case.entry)

@@ -16,7 +16,7 @@ from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.run.results.records import Result
+    from conformance.run.results.records import Judged
 
 
 def judge_one(
@@ -27,7 +27,7 @@ def judge_one(
     *,
     implements: Sequence[str] = (),
     profile: str | None = None,
-) -> Result:
+) -> Judged:
     """Run a case on a subject in this process and return the result.
 
     Args:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         CaseRecord,
         CaseRow,
         DiagnosisRecord,
+        Expected,
         Footer,
+        Judged,
         OutputEvidence,
         Result,
         ResultRow,
@@ -220,18 +222,19 @@ class Cause:
         return f"{self.check}: {self.text}" if self.kind is CauseKind.VIOLATED_CHECK else self.text
 
 
-def find_cause(kind: str, result: Result) -> Cause:
+def find_cause(kind: str, result: Result | Judged, expected: Expected | None = None) -> Cause:
     """Return the probable cause of a result; results of several releases can have equal causes.
 
     Args:
         kind: the kind of the case.
         result: a result that fails, or an unexpected pass.
+        expected: the expectation of an unexpected pass.
     """
     if result.varies:
         return Cause(CauseKind.VARYING_VERDICT)
-    if result.verdict is Verdict.PASS and result.expected is not None:
-        file = location_file(result.expected.location)
-        return Cause(CauseKind.UNEXPECTED_PASS, (result.expected.verdict, f" ({file})" if file else ""))
+    if result.verdict is Verdict.PASS and expected is not None:
+        file = location_file(expected.location)
+        return Cause(CauseKind.UNEXPECTED_PASS, (expected.verdict, f" ({file})" if file else ""))
     message = re.sub(_COLLECTION, "[…]", result.message.replace(result.case, "CASE"))
     message = normalize_message(re.sub(_ATTRIBUTE, r"\1'…'", message))
     if result.verdict is not Verdict.FAIL:
@@ -382,13 +385,13 @@ def _of_used_mode(clause: str, case: CaseRecord) -> str:
     return clause if not used or mode in used else f"{begin}_{min(used)}"
 
 
-def _first_wrong_output(result: Result) -> OutputEvidence | None:
+def _first_wrong_output(result: Result | Judged) -> OutputEvidence | None:
     """Return the first wrong output, but X_new only if no other output is wrong; None if all outputs are correct."""
     wrong = [output for output in result.outputs if output.violation is not None]
     return min(wrong, key=lambda output: strip_tensor_number(output.name) == _COMPUTED_LAST, default=None)
 
 
-def first_violation(result: ResultRow) -> RewriteCheck | None:
+def first_violation(result: ResultRow | Judged) -> RewriteCheck | None:
     """Return the violated check of the strongest level; None if no check is violated.
 
     Of several checks of this level, it is the one that is closest to the cause: `structure` before `answers`.
@@ -415,7 +418,7 @@ class FailureGrouper:
 
     def add(self, case: CaseRecord, result: Result) -> None:
         """Add an unexpected result."""
-        cause = find_cause(case.kind, result)
+        cause = find_cause(case.kind, result, result.expected)
         topics: tuple[str, ...] = ()
         is_by_operator = not case.clauses and cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_TYPE_OR_SHAPE}
         if cause.kind is CauseKind.WRONG_VALUES and (is_by_operator or case.clauses[0].endswith(_ANY_NAME_CLAUSE)):

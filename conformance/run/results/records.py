@@ -335,24 +335,8 @@ class ResultRow(StoredRecord, kw_only=True):
         return any(check.is_satisfied and check.level.is_within(fail_level) for check in self.checks)
 
 
-class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
-    """The result of one case on one subject, with all evidence.
-
-    A worker returns it, with the level of the case and without expectation and baseline; the recorder sets these.
-    `returned` is present if the run has the option `--record-outputs`: `EQUAL` if everything equals the expected
-    values, otherwise the values, or in a history the digest of the values.
-    """
-
-    outputs: list[OutputEvidence]
-    returned: ReturnedValues | str | None = None
-    recorded_outputs: RecordedOutputs | None = None
-    stderr: str = ""
-    hazards: list[HazardChange] = []
-    placement: Placement | None = None
-
-
-class CaseJudgement(Struct, kw_only=True):
-    """The verdict of one run of a case, with its evidence; `judging.execute.judge_case` makes the result from it.
+class CaseJudgement(StoredRecord, kw_only=True):
+    """The verdict of one run of a case, with its evidence.
 
     `phase` is the phase that ended the case early. `message` is why the case did not pass, in one line or as the
     subject's error text; for an invalid model that the subject rejected, it is the error text. `seconds` is the time
@@ -369,6 +353,59 @@ class CaseJudgement(Struct, kw_only=True):
     placement: Placement | None = None
     returned: ReturnedValues | str | None = None
     accuracy: dict[str, Within] = {}
+
+
+class Judged(CaseJudgement, kw_only=True, tag_field="record", tag="judged"):
+    """What a subject did in a case, in one or several runs; a worker returns it. The run adds its `Assessment`.
+
+    `repeats`, `rules`, `stderr` and `recorded_outputs` are those of the `Result`.
+    """
+
+    subject: str
+    case: str
+    repeats: dict[Verdict, Positive] = {}
+    rules: list[str] = []
+    stderr: str = ""
+    recorded_outputs: RecordedOutputs | None = None
+
+    @property
+    def varies(self) -> bool:
+        """Whether several runs of the case had different verdicts."""
+        return len(self.repeats) > 1
+
+
+class Assessment(Struct, kw_only=True):
+    """What a run thinks of a result: its level, its expectation and its baseline, and whether it is unexpected.
+
+    The attributes are those of the `Result`.
+    """
+
+    level: Level
+    expected: Expected | None = None
+    unexpected: bool = False
+    baseline: Verdict | None = None
+    baseline_level: Level | None = None
+
+
+class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
+    """The result of one case on one subject, with all evidence: what the subject did, and what the run thinks of it.
+
+    `returned` is present if the run has the option `--record-outputs`: `EQUAL` if everything equals the expected
+    values, otherwise the values, or in a history the digest of the values.
+    """
+
+    outputs: list[OutputEvidence]
+    returned: ReturnedValues | str | None = None
+    recorded_outputs: RecordedOutputs | None = None
+    stderr: str = ""
+    hazards: list[HazardChange] = []
+    placement: Placement | None = None
+
+    @classmethod
+    def assessed(cls, judged: Judged | Result, assessment: Assessment) -> Result:
+        """Return the record of what a subject did, with what the run thinks of it."""
+        did = {name: getattr(judged, name) for name in Judged.__struct_fields__}
+        return cls(**did, **{name: getattr(assessment, name) for name in Assessment.__struct_fields__})
 
 
 def effective_level(result: ResultRow | CaseJudgement, case: Level) -> Level:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case_loading import LoadedCase
     from conformance.corpus.cases.corpus import CorpusCase
     from conformance.own.blame.blame_session import Request
-    from conformance.run.results.records import Result
+    from conformance.run.results.records import Judged, Result
 
 MAX_SAMPLES = 16
 """Largest number of releases that are tested between ends with equal answers."""
@@ -335,7 +335,7 @@ class CaseQuestion(Question):
         return result_fault(self.case.entry.kind, result), message, packages
 
 
-def result_fault(kind: str, result: Result) -> Fault:
+def result_fault(kind: str, result: Judged | Result) -> Fault:
     """Return the fault of a result that is a failure.
 
     Args:

@@ -34,7 +34,7 @@ from conformance.subjects.calling.subject_names import SubjectKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from conformance.run.results.records import Result
+    from conformance.run.results.records import Judged
 
 MAX_OPTIONAL_OPERATORS = 2
 """Maximum number of optional removals of operators in a case. A case has only two lists of removed operators: after the
@@ -113,7 +113,7 @@ class EvaluatedExample:
                 self._reason = str(reason)
         raise NoExpectedOutputsError(self._reason)
 
-    def result(self, subject: Subject) -> Result:
+    def result(self, subject: Subject) -> Judged:
         """Run the example on a subject and return the result.
 
         Raises:
@@ -139,7 +139,7 @@ class EvaluatedExample:
         return native.is_defect and judge_case(subject, self.case, _VERDICT_ALONE).verdict.is_defect
 
 
-def evaluate(subject: Subject, case: CaseInMemory, *, stop_at_first: bool = False) -> Result:
+def evaluate(subject: Subject, case: CaseInMemory, *, stop_at_first: bool = False) -> Judged:
     """Run a case on a subject and return the result.
 
     Args:
@@ -214,7 +214,7 @@ def _is_softmax_removal_optional(model: onnx.ModelProto) -> bool:
     return main_opset(model) < DEFAULT_OPSET and any(is_operator(node, *ALONG_AXIS) for node in all_nodes(model))
 
 
-def failure_signature(subject: Subject, example: AnyExample, result: Result) -> FailureSignature | None:
+def failure_signature(subject: Subject, example: AnyExample, result: Judged) -> FailureSignature | None:
     """Return the signature of a result that is a defect of the subject, otherwise None."""
     if not result.verdict.is_defect:
         return None

@@ -18,16 +18,17 @@ from dask_clusters import make_cluster
 from isolation_support import LONGEST_WAIT, wait_until
 from refusals import assert_bad_input, assert_raises
 from repository import SUPPORT
-from runs_in_memory import make_result
 
 from conformance.base.jobs.dask import DaskWorkers
 from conformance.base.jobs.job import ChunkResult, result_decoder, run_job
 from conformance.base.serialization.codec import encode_json
 from conformance.base.serialization.decoding import MalformedError
+from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.corpus_job import CaseResults, Chunk, RunJob
 from conformance.run.corpus_run.environment_versions import run_environment
 from conformance.run.corpus_run.resume import partial_path
 from conformance.run.corpus_run.settings import Settings
+from conformance.run.results.records import Judged
 from conformance.run.results.results_file import encode_record, read_results
 from conformance.subjects.calling import harness
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
@@ -158,7 +159,7 @@ def test_dask_workers_that_differ_receive_no_chunk(cluster, job, change, what):
 
 
 def result_of_wrong_subject(case=SMALL[0]):
-    return make_result(subject=WRONG, case=case)
+    return Judged(subject=WRONG, case=case, verdict=Verdict.PASS, phase=None, message="", seconds=0.0)
 
 
 @pytest.mark.parametrize("cases", [(), (SMALL[0], SMALL[0]), (SMALL[1],)])
