@@ -7,7 +7,9 @@ Python has not loaded already, so that the handler is set as early as possible.
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 _INTERRUPTED = 130
@@ -25,6 +27,7 @@ if _is_handled:
 
 def main() -> None:
     """Import the command line, and run it."""
+    os.environ.pop("PYTHONINSPECT", None)  # the processes of subjects and workers would not end either
     from conformance.commands.cli import main as run
 
     if _is_handled:
@@ -33,6 +36,18 @@ def main() -> None:
         run()
     except KeyboardInterrupt:  # between the handlers of this module and those of the command line
         os._exit(_INTERRUPTED)
+    except SystemExit as ending:
+        if not sys.flags.inspect:
+            raise
+        _end_without_inspection(ending)
     finally:
         if _is_handled:
             signal(SIGINT, _end)
+
+
+def _end_without_inspection(ending: SystemExit) -> None:
+    """End the process: Python would print a traceback and read commands if PYTHONINSPECT is set."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - `os._exit` does not run them
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(ending.code if isinstance(ending.code, int) else bool(ending.code))

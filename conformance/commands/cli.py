@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import resource
 import shlex
 import signal
 import sys
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance import PROJECT_URL, __version__
-from conformance.base.errors import ConformanceError, ExitStatus, StorageError, SuiteFault
+from conformance.base.errors import ConformanceError, ExitStatus, StorageError, SuiteFault, UsageError
 from conformance.base.files.atomic_write import open_standard_streams
 from conformance.base.processes.helper import adopt_orphans
 from conformance.base.serialization.printable_text import one_line
@@ -138,6 +139,7 @@ def _run_command() -> int:
     invocation = Invocation()
     try:
         with _interruptions() as interruptions:
+            _check_address_space()
             create_app(_invoked_verb())(obj=invocation)
     except SystemExit as ending:
         return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
@@ -159,6 +161,21 @@ def _run_command() -> int:
         _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
         return ExitStatus.FAULT
     return ExitStatus.PASSES
+
+
+MIN_ADDRESS_SPACE = 2**28
+"""Address space in bytes without which NumPy's import fails, or ends the process with the status of a failed run."""
+
+
+def _check_address_space() -> None:
+    """Check that the limit of address space suffices for a verb.
+
+    Raises:
+        UsageError: it is too small.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if _invoked_verb() and resource.RLIM_INFINITY != limit < MIN_ADDRESS_SPACE:
+        raise UsageError("address-space-too-small", limit=limit // 2**20, needed=MIN_ADDRESS_SPACE // 2**20)
 
 
 def _invoked_verb() -> list[str]:

@@ -60,6 +60,8 @@ def run(
         from conformance.run.corpus_run.resume import read_interrupted_run
 
         interrupted = read_interrupted_run(resume)
+        if interrupted.is_complete:
+            print_line(f"{interrupted.source} is complete: no case is executed again.", err=True)
         settings = _with_selection(settings, interrupted)
     if not settings.subjects:
         if interrupted is None:

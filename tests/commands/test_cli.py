@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sysconfig
+from pathlib import Path
 
 import pytest
 from refusals import assert_bad_input, assert_usage_error
@@ -123,6 +126,16 @@ class TestProcess:
 
     def test_python_m_conformance_runs_the_command(self, process):
         assert process("python", "-m", "conformance", "--version").out == f"onnx-conformance {__version__}\n"
+
+    def test_inspection_of_python_prints_no_traceback(self, process):
+        ended = process("onnx-conformance", "verify", "--data", "nowhere", PYTHONINSPECT="1")
+        assert (ended.status, "Traceback" in ended.err) == (2, False)
+
+    def test_small_address_space_is_named_before_numpy_is_imported(self, here):
+        program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"
+        limited = ["sh", "-c", 'ulimit -v 102400 && exec "$0" verify --verbose', str(program)]
+        done = subprocess.run(limited, check=False, cwd=here, capture_output=True, text=True)
+        assert (done.returncode, "usage.address-space-too-small" in done.stderr) == (2, True)
 
     def test_bash_completion_completes_backend_name(self, process):
         help = {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+from pathlib import Path
 
 import pytest
 from command_outputs import read_tree
@@ -55,6 +58,26 @@ class TestGenerate:
     def test_generate_of_what_is_missing_or_conflicts_is_refused(self, command, here, options, code, words):
         assert_bad_input(command("generate", "--output", "out", *options), code, *words)
         assert not list(here.iterdir())
+
+    @pytest.mark.parametrize("failing", ["model.onnx", "manifest.json"])
+    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+    def test_full_disk_leaves_no_half_corpus(self, command, here, monkeypatch, failing, number):
+        write_bytes = Path.write_bytes
+
+        def write_or_fail(path, content):
+            if path.name == failing:
+                raise OSError(number, os.strerror(number))
+            return write_bytes(path, content)
+
+        monkeypatch.setattr(Path, "write_bytes", write_or_fail)
+        ended = command("generate", "-g", QUICK, "--output", "out")
+        assert_bad_input(ended, "storage.disk-full", str(here / "out"))
+        assert not list(here.iterdir())
+
+    @pytest.mark.parametrize("words", [("generate", "-g", QUICK, "--output", "out"), ("export", "out")])
+    def test_read_only_folder_is_refused_before_the_work(self, command, here, monkeypatch, words):
+        monkeypatch.setattr(os, "access", lambda path, _: Path(path) != here)
+        assert_bad_input(command(*words), "usage.target-not-writable", "out")
 
     def test_something_else_is_not_written_over(self, command, here):
         (here / "mine.txt").write_text("mine")

@@ -170,7 +170,17 @@ def check_target(target: Path) -> None:
         raise UsageError("target-not-writable", target=target, reason="its folder is read-only")
 
 
-_STORAGE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+@contextmanager
+def named_errors(target: Path) -> Iterator[None]:
+    """Give each error of the file system in the block the name of the target, and not that of a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(target)
+        raise
+
+
+_STORAGE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
 """Errors for which a file system, and not a single file, is the reason."""
 
 

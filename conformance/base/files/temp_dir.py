@@ -6,6 +6,7 @@ complete.
 
 from __future__ import annotations
 
+import os
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
-from conformance.base.files.atomic_write import TEMPORARY_PREFIX
+from conformance.base.files.atomic_write import TEMPORARY_PREFIX, named_errors
 from conformance.base.processes.start import end_sweeper, start_sweeper
 
 if TYPE_CHECKING:
@@ -48,13 +49,25 @@ def check_empty(folder: Path) -> None:
     """Check that a folder can be created at this path.
 
     Raises:
-        UsageError: the path exists and is not an empty directory.
+        UsageError: the path exists and is not an empty directory, or its folder is read-only.
     """
+    check_writable_parent(folder)
     if folder.is_dir() and not any(folder.iterdir()):
         return
     if folder.exists() or folder.is_symlink():
         what = "a directory that is not empty" if folder.is_dir() else "not a directory"
         raise UsageError("directory-not-empty", folder=folder, what=what)
+
+
+def check_writable_parent(folder: Path) -> None:
+    """Check that the folder in which a folder is created, or the nearest one that exists, can be written.
+
+    Raises:
+        UsageError: it is read-only.
+    """
+    parent = next(each for each in folder.absolute().parents if each.exists())
+    if not os.access(parent, os.W_OK):
+        raise UsageError("target-not-writable", target=folder, reason="its folder is read-only")
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -72,9 +85,10 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with supervised_temp_dir(target.parent, TEMPORARY_PREFIX) as scratch:
         made = scratch / "made"
-        for name, content in files.items():
-            path = made / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        with named_errors(target):
+            for name, content in files.items():
+                path = made / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
         check_empty(folder)
         made.rename(target)

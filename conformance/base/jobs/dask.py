@@ -26,6 +26,7 @@ from conformance.base.jobs.job import ChunkResult, result_decoder
 from conformance.base.plugins import suite_version
 from conformance.base.serialization.codec import encode_json
 from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.printable_text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -176,6 +177,8 @@ class DaskWorkers:
             client = Client(self.address, timeout=self.connecting)
         except (OSError, ValueError) as error:
             raise JobError("scheduler-unreachable", address=self.address, error_type=type(error).__name__) from None
+        except (ImportError, RuntimeError, TypeError) as error:  # no key and certificate, or no package of a transport
+            raise JobError("scheduler-transport", address=self.address, reason=first_line(error)) from None
         try:
             yield client
         finally:

@@ -17,8 +17,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import CorpusError, UsageError
-from conformance.base.files.atomic_write import real_path, write_bytes_atomically
-from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.files.atomic_write import named_errors, real_path, write_bytes_atomically
+from conformance.base.files.temp_dir import check_writable_parent, supervised_temp_dir
 from conformance.base.processes.helper import REPLACED_NAME
 from conformance.base.serialization.codec import encode_document
 from conformance.corpus.cases.corpus import (
@@ -170,15 +170,16 @@ def generate(
     with supervised_temp_dir(directory.parent, f".{directory.name}-", directory) as scratch:
         staging = scratch / "new"
         staging.mkdir()
-        hashes = compute_hashes(cases, _writer(staging), progress)
+        hashes = compute_hashes(cases, _writer(staging, directory), progress)
         chosen = _version(old if is_versioned else None, released, fingerprints(hashes, _levels(cases)), version)
-        (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name))
-        if released is not None:
-            (staging / RELEASED).write_bytes(encode_document(released))
-        for path, content in added.items():
-            (staging / path).write_bytes(content)
-        written = _measure(staging, chosen, len(hashes))
-        _replace(directory, staging)
+        with named_errors(directory):
+            (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name))
+            if released is not None:
+                (staging / RELEASED).write_bytes(encode_document(released))
+            for path, content in added.items():
+                (staging / path).write_bytes(content)
+            written = _measure(staging, chosen, len(hashes))
+            _replace(directory, staging)
     return written
 
 
@@ -235,7 +236,9 @@ def check_no_corpus(directory: Path) -> None:
 
     Raises:
         CorpusError: the directory has a corpus or other files.
+        UsageError: the folder of the directory is read-only.
     """
+    check_writable_parent(directory)
     if (old := _old_corpus(directory)) is not None:
         raise CorpusError("exists", directory=directory, count=len(old.cases))
 
@@ -279,11 +282,12 @@ def _levels(cases: Iterable[tuple[str, Case]]) -> dict[str, Level]:
     return {case.path: case.level for _, case in cases}
 
 
-def _writer(root: Path) -> Callable[[str, bytes], None]:
+def _writer(root: Path, directory: Path) -> Callable[[str, bytes], None]:
     def write(path: str, content: bytes) -> None:
         file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+        with named_errors(directory):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
 
     return write
 

@@ -127,6 +127,7 @@ class InterruptedRun:
         results: the result records by subject and case; each is read from the file on access.
         cases: the case records by id of the case; each is read from the file on access.
         archives: the archive records by id of the case; each is read from the file on access.
+        is_complete: whether the run had ended with all results; continuing it executes no case.
     """
 
     target: Path
@@ -136,6 +137,7 @@ class InterruptedRun:
     results: Mapping[Key, Result]
     cases: Mapping[str, CaseRecord]
     archives: Mapping[str, ArchiveRecord]
+    is_complete: bool = False
 
     @property
     def completed(self) -> frozenset[Key]:
@@ -144,13 +146,13 @@ class InterruptedRun:
 
 
 def read_interrupted_run(path: Path) -> InterruptedRun:
-    """Read the records of an interrupted run.
+    """Read the records of an interrupted run, or of a run that has all its results.
 
     Args:
         path: the path that its results file would have had, or the path of the partial file.
 
     Raises:
-        ResultsError: the file is missing or malformed, or the run was not interrupted.
+        ResultsError: the file is missing or malformed, or the run was stopped on purpose.
         JobError: the file is a link, a pipe, a device or a folder, or is too large.
     """
     target = path.with_name(path.name.removesuffix(PARTIAL_SUFFIX))
@@ -160,6 +162,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
             os.close(open_state(source))
     lines = IndexedLines(source)
     size = 0
+    is_complete = False
     header: Header | None = None
     found: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}
     for number, line in enumerate(lines):
@@ -172,7 +175,8 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
                 "malformed.interrupted", source=source, problem="has a header in the middle, or none at the beginning"
             )
         if kind == "footer":
-            if not record.interrupted:
+            is_complete = header is not None and len(found["result"]) == header.criterion.expected_results
+            if not record.interrupted and not is_complete:
                 raise ResultsError("not-interrupted", source=source)
             break
         header, size = header or record, size + len(line)
@@ -186,7 +190,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
     if header is None:
         raise ResultsError("malformed.interrupted", source=source, problem="has no header")
     results, cases, archives = (LazyRecords(lines.record, found[kind]) for kind in ("result", "case", "archive"))
-    return InterruptedRun(target, source, size, header, results, cases, archives)
+    return InterruptedRun(target, source, size, header, results, cases, archives, is_complete)
 
 
 PYTEST_SELECTION_KEYS = ("-m", "--deselect", "--lf", "--sw", "pytest")

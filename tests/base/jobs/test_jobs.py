@@ -76,6 +76,11 @@ def test_dask_workers_dying_on_one_chunk_end_job(cluster):
         results(GivenUp(), DaskWorkers(cluster.scheduler_address, pytest.fail))
 
 
+def test_dask_without_keys_of_tls_is_error():
+    with assert_raises("job.scheduler-transport", "tls://127.0.0.1:9"):
+        results(Squares(), DaskWorkers("tls://127.0.0.1:9", pytest.fail))
+
+
 def test_dask_workers_lost_scheduler_is_error():
     cluster = make_cluster(1)
     chunks = run_job(Endless(), DaskWorkers(cluster.scheduler_address, lambda _: None))

@@ -266,9 +266,19 @@ class TestResume:
         (here / "e.toml").write_text(f'subject = "{RIGHT}"\n[[expect]]\nfail = ["*"]\nreason = "known"\n')
         assert_bad_input(resume("--expect", "e.toml"), "usage.resume-other-run", "expect")
 
-    def test_resume_of_complete_file_is_refused(self, run, here, cut_off):
-        ended = run("--resume", "whole.jsonl")
-        assert_bad_input(ended, "results.not-interrupted", "whole.jsonl")
+    @pytest.mark.parametrize("backend", [RIGHT, "fake_subject:wrong_on_argmax"])
+    def test_resume_of_complete_file_gives_outcome_and_status_of_the_run(self, run, here, backend):
+        first = run("-b", backend, "--results", "whole.jsonl")
+        before = comparable_records(here / "whole.jsonl")
+        again = run("-b", backend, "--resume", "whole.jsonl")
+        assert (again.status, again.out) == (first.status, first.out)
+        assert "whole.jsonl" in again.err
+        assert comparable_records(here / "whole.jsonl") == before
+
+    def test_resume_of_run_that_stopped_on_purpose_is_refused(self, run, here):
+        run("-b", "fake_subject:wrong_on_argmax", "-x", "--results", "out.jsonl")
+        ended = run("-b", "fake_subject:wrong_on_argmax", "--resume", "out.jsonl")
+        assert_bad_input(ended, "results.not-interrupted", "out.jsonl")
 
     @pytest.mark.parametrize("content", ["", "hello\n", '{"record":"header"}\n'])
     def test_resume_of_unrelated_file_is_refused(self, run, here, content):
