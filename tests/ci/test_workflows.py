@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -69,8 +71,6 @@ _NOXFILE = (ROOT / "noxfile.py").read_text()
 
 
 def test_scoreboard_job_installs_programs_of_all_runtimes():
-    import tomllib
-
     runtimes = tomllib.loads((ROOT / "conformance" / "subjects" / "adapters" / "runtimes.toml").read_text())["runtimes"]
     needed = {
         package
@@ -79,6 +79,23 @@ def test_scoreboard_job_installs_programs_of_all_runtimes():
         for package in names.split()
     }
     assert needed <= {word for script in SHELL for word in script.split()}
+
+
+def test_ci_types_the_commands_of_the_readme():
+    script = (ROOT / ".ci" / "run").read_text()
+    typed = re.search(r'command=\$\(grep -x "(.*)" README.md\)', script)[1]
+    lines = (ROOT / "README.md").read_text().splitlines()
+    for session in re.findall(r"type_command ([a-z]+)", script):
+        assert lines.count(typed.replace("$name", session)) == 1
+
+
+def test_every_dependency_has_tests_with_its_lowest_version():
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    requirements = document["project"]["dependencies"] + document["dependency-groups"]["tests"]
+    table = re.search(r"^LOWEST_TESTS = (\{.*?^\})", _NOXFILE, re.MULTILINE | re.DOTALL)[1]
+    tests = ast.literal_eval(table)
+    assert {re.match(r"[\w-]+", each)[0] for each in requirements} == set(tests)
+    assert all((ROOT / test.partition("::")[0]).is_file() for test in tests.values())
 
 
 def test_actionlint_has_nothing_to_say():
