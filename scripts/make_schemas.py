@@ -39,8 +39,10 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
 }
 """Title and type of the documents, by the name of the schema."""
 
-DATA_OR_FILE = {
-    "oneOf": [{"required": ["data"]}, {"required": ["file"]}],
+ELEMENTS = {
+    "if": {"properties": {"dtype": {"const": "string"}}},
+    "then": {"required": ["texts"], "not": {"anyOf": [{"required": ["data"]}, {"required": ["file"]}]}},
+    "else": {"oneOf": [{"required": ["data"]}, {"required": ["file"]}], "not": {"required": ["texts"]}},
     "dependentRequired": {"offset": ["file"]},
 }
 RULES: dict[tuple[str, str], dict[str, Any]] = {
@@ -50,8 +52,9 @@ RULES: dict[tuple[str, str], dict[str, Any]] = {
             for check, key in (("bound", "bounds"), ("index", "accept"))
         ]
     },
-    ("protocol", "input"): DATA_OR_FILE,
-    ("protocol", "tensor"): DATA_OR_FILE,
+    ("protocol", "input"): ELEMENTS,
+    ("protocol", "tensor"): ELEMENTS,
+    ("protocol", "element"): ELEMENTS,
 }
 """Rules that types cannot express, by the names of the schema and of the definition."""
 

@@ -20,7 +20,7 @@ ElementType = Annotated[
         *("float", "double", "float16", "bfloat16"),
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"),
         *("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0", "float4e2m1"),
-        *("int4", "uint4", "int2", "uint2", "float6e2m3", "float6e3m2"),
+        *("int4", "uint4", "int2", "uint2", "float6e2m3", "float6e3m2", "string"),
     ],
     Meta(description="Name in TensorProto.DataType, in lower case. Types below a byte take one byte per element."),
 ]
@@ -46,12 +46,27 @@ Offset = Annotated[
 RuntimeSeconds = Annotated[float, Meta(ge=0, le=10**6)]
 
 
+Texts = Annotated[
+    list[str],
+    Meta(description="Only for the type string: the elements, as Unicode text, in row-major order."),
+]
+
+
+def union_of(*names: str) -> dict[str, Any]:
+    """Return the schema of one of several messages; msgspec cannot express this union of types."""
+    return {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
+
+
+Element = Annotated[Any, Meta(extra_json_schema=union_of("element", "map", "empty"))]
+"""A value in a sequence."""
+
+
 class Message(Struct, forbid_unknown_fields=True):
     """A message, or a part of one."""
 
 
 class InputMessage(Message, kw_only=True):
-    """An input tensor: its elements little-endian, in row-major order, either in base64 or in a file."""
+    """An input tensor: its elements little-endian, in row-major order, either in base64 or in a file, or as texts."""
 
     name: str
     dtype: ElementType
@@ -59,10 +74,11 @@ class InputMessage(Message, kw_only=True):
     data: str | UnsetType = UNSET
     file: NonEmpty | UnsetType = UNSET
     offset: Offset | UnsetType = UNSET
+    texts: Texts | UnsetType = UNSET
 
 
 class OutputMessage(Message, kw_only=True):
-    """An output tensor: its elements little-endian, in row-major order, either in base64 or in a file."""
+    """An output tensor: its elements little-endian, in row-major order, either in base64 or in a file, or as texts."""
 
     name: str | UnsetType = UNSET
     dtype: ElementType
@@ -70,6 +86,45 @@ class OutputMessage(Message, kw_only=True):
     data: str | UnsetType = UNSET
     file: NonEmpty | UnsetType = UNSET
     offset: Offset | UnsetType = UNSET
+    texts: Texts | UnsetType = UNSET
+
+
+class ElementMessage(Message, kw_only=True):
+    """A tensor in a sequence or a map: its elements in base64 or as texts, and never in a file."""
+
+    name: str | UnsetType = UNSET
+    dtype: ElementType
+    shape: Shape
+    data: str | UnsetType = UNSET
+    texts: Texts | UnsetType = UNSET
+
+
+class MapParts(Message, kw_only=True):
+    """The keys and the values of a map: two tensors of rank 1 with one element for each entry."""
+
+    keys: ElementMessage
+    values: ElementMessage
+
+
+class MapMessage(Message, kw_only=True):
+    """A map from texts or integers to texts or numbers, as an input or output, or in a sequence."""
+
+    name: str | UnsetType = UNSET
+    map: MapParts
+
+
+class EmptyMessage(Message, kw_only=True):
+    """An empty optional; an optional with a value is sent as its value."""
+
+    name: str | UnsetType = UNSET
+    empty: Success
+
+
+class SequenceMessage(Message, kw_only=True):
+    """A sequence of tensors, maps or optionals, as an input or output."""
+
+    name: str | UnsetType = UNSET
+    sequence: list[Element]
 
 
 class NoTensorMessage(Message, kw_only=True):
@@ -78,13 +133,15 @@ class NoTensorMessage(Message, kw_only=True):
     name: str | UnsetType = UNSET
     invalid_return: ShortText
     digest: (
-        Annotated[ShortText, Meta(description="SHA-256 of the value: equal for equal sequences, maps and texts.")]
-        | UnsetType
+        Annotated[ShortText, Meta(description="Hash of a value without a message: equal for equal values.")] | UnsetType
     ) = UNSET
 
 
-Output = Annotated[Any, Meta(extra_json_schema={"anyOf": [{"$ref": "#/$defs/tensor"}, {"$ref": "#/$defs/no_tensor"}]})]
-"""A tensor or the type of another value; msgspec cannot express this union of types."""
+Output = Annotated[Any, Meta(extra_json_schema=union_of("tensor", "sequence", "map", "empty", "no_tensor"))]
+"""A value, or the type of what is not a value of an ONNX type."""
+
+Input = Annotated[Any, Meta(extra_json_schema=union_of("input", "sequence", "map", "empty"))]
+"""A value."""
 
 
 class StartCommand(Message, kw_only=True):
@@ -100,7 +157,7 @@ class RunCommand(Message, kw_only=True):
 
     cmd: Literal["run"]
     seq: Seq
-    inputs: list[InputMessage]
+    inputs: list[Input]
     slot: Slot | UnsetType = UNSET
     files: (
         Annotated[
@@ -189,6 +246,17 @@ class StartedMessage(Message, kw_only=True):
         | UnsetType
     ) = UNSET
     packed: Annotated[bool | UnsetType, Meta(description="Backends: whether several tensors can share a file.")] = UNSET
+    types: (
+        Annotated[
+            list[Literal["string", "sequence", "map", "optional"]],
+            Meta(
+                description="Backends: kinds of inputs, besides tensors of numbers, that the harness takes. The suite "
+                "sends no other kinds. Outputs of all kinds are allowed.",
+                extra_json_schema={"uniqueItems": True},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     provider: (
         Annotated[
             ShortText,
@@ -312,6 +380,11 @@ MESSAGES: dict[str, Any] = {
     "error": ErrorMessage,
     "input": InputMessage,
     "tensor": OutputMessage,
+    "element": ElementMessage,
+    "sequence": SequenceMessage,
+    "map": MapMessage,
+    "map_parts": MapParts,
+    "empty": EmptyMessage,
     "no_tensor": NoTensorMessage,
 }
 """Every command by its `cmd`, every answer and every tensor by its name in the schema."""

@@ -6,10 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.base.errors import ResultsError, UnknownName, UsageError
+from conformance.base.errors import ResultsError, SuiteFault, UnknownName, UsageError
 from conformance.base.serialization.terminal import print_line
 from conformance.base.verdicts import Unsupported
 from conformance.commands.command_options import add_options
+from conformance.exact.models.values import copy_of_value
 from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequenc
 
     def answers(data_set: DataSet) -> Sequence[object]:
         try:
-            outputs = list(prepared().run([array.copy() for array in data_set.inputs]))
+            outputs = list(prepared().run(list(map(copy_of_value, data_set.inputs))))
+        except SuiteFault:
+            raise
         except Exception as error:
             raise UsageError(
                 "backend-failed", subject=subject.id, case=case.id, error=format_exception(error)

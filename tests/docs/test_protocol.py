@@ -17,7 +17,7 @@ from conformance.subjects.harness_check.backend_rules import INVALID_MODEL
 from conformance.subjects.harness_check.check import check_harness
 from conformance.subjects.harness_check.harness_probes import argmax_probe, unknown_operator_probe
 from conformance.subjects.harness_check.harness_session import RuleState
-from conformance.subjects.isolation.tensors import decode_tensor
+from conformance.subjects.isolation.tensors import decode_value
 
 TEXT = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
 HOW_TO = (ROOT / "docs" / "how-to" / "write-a-harness.md").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def test_example_harness_answers_as_in_the_example(program, tmp_path):
 
 def test_text_describes_the_tensors_of_the_example():
     first = messages(CONVERSATIONS[0], "→")[2]["inputs"][0]
-    assert decode_tensor(first).tolist() == [[1, 4], [2, 3]]
+    assert decode_value(first).tolist() == [[1, 4], [2, 3]]
     assert np.array([[1, 4], [2, 3]], np.float32).tobytes().hex(" ", 4) in TEXT
     assert onnx.helper.get_node_attr_value(argmax_probe((2,), 1).model.graph.node[0], "keepdims") == 0
 

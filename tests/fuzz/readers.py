@@ -30,7 +30,7 @@ from conformance.run.judging.profile_rules import load_profile
 from conformance.run.results.results_file import read_results
 from conformance.subjects.environments.registry import DOCUMENT_NAME, list_environments
 from conformance.subjects.isolation.protocol import parse_answer
-from conformance.subjects.isolation.tensors import decode_tensor
+from conformance.subjects.isolation.tensors import decode_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,7 +147,7 @@ def _answer(content: bytes, _: Path) -> None:
         for output in parse_answer(content, "run", 1).get("outputs", []):
             if "data" in output:
                 with suppress(ValueError):  # the caller reports it as a protocol violation
-                    decode_tensor(output)
+                    decode_value(output)
 
 
 def _read_released(content: bytes, folder: Path) -> None:

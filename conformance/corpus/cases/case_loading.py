@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from conformance.base.errors import CorpusError
 from conformance.base.verdicts import CheckKind, Level, check_name
 from conformance.exact.models.arrays import Array, array_of, dtype_of
+from conformance.exact.models.values import copy_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -170,17 +171,20 @@ def _expected_tensor(name: str, expected: Array, bound: Array | None, choices: A
     return ExpectedTensor(name, expected, bound, choices)
 
 
-_PACKED_TYPES = frozenset(map(onnx.TensorProto.DataType.Value, ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2")))
-"""Element types of less than a byte."""
+_OTHER_TYPES = frozenset(
+    map(onnx.TensorProto.DataType.Value, ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2", "STRING"))
+)
+"""Element types of less than a byte, and strings."""
 
 
 def _decode_tensor(content: bytes) -> Array:
     """Return the tensor in a file of the corpus as a new, writable array.
 
-    Every tensor of the corpus stores its elements in `raw_data`. Types of less than a byte are packed there.
+    Every tensor of the corpus stores its elements in `raw_data`, except for strings. Types of less than a byte are
+    packed there.
     """
     proto = onnx.TensorProto.FromString(content)
-    if proto.data_type in _PACKED_TYPES:
+    if proto.data_type in _OTHER_TYPES:
         return array_of(proto).copy()
     return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()
 
@@ -202,7 +206,7 @@ class CaseInMemory(LoadedCase):
 
     def data_sets(self) -> Iterator[DataSet]:
         """Yield the data sets with copies of their inputs."""
-        return (DataSet(tuple(array.copy() for array in kept.inputs), kept.outputs) for kept in self.held)
+        return (DataSet(tuple(map(copy_of_value, kept.inputs)), kept.outputs) for kept in self.held)
 
     def fresh_model(self) -> onnx.ModelProto:
         """Return a copy of the model, which a subject may modify."""

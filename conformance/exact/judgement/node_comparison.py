@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from msgspec import Struct
 
+from conformance.base.serialization.printable_text import shorten_middle
 from conformance.base.verdicts import Level
 from conformance.exact.judgement.distances import (
     Distances,
@@ -47,10 +48,11 @@ class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         output: the name of the output.
         index: the position of the element.
-        value: the subject's value.
-        expected: the expected value.
+        value: the subject's value; NaN for a text.
+        expected: the expected value; NaN for a text.
         bound: the largest admissible difference.
         operands: the elements of the node's operands that the element depends on, as texts; empty if they are many.
+        texts: for a tensor of strings, the subject's text and the expected text, shortened; otherwise None.
     """
 
     output: str
@@ -59,6 +61,12 @@ class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
     expected: float
     bound: float
     operands: tuple[str, ...] = ()
+    texts: tuple[str, str] | None = None
+
+    @property
+    def shown(self) -> tuple[float | str, float | str]:
+        """The subject's value and the expected value, for a report."""
+        return self.texts or (self.value, self.expected)
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,8 @@ def _is_admissible(actual: Any, expected: Any) -> bool:
 
 
 def _scores(scores: Mapping[Any, Any]) -> dict[Any, str]:
-    return {key: float(each).hex() for key, each in scores.items()}  # a text, because NaN does not equal itself
+    """Return the entries of a map as texts, because NaN does not equal itself."""
+    return {key: repr(each) if isinstance(each, str) else float(each).hex() for key, each in scores.items()}
 
 
 @dataclass(frozen=True)
@@ -180,7 +189,8 @@ class ComparedOutput:
         index = tuple(int(each) for each in np.unravel_index(place, self.actual.shape)) if self.actual.shape else ()
         operands = operand_texts(self.part.node, self.part.operands, self.actual.shape, index)
         whole = self.part.locate(self.position, place, self.shape)
-        return JudgedElement(self.name, whole, value, middle, bound, operands)
+        texts = _shown_texts(self.actual.flat[place], np.asarray(distances.expected).flat[place])
+        return JudgedElement(self.name, whole, value, middle, bound, operands, texts)
 
 
 @dataclass
@@ -356,8 +366,21 @@ def output_shape_by_inference(model: onnx.ModelProto, name: str, inputs: Mapping
     return tuple(size for size in shape if size is not None) if shape is not None and None not in shape else None
 
 
+MAX_TEXT_LENGTH = 200
+"""Maximum number of characters of a text that a report shows."""
+
+
+def _shown_texts(actual: Any, expected: Any) -> tuple[str, str] | None:
+    """Return two elements of tensors of strings, shortened; None for other elements."""
+    if not (isinstance(actual, str) and isinstance(expected, str)):
+        return None
+    return shorten_middle(actual, MAX_TEXT_LENGTH), shorten_middle(expected, MAX_TEXT_LENGTH)
+
+
 def as_number(element: Any) -> float:
     """Return an element as a number of Python; NaN for a text."""
+    if isinstance(element, str):
+        return math.nan  # also for "inf"
     try:
         return int(element) if np.asarray(element).dtype.kind in "iu" else float(element)
     except (TypeError, ValueError):

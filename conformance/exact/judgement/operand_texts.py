@@ -117,7 +117,9 @@ def _row(row: Array) -> str:
 
 
 def number_text(element: Any) -> str:
-    """Return the digits of an element: nine of a number with a fraction, and all of an integer."""
+    """Return the digits of an element: nine of a number with a fraction, and all of an integer. A text is quoted."""
+    if isinstance(element, str):
+        return repr(element)
     try:
         return str(int(element)) if np.asarray(element).dtype.kind in "iu" else f"{float(element):.9g}"
     except (TypeError, ValueError):

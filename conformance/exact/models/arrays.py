@@ -7,7 +7,6 @@ part converts between ONNX tensors, ONNX element types and NumPy arrays.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,7 +20,7 @@ import onnx
 from onnx import numpy_helper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -149,6 +148,45 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "fV" and "int" not in dtype.name
 
 
+def is_text(dtype: np.dtype[Any]) -> bool:
+    """Return whether a type has texts; a tensor of texts is an array of Python's `str`."""
+    return dtype.kind in "OUS"
+
+
+def text_array(array: Array) -> Array:
+    """Return an array of texts as the suite has it: of `str`, made from NumPy's type U or from S in UTF-8.
+
+    Raises:
+        ValueError: an element is not a text of Unicode.
+    """
+    elements = array.reshape(-1).tolist()
+    texts = [element.decode() if isinstance(element, bytes) else element for element in elements]
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"an element of a tensor of texts is of type {type(text).__name__}")  # noqa: TRY004
+        text.encode()
+    return object_array(texts, array.shape)
+
+
+def element_bytes(array: Array) -> bytes:
+    """Return bytes that two arrays of one type and shape share if and only if they have the same elements."""
+    if not array.dtype.hasobject:
+        return array.tobytes()
+    return b"".join(len(text).to_bytes(8, "little") + text for text in _encoded_texts(array))
+
+
+def element_byte_count(array: Array) -> int:
+    """Return the size of the elements. A text takes its bytes in UTF-8, and 8 for its length."""
+    return sum(8 + len(text) for text in _encoded_texts(array)) if array.dtype.hasobject else array.nbytes
+
+
+def _encoded_texts(array: Array) -> Iterator[bytes]:
+    """Yield the elements of an array of objects; an object that is not a text counts by its description."""
+    for element in array.flat:
+        text = element if isinstance(element, str) else repr(element)
+        yield text.encode(errors="surrogatepass")
+
+
 def has_same_bits(first: Array, second: Array) -> bool:
     """Return whether two arrays have the same type, shape and bits, except for the bits of NaN."""
     if first.dtype != second.dtype or first.shape != second.shape:
@@ -183,12 +221,16 @@ def array_of(tensor: onnx.TensorProto) -> Array:
     """Return a tensor's elements as an array.
 
     Raises:
-        ValueError: the elements are in external data, their number does not match the shape, or no array can have the
-            shape.
+        ValueError: the elements are in external data, their number does not match the shape, no array can have the
+            shape, or a text is not in UTF-8.
     """
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raise ValueError(f"the elements of the tensor {tensor.name!r} are in another file")
     check_shape(tensor.dims)
+    if tensor.data_type == onnx.TensorProto.STRING:
+        if len(tensor.string_data) != prod(tensor.dims):
+            raise ValueError(f"the tensor {tensor.name!r} has {len(tensor.string_data)} texts")
+        return object_array((text.decode() for text in tensor.string_data), tensor.dims)
     array = numpy_helper.to_array(tensor)
     return array.view(BFLOAT16_DTYPE) if tensor.data_type == onnx.TensorProto.BFLOAT16 else array
 
@@ -203,13 +245,4 @@ def tensor_of(array: Array, name: str = "") -> onnx.TensorProto:
 
 def object_array(elements: Iterable[Any], shape: Sequence[int]) -> Array:
     """Return an array of dtype `object` with these elements in row-major order."""
-    return np.fromiter(elements, dtype=object, count=prod(shape)).reshape(shape)
-
-
-def hash_values(arrays: Iterable[Array]) -> str:
-    """Return the SHA-256 of the types, shapes and elements of arrays; a text is hashed by its characters."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(f"{type_name(array.dtype)}{array.shape}".encode())
-        digest.update(repr(array.tolist()).encode() if array.dtype.kind in "OUS" else array.tobytes())
-    return digest.hexdigest()
+    return np.fromiter(elements, dtype=object, count=prod(shape)).reshape(tuple(shape))

@@ -16,6 +16,8 @@ from conformance.exact.models.graphs import constant_names, is_operator
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from conformance.exact.models.values import Value
+
 
 MAX_DENSE_ELEMENTS = 1 << 24
 """Maximum number of elements of a sparse tensor after conversion to a dense array."""
@@ -137,6 +139,17 @@ class DeclaredInput:
         )
         return cls(value.name, known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
 
+    def check_value(self, value: Value) -> None:
+        """Raise an error if a value does not match the declaration; the parts of a sequence or map are not checked.
+
+        Raises:
+            ValueError: the kind, the element type or the shape differs.
+        """
+        if isinstance(value, np.ndarray):
+            self.check(value.dtype, value.shape)
+        elif self.dtype is not None:
+            raise ValueError(f"the value {self.name} is a {type(value).__name__}, but the model declares a tensor")
+
     def check(self, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> None:
         """Raise an error if the element type and shape of an array do not match the declaration.
 
@@ -181,18 +194,18 @@ class GraphInputs:
             tuple(DeclaredInput.of(value) for value in model.graph.input),
         )
 
-    def by_name(self, inputs: Sequence[Array]) -> dict[str, Array]:
-        """Check arrays against the declarations and return them by name.
+    def by_name(self, inputs: Sequence[Value]) -> dict[str, Value]:
+        """Check values against the declarations and return them by name.
 
         Args:
-            inputs: one array for each required input, or one for each input, in order.
+            inputs: one value for each required input, or one for each input, in order.
 
         Raises:
-            ValueError: the number of arrays, or an element type or shape, differs from the declarations.
+            ValueError: the number of values, or an element type or shape, differs from the declarations.
         """
         declarations = self.every if len(inputs) == len(self.every) else self.inputs
         if len(inputs) != len(declarations):
             raise ValueError(f"{len(inputs)} inputs are given, but the model declares {len(self.inputs)}")
-        for declared, array in zip(declarations, inputs, strict=True):
-            declared.check(array.dtype, array.shape)
+        for declared, value in zip(declarations, inputs, strict=True):
+            declared.check_value(value)
         return {declared.name: array for declared, array in zip(declarations, inputs, strict=True)}

@@ -11,6 +11,7 @@ from google.protobuf.message import Message  # type: ignore[import-untyped]
 from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 
 from conformance.base.serialization.decoding import Count, Integer, StoredRecord
+from conformance.base.serialization.printable_text import shorten_middle
 from conformance.exact.models import arrays
 from conformance.exact.models.arrays import Array, type_name
 from conformance.exact.models.input_files import required_inputs
@@ -73,14 +74,20 @@ def tensor_preview(name: str, array: Array) -> TensorPreview:
         name,
         type_name(array.dtype),
         list(array.shape),
-        values=[str(element) if array.dtype == object else shortest_decimal(element) for element in shown],
+        values=[shortest_decimal(element) for element in shown],
         elided=array.size - len(shown),
         hex=[hex_bits(element) for element in shown] if has_hex else None,
     )
 
 
+MAX_TEXT_LENGTH = 100
+"""Maximum number of characters of a text in a preview."""
+
+
 def shortest_decimal(element: Any) -> str:
-    """Return the shortest decimal that identifies an element among all values of its type."""
+    """Return the shortest decimal that identifies an element among all values of its type; a text is quoted."""
+    if isinstance(element, str):
+        return shorten_middle(repr(element), MAX_TEXT_LENGTH)
     format = arrays.FLOAT_FORMATS.get(type_name(element.dtype))
     if format is None:
         return str(element)

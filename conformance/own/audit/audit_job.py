@@ -37,12 +37,23 @@ from conformance.base.jobs.job import JobState, require_number, run_job
 from conformance.base.plugins import suite_version
 from conformance.base.serialization.codec import JsonReader, encode_json
 from conformance.base.serialization.decoding import Count, MalformedError
-from conformance.exact.models.arrays import MAX_RANK, dtype_of, hash_values, type_name, type_number
+from conformance.base.serialization.json_schema import schema_check
+from conformance.exact.models.arrays import (
+    MAX_RANK,
+    dtype_of,
+    is_text,
+    object_array,
+    type_name,
+    type_number,
+)
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.input_files import constant_node_values
+from conformance.exact.models.values import hash_values
 from conformance.own.audit.judgement import JudgementOptions, NodeJudgement, RecordingJudge
-from conformance.own.graphs.intermediate_values import Exposure, RecordedValues, value_digest_of
+from conformance.own.graphs.intermediate_values import Exposure, RecordedValues
+from conformance.subjects.calling.harness import value_message
 from conformance.subjects.isolation.protocol import placeholder_for_type
+from conformance.subjects.isolation.tensors import decode_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,9 +61,10 @@ if TYPE_CHECKING:
 
     from conformance.base.jobs.job import ChunkResult, Workers
     from conformance.exact.models.arrays import Array
+    from conformance.exact.models.values import Value
     from conformance.own.audit.judgement import JudgedNode
 
-RECORD_FORMAT = 4
+RECORD_FORMAT = 5
 """Version of a folder with recorded values."""
 
 MAX_RECORD_BYTES = 2**28
@@ -94,15 +106,11 @@ class StoredValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: Blob
 
 
-class OtherValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An output that is a sequence or a map: the name of its type in Python, and its digest."""
-
-    type: str
-    digest: str
-
-
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file `record.json`: what was recorded on a subject, apart from the elements."""
+    """The file `record.json`: what was recorded on a subject, apart from the elements.
+
+    An output that is no tensor has its message of the harness protocol as content.
+    """
 
     format: Count
     suite: str
@@ -113,7 +121,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remark: str
     refused: dict[str, str]
     hidden: list[str]
-    others: dict[str, OtherValue]
+    others: dict[str, Blob]
     model: Blob
     values: list[StoredValue]
 
@@ -160,9 +168,9 @@ class RecordingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: str
 
     @classmethod
-    def of(cls, model: str, subject: str, version: str, arrays: Sequence[Array]) -> RecordingKey:
+    def of(cls, model: str, subject: str, version: str, inputs: Sequence[Value]) -> RecordingKey:
         """Return the key for some inputs."""
-        return cls(model, subject, version, hash_values(arrays))
+        return cls(model, subject, version, hash_values(inputs))
 
     @property
     def folder(self) -> str:
@@ -319,10 +327,7 @@ def write_recording(folder: Path, key: RecordingKey, recording: Recording) -> No
                 recorded.remark,
                 recorded.refused,
                 [name for name, way in recorded.ways.items() if way is Exposure.HIDDEN],
-                {
-                    name: OtherValue(type(value).__name__, value_digest_of(value))
-                    for name, value in recorded.others.items()
-                },
+                {name: _write_other(partial / _BLOBS, value) for name, value in recorded.others.items()},
                 Blob(write_blob(partial / _BLOBS, model), len(model)),
                 [
                     _write_value(partial / _BLOBS, name, array, recorded.ways[name])
@@ -337,9 +342,31 @@ def write_recording(folder: Path, key: RecordingKey, recording: Recording) -> No
             raise
 
 
+def _write_other(folder: Path, value: Value) -> Blob:
+    """Write an output that is no tensor, also one that is no value of an ONNX type."""
+    message = value_message(value) or {"invalid_return": type(value).__name__}
+    content = encode_json(message)
+    return Blob(write_blob(folder, content), len(content))
+
+
+def _read_other(folder: Path, blob: Blob) -> Value:
+    """Return an output that is no tensor.
+
+    Raises:
+        MalformedError: its content is not a message of the harness protocol.
+    """
+    message = _decode_message(_open_blob(folder, blob))
+    for definition in ("sequence", "map", "empty"):
+        if schema_check("protocol", definition)(message):
+            return decode_value(message)
+    if not schema_check("protocol", "no_tensor")(message):
+        raise MalformedError("an output is not a value of an ONNX type")
+    return placeholder_for_type(message["invalid_return"])
+
+
 def _write_value(folder: Path, name: str, array: Array, way: Exposure) -> StoredValue:
-    if array.dtype.kind in "OUS":
-        content: bytes | memoryview = encode_json([str(text) for text in array.reshape(-1)])
+    if is_text(array.dtype):
+        content: bytes | memoryview = encode_json(array.reshape(-1).tolist())
     else:
         content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
     blob = Blob(write_blob(folder, content), len(content))
@@ -365,7 +392,7 @@ def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, di
             raise MalformedError("it belongs to another subject or to other inputs")
         model = onnx.ModelProto.FromString(bytes(_open_blob(folder, record.model)))
         ways = {value.name: value.way for value in record.values} | dict.fromkeys(record.hidden, Exposure.HIDDEN)
-        others = {name: placeholder_for_type(each.type, each.digest) for name, each in record.others.items()}
+        others = {name: _read_other(folder, blob) for name, blob in record.others.items()}
         ways |= dict.fromkeys(others, Exposure.OUTPUT)
         constants = initializer_arrays_in(model.graph, data_folder)
         known = constants | constant_node_values(model.graph)
@@ -442,7 +469,7 @@ def _read_value(folder: Path, value: StoredValue) -> Array:
     dtype = dtype_of(type_number(value.dtype))
     content = _open_blob(folder, value.content)
     if dtype.kind == "O":
-        return np.array(_decode_texts(content), dtype=object).reshape(value.shape)
+        return object_array(_decode_texts(content), value.shape)
     if not content:
         return np.empty(value.shape, dtype)
     return np.frombuffer(content, np.uint8).view(dtype).reshape(value.shape)
@@ -466,6 +493,7 @@ _BLOBS = "blobs"
 _decode_version = JsonReader(_RecordVersion, max_values=MAX_RECORD_VALUES)
 _decode_record = JsonReader(Record, max_values=MAX_RECORD_VALUES)
 _decode_texts = JsonReader(list[str], max_values=MAX_RECORD_VALUES)
+_decode_message = JsonReader(dict[str, Any], max_values=MAX_RECORD_VALUES)
 
 
 @contextmanager

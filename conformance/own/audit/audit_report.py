@@ -374,7 +374,7 @@ def open_text(node: JudgedNode) -> str:
     element = node.open_element
     if element is None:
         return ""
-    value = number_text(element.value)
+    value = number_text(element.shown[0])
     are_open = "1 element is" if node.unspecified == 1 else f"{node.unspecified} elements are"
     why = f": {node.reason.partition('; ')[2]}" if node.reason and "; " in node.reason else ""
     return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open{why}"
@@ -401,7 +401,8 @@ def _element_name(element: JudgedElement) -> str:
 
 def _element_text(node: JudgedNode, element: JudgedElement, share: float, level: Level) -> str:
     """Return an element outside of its bound, with its bound, the operands and the source of the bound."""
-    text = f"{_element_name(element)} is {number_text(element.value)}, expected {number_text(element.expected)}"
+    value, expected = map(number_text, element.shown)
+    text = f"{_element_name(element)} is {value}, expected {expected}"
     if element.bound:
         text += f" ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
     operands = f"; {', '.join(element.operands)}" if element.operands else ""

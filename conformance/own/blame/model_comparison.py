@@ -125,8 +125,9 @@ class Comparison:
         """Return the rewrite of a model without outputs, or the failure of the graph optimizer."""
         optimizer = self.optimizer
         assert optimizer is not None
+        copy = copy_of(model)
         try:
-            rewritten = call_running_subject(optimizer.id, "optimize", lambda: optimizer.target(copy_of(model)))
+            rewritten = call_running_subject(optimizer.id, "optimize", lambda: optimizer.target(copy))
         except CaseEnded as ended:
             failure = Failure.UNSUPPORTED if ended.verdict is Verdict.UNSUPPORTED else Failure.REWRITE
             return Computation((), failure, ended.message)

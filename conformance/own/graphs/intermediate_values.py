@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Verdict
-from conformance.exact.models.arrays import Array, dtype_of, has_same_bits, is_floating
+from conformance.exact.models.arrays import Array, dtype_of, is_floating
 from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import initializer_arrays, required_input_names
+from conformance.exact.models.values import copy_of_value, have_same_bits
 from conformance.own.graphs.cutting import single_node_model, with_outputs
-from conformance.subjects.calling.failures import CaseEnded, call_running_subject
-from conformance.subjects.calling.harness import value_digest
+from conformance.subjects.calling.failures import CaseEnded, call_running_subject, suite_code
 from conformance.subjects.isolation.proxies import BackendProxy
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class RecordedValues:
     """Messages of the subject for nodes that it does not run as a model of their own, by the node's first output."""
 
     others: dict[str, Any] = field(default_factory=dict)
-    """The outputs of the original model that are sequences or maps, by name; some are known by their digest only."""
+    """The outputs of the original model that are no tensors, by name: sequences, maps and optionals."""
 
 
 class _Recording(RecordedValues):
@@ -125,7 +125,9 @@ def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array
     name = backend.client.named.text if isinstance(backend, BackendProxy) else type(backend).__name__
 
     def run(prepared: Any, inputs: Sequence[Array]) -> list[Any]:
-        return list(prepared.run([array.copy() for array in inputs]))
+        with suite_code():
+            copies = list(map(copy_of_value, inputs))
+        return list(prepared.run(copies))
 
     try:
         prepared = call_running_subject(name, "load", lambda: backend.prepare(model, "CPU"))
@@ -154,22 +156,8 @@ def set_data_folder(backend: Any, folder: Path | None) -> None:
 
 
 def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    """Return whether two lists of outputs have the same types, shapes and bits, except for the bits of NaN.
-
-    Sequences and maps have the same bits if their elements have. A subject in another process returns only a digest.
-    """
-    return len(first) == len(second) and all(map(_is_identical, first, second))
-
-
-def _is_identical(first: Any, second: Any) -> bool:
-    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
-        return type(first).__name__ == type(second).__name__ and value_digest_of(first) == value_digest_of(second)
-    return has_same_bits(first, second)
-
-
-def value_digest_of(value: Any) -> str:
-    """Return the digest of a sequence or map, or of an object that stands for it."""
-    return str(value.digest) if hasattr(value, "digest") else value_digest(value)
+    """Return whether two lists of outputs have the same types, shapes and bits, except for the bits of NaN."""
+    return len(first) == len(second) and all(map(have_same_bits, first, second))
 
 
 def exposable_values(model: onnx.ModelProto) -> list[str]:

@@ -9,8 +9,9 @@ import shlex
 import tokenize
 import zipfile
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,18 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import read_input, write_bytes_atomically
-from conformance.exact.models.arrays import MAX_RANK, Array, array_of, check_shape, tensor_of, type_name
-from conformance.exact.models.graphs import is_operator
+from conformance.exact.models.arrays import (
+    MAX_RANK,
+    Array,
+    array_of,
+    check_shape,
+    is_text,
+    object_array,
+    tensor_of,
+    text_array,
+    type_name,
+)
+from conformance.exact.models.graphs import is_operator, iter_nodes
 from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_inputs
 from conformance.exact.models.model_building import pseudo_random_array
 from conformance.exact.models.types import dimension_text
@@ -35,6 +46,9 @@ MAX_INPUT_BYTES = 2**31
 
 MAX_HEADER_BYTES = 2**16
 """Maximum size of the header of an array in a file of inputs."""
+
+MAX_TEXTS = 2**22
+"""Maximum number of elements of an input of texts; in memory, a text takes far more than in a file."""
 
 MAX_ELEMENTS = 2**28
 """Maximum number of elements of a pseudo-random input."""
@@ -132,7 +146,7 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
 
     Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks. An integer
-    by which a node divides is 1.
+    by which a node divides is 1. A text is a short one, or one of the attributes of the model.
 
     Args:
         graph: the main graph of the model.
@@ -147,7 +161,8 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     check_shape_names([graph], shapes)
     values = required_inputs(graph)
     divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
-    made = [_make_input(value, shapes, f"{seed}/0") for value in values]
+    texts = _texts_of(graph)
+    made = [_make_input(value, shapes, f"{seed}/0", texts) for value in values]
     pairs = zip(values, made, strict=True)
     return InputSet(
         f"seed {seed}",
@@ -173,14 +188,42 @@ def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) 
             raise UsageError("unknown-shape", name=name, hint=hint)
 
 
-def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str) -> Array:
+TEXTS = ("", "a", "A b", "the quick brown fox", "größer", "日本", "0", "1.5", "unknown")
+"""Texts of pseudo-random inputs."""
+
+MAX_OWN_TEXTS = 64
+"""Maximum number of texts of pseudo-random inputs that come from attributes of the model."""
+
+
+def _texts_of(graph: onnx.GraphProto) -> list[str]:
+    """Return texts for pseudo-random inputs: some of every model, and some of the attributes of this one."""
+    found = dict.fromkeys(TEXTS)
+    own = (
+        text
+        for node in iter_nodes(graph)
+        for attribute in node.attribute
+        for text in (*attribute.strings, *attribute.t.string_data)
+    )
+    for content in islice(own, MAX_OWN_TEXTS):
+        with suppress(UnicodeDecodeError):
+            found[content.decode()] = None
+    return list(found)
+
+
+def _make_input(
+    value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str, texts: Sequence[str]
+) -> Array:
     declared = DeclaredInput.of(value)
-    if declared.dtype is None or declared.dtype == object:
+    if declared.dtype is None:
         raise UsageError("cannot-make-input.inputs", name=value.name)
     shape = shape_of_input(value, declared, shapes)
-    if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > MAX_ELEMENTS:
+    most = MAX_TEXTS if is_text(declared.dtype) else MAX_ELEMENTS
+    if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > most:
         raise UsageError("cannot-make-input.size", name=value.name, shape=list(shape))
     kind: Any = declared.dtype
+    if is_text(kind):
+        places = pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, float(len(texts)))
+        return object_array((texts[min(int(place), len(texts) - 1)] for place in places.flat), shape)
     if kind.kind in "iub":
         return np.asarray(pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
     return pseudo_random_array(f"{seed}/{value.name}", shape, kind, -1.0, 1.0)
@@ -282,14 +325,17 @@ def _read_npy(stream: IO[bytes], file: Path, declared: DeclaredInput) -> Array:
     read_header = np.lib.format.read_array_header_1_0 if is_first_version else np.lib.format.read_array_header_2_0
     shape, is_fortran, dtype = read_header(start)
     if dtype.hasobject:
-        raise ValueError(f"the array {declared.name} has Python objects")
-    _check(file, declared, dtype, shape)
+        raise ValueError(f"the array {declared.name} has Python objects: save texts in an array of type U")
+    _check(file, declared, np.dtype(object) if dtype.kind in "US" else dtype, shape)
+    if dtype.kind in "US" and math.prod(shape) > MAX_TEXTS:
+        raise ValueError(f"the array {declared.name} has more than {MAX_TEXTS} texts")
     size = math.prod(shape) * dtype.itemsize
     if size > MAX_INPUT_BYTES:
         raise ValueError(f"the array {declared.name} has more than {MAX_INPUT_BYTES} bytes")
     content = bytearray(head[start.tell() :][:size])
     content += stream.read(size - len(content))
-    return np.ndarray(shape, dtype, content, order="F" if is_fortran else "C")
+    array: Array = np.ndarray(shape, dtype, content, order="F" if is_fortran else "C")
+    return text_array(array) if dtype.kind in "US" else array
 
 
 def _check(file: Path, declared: DeclaredInput, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> None:

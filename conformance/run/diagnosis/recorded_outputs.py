@@ -13,17 +13,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from msgspec.structs import asdict
 
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.exact.models import arrays
+from conformance.exact.models.values import copy_of_value, value_byte_count, value_bytes
 from conformance.run.judging.compare import is_acceptable, overwritten_inputs
-from conformance.run.judging.returned import encode_output
+from conformance.run.judging.returned import decode_output, encode_output
 from conformance.run.mutants import family_of_operators, model_family, op_types
 from conformance.run.results.records import RecordedOutputs
 from conformance.subjects.calling.failures import CaseEnded, call_subject
-from conformance.subjects.isolation.tensors import decode_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,12 +69,13 @@ def observe(backend: Any, case: CaseInMemory, like: Observation | None = None) -
     """
     outputs: list[tuple[Any, ...]] = []
     changed: list[tuple[int, ...]] = []
+    model = case.fresh_model()
     try:
-        prepared = call_subject("load", lambda: backend.prepare(case.fresh_model(), "CPU"))
+        prepared = call_subject("load", lambda: backend.prepare(model, "CPU"))
         for number, data_set in enumerate(case.data_sets()):
-            before = [array.tobytes() for array in data_set.inputs]
+            before = list(map(value_bytes, data_set.inputs))
             came = call_subject("run", partial(_run, prepared, data_set))
-            outputs.append(tuple(array.copy() if isinstance(array, np.ndarray) else array for array in came))
+            outputs.append(tuple(map(copy_of_value, came)))
             changed.append(tuple(overwritten_inputs(data_set.inputs, before)))
             if like is not None and not _is_alike(like, number, data_set, outputs[-1]):
                 return None
@@ -237,8 +237,7 @@ def record_outputs(subject: Subject, corpus: Corpus, entry: CorpusCase) -> Recor
 
 def observation_to_record(observation: Observation) -> RecordedOutputs | None:
     """Return an observation as a record of the results file, or None if it is too large."""
-    arrays = [array for outputs in observation.outputs for array in outputs if isinstance(array, np.ndarray)]
-    if sum(array.nbytes for array in arrays) > MAX_RECORDED_BYTES:
+    if sum(value_byte_count(value) for outputs in observation.outputs for value in outputs) > MAX_RECORDED_BYTES:
         return None
     return RecordedOutputs(
         [[encode_output(array) for array in outputs] for outputs in observation.outputs],
@@ -251,8 +250,7 @@ def observation_from_record(record: RecordedOutputs) -> Observation | None:
     """Read an observation from a record, or return None if a tensor in it is malformed."""
     try:
         outputs = tuple(
-            tuple(None if tensor is None else decode_tensor(asdict(tensor)) for tensor in tensors)
-            for tensors in record.outputs
+            tuple(None if tensor is None else decode_output(tensor) for tensor in tensors) for tensors in record.outputs
         )
     except (KeyError, TypeError, ValueError):
         return None

@@ -20,6 +20,7 @@ from msgspec import structs
 from conformance.base.serialization.json_schema import schema_check
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_json import COMPANION_FILE, load_companion, read_case_json
+from conformance.exact.models.values import copy_of_value, value_bytes
 from conformance.run.judging.compare import (
     NO_INTERPRETATION_VIOLATION,
     compare_output,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from conformance.base.verdicts import Phase
     from conformance.corpus.cases.case_loading import DataSet, LoadedCase
     from conformance.corpus.profiles import RequirementProfile
-    from conformance.exact.models.arrays import Array
+    from conformance.exact.models.values import Value
     from conformance.run.judging.accuracy import GradeCount
     from conformance.run.results.records import OutputEvidence, Placement, ReturnedValues
 
@@ -62,7 +63,7 @@ class CompanionModel:
 
     def run(self) -> None:
         """Run the companion model once on copies of its next inputs."""
-        inputs = [array.copy() for array in next(self._inputs)]
+        inputs = list(map(copy_of_value, next(self._inputs)))
         if self._prepared is not None:
             with suppress(CaseEnded):
                 call_subject("run", lambda: self._prepared.run(inputs))
@@ -293,7 +294,7 @@ def _run_data_set(
         CaseEnded: the run failed, did not return the expected number of outputs, or overwrote an input.
     """
     stop_at_first = model.options.stop_at_first
-    before = [array.tobytes() for array in data_set.inputs]
+    before = list(map(value_bytes, data_set.inputs))
     outputs = model.run(data_set)
     if not isinstance(outputs, list | tuple):
         raise _failure(f"run returned a {type(outputs).__name__}, not a sequence of outputs")
@@ -346,19 +347,19 @@ class RetainedOutputs:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
-        self._retained: list[tuple[int, str, Array, bytes]] = []
+        self._retained: list[tuple[int, str, Value, bytes]] = []
 
     def add(self, data_set: int, outputs: Sequence[Any]) -> None:
-        """Store the outputs of the data set with this number; values other than arrays are ignored."""
+        """Store the outputs of the data set with this number; what is no value of an ONNX type is ignored."""
         self._retained += [
-            (data_set, name, output, output.tobytes())
+            (data_set, name, output, value_bytes(output))
             for name, output in zip(self._names, outputs, strict=False)
-            if isinstance(output, np.ndarray)
+            if isinstance(output, np.ndarray | list | dict)
         ]
 
     def violation(self) -> str | None:
         """Return a sentence that names an output that has changed since its run; None if all are unchanged."""
-        changed = [(number, name) for number, name, output, before in self._retained if output.tobytes() != before]
+        changed = [(number, name) for number, name, output, before in self._retained if value_bytes(output) != before]
         if not changed:
             return None
         number, name = changed[0]

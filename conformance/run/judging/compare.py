@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from conformance.base.verdicts import Level
 from conformance.exact.models import arrays
-from conformance.exact.models.arrays import Array, type_name
+from conformance.exact.models.arrays import Array, element_bytes, type_name
 from conformance.exact.models.graphs import has_double_output
 from conformance.exact.models.summaries import (
     MAX_SHOWN_ELEMENTS,
@@ -26,13 +26,14 @@ from conformance.exact.models.summaries import (
     shortest_decimal,
     tensor_preview,
 )
+from conformance.exact.models.values import value_bytes
 from conformance.run.results.records import BadElement, OutputEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.corpus.cases.case_loading import DataSet, ExpectedTensor, LoadedCase
-    from conformance.exact.models.arrays import Array
+    from conformance.exact.models.values import Value
     from conformance.exact.reference.interpretations import InterpretedNode
 
 
@@ -113,7 +114,7 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
     if output.choices is not None:
         indices = np.arange(output.choices.shape[-1])
         return np.asarray(((actual[..., np.newaxis] == indices) & output.choices).any(axis=-1))
-    if actual.tobytes() == expected.tobytes():
+    if element_bytes(actual) == element_bytes(expected):
         return None
     same: Array = actual == expected
     if not arrays.is_floating(actual.dtype):
@@ -222,8 +223,10 @@ def output_without_interpretation(case: LoadedCase, data_set: DataSet, outputs: 
     """
     if case.entry.level is not Level.MUST or not has_double_output(case.model):
         return None
-    expected = (output.expected.tobytes() for output in data_set.outputs)
-    if all(actual.tobytes() == bits for actual, bits in zip(outputs, expected, strict=True)):
+    if all(
+        value_bytes(actual) == value_bytes(each.expected)
+        for actual, each in zip(outputs, data_set.outputs, strict=True)
+    ):
         return None
     key = _CacheKey(case, data_set)
     return next((node.outputs[0] for node in _interpreted_nodes(key) if not node.has_match(outputs)), None)
@@ -235,7 +238,7 @@ class _CacheKey:
     def __init__(self, case: LoadedCase, data_set: DataSet) -> None:
         self.case = case
         self.inputs = data_set.inputs
-        self._key = case.entry.files["model.onnx"], tuple(array.tobytes() for array in data_set.inputs)
+        self._key = case.entry.files["model.onnx"], value_bytes(data_set.inputs)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _CacheKey) and self._key == other._key
@@ -251,6 +254,6 @@ def _interpreted_nodes(key: _CacheKey) -> list[InterpretedNode]:
     return interpreted_nodes(key.case.corpus.read(key.case.entry, "model.onnx"), key.inputs)
 
 
-def overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
-    """Return the indices of the inputs whose bytes changed."""
-    return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
+def overwritten_inputs(inputs: Sequence[Value], before: Sequence[bytes]) -> list[int]:
+    """Return the indices of the inputs whose bytes changed; `before` has their bytes before the run."""
+    return [number for number, value in enumerate(inputs) if value_bytes(value) != before[number]]

@@ -18,7 +18,8 @@ from msgspec.structs import asdict
 from conformance.exact.models.arrays import has_same_bits
 from conformance.exact.models.graphs import copy_of
 from conformance.run.results.records import EQUAL, RecordedTensor, ReturnedValues
-from conformance.subjects.isolation.tensors import decode_tensor, encode_tensor
+from conformance.subjects.calling.harness import value_message
+from conformance.subjects.isolation.tensors import decode_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ class OutputRecorder:
             else encode_output(came)
             for wanted, came in zip(data_set.outputs, outputs, strict=True)
         ]
-        self._size += sum(len(each.data) for each in encoded if isinstance(each, RecordedTensor))
+        self._size += sum(_size_of(each) for each in encoded if isinstance(each, RecordedTensor))
         if self._outputs is None or None in encoded or self._size > MAX_RETURNED_BYTES:
             self._outputs = None
         else:
@@ -65,13 +66,25 @@ class OutputRecorder:
 
 def encode_output(output: Any) -> RecordedTensor | None:
     """Return an output as a record, or None if it is not a tensor of an ONNX element type."""
-    if not isinstance(output, np.ndarray | np.generic):
+    message = value_message(output) if isinstance(output, np.ndarray | np.generic) else None
+    if message is None:
         return None
-    try:
-        message = encode_tensor("", np.asarray(output))
-    except (KeyError, TypeError, ValueError):
-        return None
-    return RecordedTensor(message["dtype"], list(message["shape"]), message["data"])
+    return RecordedTensor(message["dtype"], list(message["shape"]), message.get("data", ""), message.get("texts"))
+
+
+def _size_of(record: RecordedTensor) -> int:
+    return len(record.data) + sum(len(text) + 3 for text in record.texts or ())
+
+
+def decode_output(record: RecordedTensor) -> Array:
+    """Return a recorded tensor.
+
+    Raises:
+        ValueError: the record is malformed; the text is a predicate: "has data that is not base64".
+        KeyError: ONNX has no such element type.
+    """
+    array: Array = decode_value({name: each for name, each in asdict(record).items() if each is not None})
+    return array
 
 
 def encode_models(before: onnx.ModelProto, returned: Sequence[onnx.ModelProto]) -> ReturnedValues | str | None:
@@ -148,7 +161,7 @@ def _outputs_of(values: ReturnedValues | str) -> Sequence[Sequence[RecordedTenso
 
 def _decode_output(record: RecordedTensor) -> Array:
     try:
-        return decode_tensor(asdict(record))
+        return decode_output(record)
     except (KeyError, TypeError, ValueError) as error:
         raise UnusableValues(f"An output {error}.") from None
 

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 
 class RecordedTensor(StoredRecord):
-    """A tensor that a subject returned; `data` is base64 of its elements, little-endian, in row-major order."""
+    """A tensor that a subject returned, in row-major order.
+
+    `data` is base64 of its elements, little-endian. A tensor of strings has `texts` and an empty `data`.
+    """
 
     dtype: NonEmpty
     shape: list[Count]
-    data: str
+    data: str = ""
+    texts: list[str] | None = None
 
 
 class RecordedOutputs(StoredRecord):

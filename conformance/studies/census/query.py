@@ -16,7 +16,7 @@ from conformance.base.verdicts import Verdict
 from conformance.exact.models.model_building import build_model, make_value_info
 from conformance.own.graphs.intermediate_values import SubjectRefused
 from conformance.studies.census.float_ordinals import FLOAT_TYPES
-from conformance.subjects.calling.failures import CaseEnded, call_running_subject
+from conformance.subjects.calling.failures import CaseEnded, call_running_subject, suite_code
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.limits import Limits
 from conformance.subjects.isolation.start_subjects import client_of, started_subjects
@@ -120,21 +120,24 @@ class QueryClient:
     def _run(self, node: NodeQuery, X: Array) -> Any:
         client = client_of(self.subject)
         if client is not None:
-            client.begin_case()  # the time limit is that of one query
+            with suite_code():
+                client.begin_case()  # the time limit is that of one query
         return self._prepared(node).run([X])
 
     def _prepared(self, node: NodeQuery) -> Any:
         """Return the loaded model for a node; it is loaded if it is not among the kept models."""
         if node not in self.prepared:
+            with suite_code():
+                model = one_node_model(node)
             first = next(iter(self.prepared), None)
             target = self.subject.target
             if first is None or first._replace(shape=node.shape) != node:
                 self.prepared = {}
-                self.prepared = {node: target.prepare(one_node_model(node), "CPU")}
+                self.prepared = {node: target.prepare(model, "CPU")}
             else:
                 prepare = getattr(target, "prepare_companion", target.prepare)
                 self.prepared = {first: self.prepared[first]}
-                self.prepared[node] = prepare(one_node_model(node), "CPU")
+                self.prepared[node] = prepare(model, "CPU")
         return self.prepared[node]
 
 

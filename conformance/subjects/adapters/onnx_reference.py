@@ -32,6 +32,7 @@ class OnnxReferenceBackend(Adapter):
     """Backend that runs models with ONNX's ReferenceEvaluator."""
 
     __version__ = onnx.__version__
+    input_kinds = ("string", "sequence", "map", "optional")
 
     @classmethod
     def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedEvaluator:

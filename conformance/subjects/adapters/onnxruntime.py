@@ -105,6 +105,10 @@ def _array_of(value: Any) -> Array:
     return unpacked(ctypes.string_at(value.data_ptr(), -(-math.prod(shape) * bits // 8)), dtype, shape, bits)
 
 
+def _is_wrapped(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.name in _WRAPPED_DTYPES
+
+
 class PreparedOnnxRuntimeSession:
     """The session of one model.
 
@@ -126,7 +130,7 @@ class PreparedOnnxRuntimeSession:
             Unsupported: ONNX Runtime's interface for Python cannot pass an element type.
         """
         try:
-            if any(array.dtype.name in _WRAPPED_DTYPES for array in feeds.values()) or self._wrapped_outputs:
+            if any(map(_is_wrapped, feeds.values())) or self._wrapped_outputs:
                 outputs = tuple(map(_array_of, self._session.run_with_ort_values(None, _ort_values(feeds))))
             else:
                 outputs = tuple(self._session.run(None, dict(feeds)))
@@ -143,6 +147,7 @@ class OnnxRuntimeBackend(Adapter):
     """Backend that runs models with ONNX Runtime; by default on the CPU provider, with all graph optimizations."""
 
     __version__ = onnxruntime.__version__
+    input_kinds = ("string", "sequence", "map", "optional")
 
     @classmethod
     def check_options(

@@ -61,10 +61,13 @@ class Adapter:
 
     Attributes:
         is_adapter: distinguishes an adapter from a class with ONNX's interface.
+        input_kinds: the kinds of inputs, besides tensors of numbers, that it passes to the runtime: of `string`,
+            `sequence`, `map` and `optional`. A model with another input is unsupported.
     """
 
     __version__ = "unknown"
     is_adapter: ClassVar[bool] = True
+    input_kinds: ClassVar[tuple[str, ...]] = ()
 
     if TYPE_CHECKING:  # an adapter without it is refused; a default here would turn that into a verdict
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from conformance.base.errors import StorageError, SubjectError, SuiteFault
 from conformance.base.verdicts import Phase, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 class SubjectFailure(Exception):
@@ -31,6 +32,21 @@ def format_exception(error: BaseException) -> str:
 
     text = message_of(error)
     return shorten(text if isinstance(error, SubjectFailure) else f"{type(error).__name__}: {text}")
+
+
+@contextmanager
+def suite_code() -> Iterator[None]:
+    """Raise `SuiteFault` for an exception of the block, which runs code of the suite alone.
+
+    `call_subject` takes any other exception for an answer of the subject. So the suite's part of a call is in this
+    block: a failure of the suite is never a verdict.
+    """
+    try:
+        yield
+    except (SubjectFailure, CaseEnded, StorageError, SubjectError, SuiteFault):
+        raise
+    except Exception as error:
+        raise SuiteFault(f"{type(error).__name__}: {error}") from error
 
 
 class CaseEnded(Exception):

@@ -14,7 +14,6 @@ error.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import json
@@ -35,7 +34,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec
 
     Array = Any
@@ -164,6 +163,28 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 class Unsupported(Exception):
     """The subject does not support an operator, type or opset."""
+
+
+class HarnessFault(Exception):
+    """The harness itself failed, and not the subject: the fault is never a verdict."""
+
+
+FAULT_CODE = "fault.harness"
+"""Code of an answer for a `HarnessFault`."""
+
+
+@contextmanager
+def own_code() -> Iterator[None]:
+    """Raise `HarnessFault` for an exception of the block, which runs no code of the subject.
+
+    A lack of memory or of files is none: the subject in this process may have used them up.
+    """
+    try:
+        yield
+    except (Unsupported, MemoryError, OSError):
+        raise
+    except Exception as error:
+        raise HarnessFault(f"{type(error).__name__}: {message_of(error)}") from error
 
 
 class Refused(Exception):
@@ -409,21 +430,76 @@ def prepare_model(target: Any, options: Mapping[str, str], content: bytes, model
     return target.prepare(decode_model(content) if model is None else model, device, **others)
 
 
-def run_prepared(target: Any, prepared: Any, feeds: Mapping[str, Array]) -> Any:
+def run_prepared(target: Any, prepared: Any, feeds: Mapping[str, Any]) -> Any:
     """Run a prepared model; outputs that are arrays of another library become NumPy arrays, as ONNX's interface allows.
+
+    A tensor of texts becomes an array of `str`, whether the backend returns it as such, as NumPy's type U or as UTF-8.
 
     Args:
         target: the backend. An adapter of the suite receives inputs by name, every other backend receives a list.
         prepared: what the backend returned for the model.
         feeds: the inputs by name, in the order of the graph.
+
+    Raises:
+        Unsupported: the adapter does not pass values of a type.
     """
     is_adapter = getattr(target, "is_adapter", False)
+    for name, value in feeds.items() if is_adapter else ():
+        if (kind := kind_of(value)) not in {"tensor", *target.input_kinds}:
+            raise Unsupported(f"the adapter passes no {KINDS[kind]} to the runtime, and input {name} is one")
     outputs = prepared.run(feeds if is_adapter else list(feeds.values()))
-    return [_as_array(output) for output in outputs] if isinstance(outputs, (list, tuple)) else outputs
+    return [_as_value(output) for output in outputs] if isinstance(outputs, (list, tuple)) else outputs
 
 
-def _as_array(output: Any) -> Any:
-    return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
+KINDS = {
+    "string": "tensor of strings",
+    "sequence": "sequence",
+    "map": "map",
+    "optional": "empty optional",
+}
+"""The kinds of values besides tensors of numbers, by their name in the protocol."""
+
+
+def kind_of(value: Any) -> str:
+    """Return the kind of a value: a key of `KINDS`, or `tensor`."""
+    if value is None:
+        return "optional"
+    if isinstance(value, dict):
+        return "map"
+    if isinstance(value, (list, tuple)):
+        return "sequence"
+    return "string" if value.dtype.kind in "OUS" else "tensor"
+
+
+def _as_value(output: Any) -> Any:
+    """Return an output with NumPy's arrays, and with texts as `str`; an output of another kind is returned as it is."""
+    if isinstance(output, (list, tuple)):
+        return [_as_value(each) for each in output]
+    if not all(hasattr(output, name) for name in ("__array__", "dtype", "shape")):
+        return output
+    array = np.asarray(output)
+    if array.dtype.kind not in "OUS":
+        return array
+    texts = _texts_of(array)
+    return array if texts is None else text_array(texts, array.shape)
+
+
+def _texts_of(array: Array) -> list[str] | None:
+    """Return the elements of an array of texts; None if an element is not a text of Unicode."""
+    texts = []
+    for element in array.reshape(-1).tolist():
+        try:
+            text = element.decode() if isinstance(element, bytes) else element
+            text.encode()
+        except (UnicodeError, AttributeError):
+            return None
+        texts.append(text)
+    return texts if all(isinstance(text, str) for text in texts) else None
+
+
+def text_array(texts: Sequence[str], shape: Sequence[int]) -> Array:
+    """Return a tensor of texts."""
+    return np.fromiter(texts, dtype=object, count=len(texts)).reshape(tuple(shape))
 
 
 def decode_model(content: bytes) -> Any:
@@ -499,6 +575,8 @@ class Harness:
             return execute(command)
         except Refused as error:
             return {"error": shorten(error.problem), "hint": shorten(error.hint), "code": error.code}
+        except HarnessFault as error:
+            return {"error": shorten(message_of(error)), "code": FAULT_CODE}
         except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
             text = shorten(f"{type(error).__name__}: {message_of(error)}")
             if is_unsupported(error):
@@ -520,6 +598,7 @@ class Harness:
         if kind == "backend":
             provider = required_provider(self._target, options)
             started |= {"models": 2, "files": True, "packed": True}
+            started["types"] = list(KINDS)
             return started | ({"provider": provider} if provider else {})
         passes = getattr(self._target, "passes", None)
         self._target = partial(self._target, **options) if options else self._target
@@ -546,24 +625,25 @@ class Harness:
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         messages, slot = command["inputs"], command.get("slot", 0)
         packs = {path: Path(path).read_bytes() for path in {each["file"] for each in messages if "offset" in each}}
-        feeds = {message["name"]: read_tensor(message, packs) for message in messages}
-        inputs = list(feeds.values())
-        before = [
-            b"" if _has_own_file(message) else array.tobytes() for message, array in zip(messages, inputs, strict=True)
-        ]
+        with own_code():
+            feeds = {message["name"]: read_value(message, packs) for message in messages}
+            inputs = list(feeds.values())
+            before = [
+                b"" if _has_own_file(message) else _value_bytes(value)
+                for message, value in zip(messages, inputs, strict=True)
+            ]
         began = time.perf_counter()
         outputs = run_prepared(self._target, self._prepared[slot], feeds)
         seconds = time.perf_counter() - began
         if not isinstance(outputs, (list, tuple)):
             return {"invalid_return": _type_name(outputs)}
-        answer: dict[str, Any] = {
-            "outputs": _output_messages(outputs, command.get("files", ""), command.get("packed", "")),
-            "seconds": seconds,
-        }
+        with own_code():
+            written = _output_messages(outputs, command.get("files", ""), command.get("packed", ""))
+        answer: dict[str, Any] = {"outputs": written, "seconds": seconds}
         changed = [
             number
-            for number, (message, array, old) in enumerate(zip(messages, inputs, before, strict=True))
-            if not (_is_unchanged(message, array) if _has_own_file(message) else array.tobytes() == old)
+            for number, (message, value, old) in enumerate(zip(messages, inputs, before, strict=True))
+            if not (_is_unchanged(message, value) if _has_own_file(message) else _value_bytes(value) == old)
         ]
         overwritten = self._overwritten()
         self._returned.append([_snapshot(output) for output in outputs])
@@ -579,7 +659,7 @@ class Harness:
         found = []
         for run, outputs in enumerate(self._returned):
             for number, snapshot in enumerate(outputs):
-                if snapshot is not None and snapshot[0].tobytes() != snapshot[1]:
+                if snapshot is not None and _value_bytes(snapshot[0]) != snapshot[1]:
                     found.append((run, number))
                     outputs[number] = None
         return found
@@ -628,6 +708,21 @@ def _has_own_file(message: Mapping[str, Any]) -> bool:
     return "file" in message and "offset" not in message
 
 
+def read_value(message: Mapping[str, Any], packs: Mapping[str, bytes] | None = None) -> Any:
+    """Return the value of a message: a tensor, a sequence, a map, or None for an empty optional.
+
+    Args:
+        message: the message.
+        packs: as for `read_tensor`.
+    """
+    if "sequence" in message:
+        return [read_value(each, packs) for each in message["sequence"]]
+    if "map" in message:
+        keys, values = (read_tensor(message["map"][part], packs).tolist() for part in ("keys", "values"))
+        return dict(zip(keys, values, strict=True))
+    return None if "empty" in message else read_tensor(message, packs)
+
+
 def read_tensor(message: Mapping[str, Any], packs: Mapping[str, bytes] | None = None) -> Array:
     """Return the tensor of a message, as a writable array; changes of it are not written to a file.
 
@@ -635,6 +730,8 @@ def read_tensor(message: Mapping[str, Any], packs: Mapping[str, bytes] | None = 
         message: the message.
         packs: the contents of the files that several tensors share, by path.
     """
+    if "texts" in message:
+        return text_array(message["texts"], message["shape"])
     dtype = numpy_type(message["dtype"])
     if packs and "offset" in message:
         count, offset = prod(message["shape"]), message["offset"]
@@ -664,7 +761,7 @@ def _output_messages(outputs: Sequence[Any], prefix: str, packed: str) -> list[d
     small = {
         number: np.asarray(output)
         for number, output in enumerate(outputs)
-        if packed and not _invalid_type(output) and output.nbytes < FILE_THRESHOLD_BYTES
+        if packed and _is_tensor_of_numbers(output) and output.nbytes < FILE_THRESHOLD_BYTES
     }
     offsets: dict[int, int] = {}
     if sum(array.nbytes for array in small.values()) >= PACKED_BYTES:
@@ -692,11 +789,8 @@ def pack_elements(arrays: Sequence[Array]) -> tuple[Array, list[int]]:
     return content, offsets
 
 
-def _invalid_type(output: Any) -> str:
-    """Return the name of the type of an output that is not a tensor; empty for a tensor."""
-    if not isinstance(output, (np.ndarray, np.generic)):
-        return _type_name(output)
-    return "" if _onnx_type(output.dtype) else f"ndarray of {output.dtype}"[:200]
+def _is_tensor_of_numbers(output: Any) -> bool:
+    return isinstance(output, (np.ndarray, np.generic)) and bool(_onnx_type(output.dtype))
 
 
 def _tensor_fields(output: Any) -> dict[str, Any]:
@@ -710,69 +804,69 @@ def _onnx_type(dtype: np.dtype[Any]) -> str:
 
 
 def _output_message(output: Any, file: str) -> dict[str, Any]:
-    """Return the message of an output; if the output is not a tensor, the message names its type.
+    """Return the message of an output; if the output is not a value of an ONNX type, the message names its type.
 
     Args:
         output: one element of what the subject returned.
         file: file for a large tensor; empty if the tensor must be in the message.
     """
-    if invalid := _invalid_type(output):
-        return {"invalid_return": invalid, **_digest_field(output)}
-    array, message = np.asarray(output), _tensor_fields(output)
-    if file and array.nbytes >= FILE_THRESHOLD_BYTES:
+    if file and _is_tensor_of_numbers(output) and output.nbytes >= FILE_THRESHOLD_BYTES:
         with suppress(OSError):  # without space for the file, the message has the tensor
-            write_output(file, array)
-            return message | {"file": file}
-    return message | {"data": b2a_base64(array.tobytes(), newline=False).decode("ascii")}
+            write_output(file, np.asarray(output))
+            return {**_tensor_fields(output), "file": file}
+    return value_message(output) or {"invalid_return": _invalid_type(output)}
 
 
-def _digest_field(output: Any) -> dict[str, str]:
-    digest = value_digest(output)
-    return {"digest": digest} if digest else {}
+def _invalid_type(output: Any) -> str:
+    """Return the name of the type of an output that is not a value of an ONNX type."""
+    is_array = isinstance(output, (np.ndarray, np.generic))
+    return f"ndarray of {output.dtype}"[:200] if is_array else _type_name(output)
 
 
-def value_digest(value: Any) -> str:
-    """Return the SHA-256 of a sequence, a map, a tensor, a number or a text: equal for equal types and elements.
+def value_message(value: Any) -> dict[str, Any] | None:
+    """Return the message of a value with all its elements; None if it is not a value of an ONNX type.
 
-    The order of a map does not matter. The text is empty for a value of another kind.
+    A sequence within a sequence has no message, because no operator makes one.
     """
-    digest = hashlib.sha256()
-    try:
-        for part in _value_parts(value):
-            digest.update(part)
-    except (TypeError, RecursionError):
-        return ""
-    return digest.hexdigest()
+    if not isinstance(value, (list, tuple)):
+        return _element_message(value)
+    parts = list(map(_element_message, value))
+    return None if any(part is None for part in parts) else {"sequence": parts}
 
 
-def _value_parts(value: Any) -> Iterator[bytes]:
-    """Yield bytes that identify a value.
+def _element_message(value: Any) -> dict[str, Any] | None:
+    """Return the message of a tensor, a map or an empty optional; None for a value of another kind."""
+    if value is None:
+        return {"empty": True}
+    if isinstance(value, dict):
+        keys, values = (_element_message(_array_of(part)) for part in (value.keys(), value.values()))
+        return None if keys is None or values is None else {"map": {"keys": keys, "values": values}}
+    if _is_tensor_of_numbers(value):
+        data = b2a_base64(np.asarray(value).tobytes(), newline=False).decode("ascii")
+        return {**_tensor_fields(value), "data": data}
+    texts = _texts_of(value) if isinstance(value, np.ndarray) else None
+    return None if texts is None else {"name": "", "dtype": "string", "shape": value.shape, "texts": texts}
 
-    Raises:
-        TypeError: the value has a part of another kind.
-    """
-    if isinstance(value, (np.ndarray, np.generic)):
-        array = np.asarray(value)
-        yield f"tensor {array.dtype} {array.shape} ".encode()
-        if array.dtype.kind in "OUS":
-            yield from _value_parts(array.reshape(-1).tolist())
-        else:
-            is_number = array.dtype.kind == "f"  # all NaN are equal, also those of other bits
-            yield (np.where(np.isnan(array), array.dtype.type("nan"), array) if is_number else array).tobytes()
-    elif isinstance(value, dict):
-        yield f"map {len(value)} ".encode()
-        items = {b"".join(_value_parts(key)): each for key, each in value.items()}
-        for key in sorted(items):
-            yield key
-            yield from _value_parts(items[key])
-    elif isinstance(value, (list, tuple)):
-        yield f"sequence {len(value)} ".encode()
-        for each in value:
-            yield from _value_parts(each)
-    elif value is None or isinstance(value, (bool, int, float, str, bytes)):
-        yield f"{type(value).__name__} {value!r} ".encode(errors="backslashreplace")
-    else:
-        raise TypeError(type(value))
+
+def _array_of(parts: Iterable[Any]) -> Any:
+    """Return the keys or the values of a map as a tensor; an object of another kind if they are no texts or numbers."""
+    elements = list(parts)
+    if all(isinstance(element, str) for element in elements):
+        return text_array(elements, (len(elements),))
+    is_numeric = all(isinstance(element, (int, float, np.generic)) for element in elements)
+    return np.array(elements) if is_numeric else object()
+
+
+def _value_bytes(value: Any) -> bytes:
+    """Return bytes that change if an element of a value changes."""
+    if isinstance(value, (list, tuple)):
+        return b"".join(map(_value_bytes, value))
+    if isinstance(value, dict):
+        return repr(value).encode(errors="backslashreplace")
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return b""
+    texts = _texts_of(np.asarray(value)) if value.dtype.hasobject else None
+    return value.tobytes() if texts is None else repr(texts).encode()
 
 
 def write_output(path: str, array: Array) -> None:
@@ -803,7 +897,7 @@ def write_elements(path: str, flags: int, array: Array) -> None:
 def _snapshot(output: Any) -> tuple[Any, bytes] | None:
     """Return an output with a copy of its bytes, to detect later changes; None for large outputs and for non-arrays."""
     is_small = isinstance(output, np.ndarray) and output.nbytes < FILE_THRESHOLD_BYTES
-    return (output, output.tobytes()) if is_small else None
+    return (output, _value_bytes(output)) if is_small else None
 
 
 def _type_name(value: object) -> str:

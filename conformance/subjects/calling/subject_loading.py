@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.base.errors import SubjectError, UnknownName, UsageError
 from conformance.exact.models.input_files import GraphInputs
+from conformance.subjects.calling.failures import suite_code
 from conformance.subjects.calling.harness import (
     Refused,
     installed_packages,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.exact.models.arrays import Array
+    from conformance.exact.models.values import Value
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ class _ConfiguredBackend:
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> _PreparedModel:
         """Prepare a model with the options and the device of the subject."""
         options = {"device": device, **self._options}
-        content = model.SerializeToString() if getattr(self._backend, "is_adapter", False) else b""
+        with suite_code():
+            content = model.SerializeToString() if getattr(self._backend, "is_adapter", False) else b""
         return _PreparedModel(self._backend, prepare_model(self._backend, options, content, model), model)
 
     def __getattr__(self, name: str) -> Any:
@@ -157,7 +159,7 @@ class _PreparedModel:
         """Node placement as the backend reports it."""
         return getattr(self._prepared, "placement", None)
 
-    def run(self, inputs: Sequence[Array]) -> Any:
+    def run(self, inputs: Sequence[Value]) -> Any:
         """Run the model, and convert array-like outputs to NumPy arrays."""
         feeds = self._inputs.by_name(inputs) if self._inputs else {str(i): array for i, array in enumerate(inputs)}
         return run_prepared(self._backend, self._prepared, feeds)

@@ -16,7 +16,7 @@ from conformance.subjects.harness_check.harness_session import (
     shorten,
 )
 from conformance.subjects.isolation.limits import Limits
-from conformance.subjects.isolation.tensors import decode_tensor, take_tensor, write_tensor
+from conformance.subjects.isolation.tensors import decode_value, take_tensor, write_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,11 +92,12 @@ def decode_output(number: int, message: Any, prefix: str = "") -> Array:
     try:
         if "file" in message:
             return take_tensor(message, f"{prefix}{number}" if prefix else "", Limits.file)
-        return decode_tensor(message)
+        array: Array = decode_value(message)
     except ValueError as error:
         raise RuleViolation(f"output {number} {error}") from None
     except (KeyError, TypeError, AttributeError):
         raise RuleViolation(f"output {number} has no known `dtype`, no `shape` or no `data`") from None
+    return array
 
 
 def format_type(dtype: object, shape: object) -> str:

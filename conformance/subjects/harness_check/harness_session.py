@@ -25,7 +25,7 @@ from conformance.base.serialization.decoding import MalformedError, decode_json,
 from conformance.base.serialization.json_schema import schema_violation
 from conformance.subjects.isolation.child_environment import ScratchFolders
 from conformance.subjects.isolation.protocol import PROTOCOL_VERSION
-from conformance.subjects.isolation.tensors import encode_tensor
+from conformance.subjects.isolation.tensors import encode_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -350,7 +350,7 @@ class HarnessSession:
 
     def run(self, inputs: Mapping[str, Array]) -> AnswerMessage:
         """Send `run`, and return the answer."""
-        return self.ask("run", inputs=[encode_tensor(name, array) for name, array in inputs.items()])
+        return self.ask("run", inputs=[encode_value(name, array) for name, array in inputs.items()])
 
     def load_and_run_probe(self, probe: Probe) -> list[AnswerMessage]:
         """Load and run a probe, and return the messages of its outputs.

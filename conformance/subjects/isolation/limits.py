@@ -13,6 +13,12 @@ BASE_OUTPUT_BYTES = 2**23
 MAX_ANSWER_VALUES = 2**20
 """Maximum number of commas and opening brackets in an answer: Python needs up to 200 bytes for an empty object."""
 
+BYTES_PER_VALUE = 16
+"""Bytes of the maximum length of a line for which one more comma or opening bracket is allowed."""
+
+MAX_TEXT_VALUES = 2**22
+"""Maximum number of commas and opening brackets in an answer to a command with large inputs."""
+
 MAX_MODEL_FIELDS = 2**17
 """Maximum number of encoded fields of a rewritten model, plus one per byte of the given model."""
 

@@ -16,7 +16,7 @@ from conformance.base.serialization.document_limits import DocumentLimitError, c
 from conformance.base.serialization.json_schema import schema_check
 from conformance.base.verdicts import Unsupported, Verdict
 from conformance.subjects.calling.failures import SubjectFailure
-from conformance.subjects.isolation.limits import MAX_ANSWER_VALUES
+from conformance.subjects.isolation.limits import BYTES_PER_VALUE, MAX_ANSWER_VALUES, MAX_TEXT_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +85,7 @@ class SubjectInfo(msgspec.Struct, frozen=True, rename={"version": "runtime_versi
         passes: passes that a graph optimizer implements; None if the answer does not name them.
         fixed_point: whether a graph optimizer has two modes: a single run, and runs until the model does not change.
         models: number of models that a backend can keep loaded at a time.
+        types: kinds of inputs that a backend's harness takes, besides tensors of numbers.
         files: whether a backend's harness reads inputs from files and writes outputs to files.
         packs: whether a backend's harness reads and writes files that several tensors share.
         provider: execution provider or device on which the backend must run every node; None for no requirement.
@@ -98,6 +99,7 @@ class SubjectInfo(msgspec.Struct, frozen=True, rename={"version": "runtime_versi
     passes: tuple[str, ...] | None = None
     fixed_point: bool = False
     models: int = 1
+    types: tuple[str, ...] = ()
     files: bool = False
     packs: bool = False
     provider: str | None = None
@@ -107,11 +109,11 @@ class SubjectInfo(msgspec.Struct, frozen=True, rename={"version": "runtime_versi
 
 
 def placeholder_for_type(type_name: str, digest: str = "") -> Any:
-    """Return an object whose type has the given name, to stand for a return value of the subject that is not a tensor.
+    """Return an object whose type has the given name, to stand for a return value that is no value of an ONNX type.
 
     Args:
         type_name: the name of the type.
-        digest: the digest of the value; it becomes an attribute of the object.
+        digest: the digest that the harness sent for the value; it becomes an attribute of the object.
     """
     return type(type_name, (), {"digest": digest})()
 
@@ -127,14 +129,22 @@ def encode_command(message: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(message).encode() + b"\n"
 
 
-def parse_answer(line: bytes | bytearray, command: str, seq: int) -> dict[str, Any]:
+def parse_answer(
+    line: bytes | bytearray, command: str, seq: int, most_values: int = MAX_ANSWER_VALUES
+) -> dict[str, Any]:
     """Return the answer in a line, checked against the schema of the answers to `command`.
+
+    Args:
+        line: the line.
+        command: the command.
+        seq: the number of the command.
+        most_values: maximum number of commas and opening brackets.
 
     Raises:
         ProtocolViolation: the line is not a valid answer to the command with the number `seq`; the message quotes it.
     """
     try:
-        check_limits(line, MAX_ANSWER_VALUES)
+        check_limits(line, most_values)
     except DocumentLimitError as error:
         raise ProtocolViolation(
             f"answered `{command}` with a message that is too large ({error}): {quote_line(line)}"
@@ -174,6 +184,14 @@ def max_output_bytes(limits: Limits, given_bytes: int) -> int:
 def max_line_bytes(limits: Limits, given_bytes: int) -> int:
     """Return the maximum length of an answer; base64 needs a third more bytes than the outputs."""
     return min(limits.line, 2 * max_output_bytes(limits, given_bytes))
+
+
+def max_answer_values(line_limit: int) -> int:
+    """Return the maximum number of commas and opening brackets in an answer, for the maximum length of its line.
+
+    The texts of an output can have as many as those of the inputs.
+    """
+    return max(MAX_ANSWER_VALUES, min(line_limit // BYTES_PER_VALUE, MAX_TEXT_VALUES))
 
 
 def max_model_bytes(limits: Limits, given_bytes: int) -> int:

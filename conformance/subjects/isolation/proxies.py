@@ -15,17 +15,20 @@ import numpy as np
 import onnx
 
 from conformance.exact.models.input_files import fed_input_names
-from conformance.subjects.calling.harness import FILE_THRESHOLD_BYTES, PACKED_BYTES
+from conformance.exact.models.values import value_byte_count
+from conformance.subjects.calling.failures import suite_code
+from conformance.subjects.calling.harness import FILE_THRESHOLD_BYTES, KINDS, PACKED_BYTES, kind_of
 from conformance.subjects.isolation.limits import MAX_MODEL_FIELDS
 from conformance.subjects.isolation.protocol import (
+    UnsupportedAnswer,
     max_line_bytes,
     max_model_bytes,
     max_output_bytes,
     placeholder_for_type,
 )
 from conformance.subjects.isolation.tensors import (
-    decode_tensor,
-    encode_tensor,
+    decode_value,
+    encode_value,
     take_packed,
     take_tensor,
     write_packed,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
+    from conformance.exact.models.values import Value
     from conformance.subjects.isolation.child_process import SubjectProcess
     from conformance.subjects.isolation.subject_client import SubjectClient
 
@@ -53,6 +57,7 @@ class BackendProxy:
         self._loaded: dict[int, PreparedProxy] = {}
         self._returned: list[Sequence[Any]] = []
 
+    @suite_code()
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Load the model and drop all others.
 
@@ -62,6 +67,7 @@ class BackendProxy:
         self.client.begin_case()
         return self._load(model, 0)
 
+    @suite_code()
     def prepare_companion(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Load a second model (companion). If the harness keeps only one model, each run reloads its model.
 
@@ -146,17 +152,22 @@ class PreparedProxy:
         data = {"data": folder} if folder else {}
         return {"model": self.process.write_input_file(file, self._model), **self._slot_fields(), **data}
 
-    def run(self, inputs: Sequence[Array]) -> Any:
+    @suite_code()
+    def run(self, inputs: Sequence[Value]) -> Any:
         """Run the model on inputs in the graph's order, and return the return value of the subject.
 
         Raises:
             SubjectFailure: the subject does not return outputs; see `conformance.subjects.isolation.protocol`.
+            SuiteFault: the suite cannot send the inputs, or read the outputs.
         """
         client = self._backend.client
         if not self._backend.is_loaded(self):
             client.begin_case()
             self.load()
-        fields = self._run_fields(inputs)
+        try:
+            fields = self._run_fields(inputs)
+        except OSError as error:
+            raise client.protocol_violation(f"changed the folder of its models: {error.strerror}") from None
         client.process.line_limit = max_line_bytes(client.limits, self._given_bytes)
         answer = client.ask("run", **fields)
         if "invalid_return" in answer:
@@ -172,7 +183,7 @@ class PreparedProxy:
         packed = self._packed_outputs(client, messages, remaining)
         for number, message in enumerate(messages):
             outputs.append(packed[number] if number in packed else self._output(client, number, message, remaining))
-            remaining -= getattr(outputs[-1], "nbytes", 0)
+            remaining -= value_byte_count(outputs[-1])
         observed = [
             output if "file" not in message or "offset" in message else None
             for output, message in zip(outputs, messages, strict=True)
@@ -180,27 +191,43 @@ class PreparedProxy:
         self._backend.record_outputs(observed, answer.get("overwritten", ()))
         return outputs
 
-    def _run_fields(self, inputs: Sequence[Array]) -> dict[str, Any]:
-        """Return the fields of the command that runs the model; write large inputs to files."""
+    def _run_fields(self, inputs: Sequence[Value]) -> dict[str, Any]:
+        """Return the fields of the command that runs the model; write large inputs to files.
+
+        Raises:
+            UnsupportedAnswer: the harness does not take inputs of a kind.
+        """
         client = self._backend.client
         known = self._names.get(len(inputs)) or self._names[min(self._names)]
         names = [*known, *(str(number) for number in range(len(known), len(inputs)))]
         info = client.info()
-        self._given_bytes = len(self._model) + sum(array.nbytes for array in inputs)
-        named = dict(enumerate(zip(names, inputs, strict=False)))
-        own = {number for number, (_, array) in named.items() if info.files and array.nbytes >= FILE_THRESHOLD_BYTES}
-        small = [each for number, each in named.items() if number not in own]
-        if self._packs([array for _, array in small]):
-            others = iter(write_packed(f"{client.process.scratch.models}/inputs", small))
-        else:
-            others = iter([encode_tensor(*each) for each in small])
-        messages = [
-            write_tensor(f"{client.process.scratch.models}/input_{number}", *each) if number in own else next(others)
-            for number, each in named.items()
-        ]
+        self._given_bytes = len(self._model) + sum(map(value_byte_count, inputs))
+        named = list(zip(names, inputs, strict=False))
+        for name, value in named:
+            if (kind := kind_of(value)) not in {"tensor", *info.types}:
+                taken = f"the harness takes no input that is a {KINDS[kind]}"
+                raise UnsupportedAnswer(f"{taken}: it does not name {kind} in `types` (input {name})")
         files = {"files": _output_prefix(client)} if info.files else {}
         packed = {"packed": _packed_path(client)} if info.packs else {}
-        return {"inputs": messages, **self._slot_fields(), **files, **packed}
+        return {"inputs": self._input_messages(named), **self._slot_fields(), **files, **packed}
+
+    def _input_messages(self, named: Sequence[tuple[str, Value]]) -> list[dict[str, Any]]:
+        """Return the messages of inputs by name; write large tensors of numbers to files."""
+        process = self._backend.client.process
+        tensors = {number: each for number, each in enumerate(named) if kind_of(each[1]) == "tensor"}
+        large = {number for number, (_, array) in tensors.items() if array.nbytes >= FILE_THRESHOLD_BYTES}
+        own = large if self._backend.client.info().files else set()
+        small = [number for number in tensors if number not in own]
+        shared: dict[int, dict[str, Any]] = {}
+        if self._packs([tensors[number][1] for number in small]):
+            messages = write_packed(f"{process.scratch.models}/inputs", [tensors[number] for number in small])
+            shared = dict(zip(small, messages, strict=True))
+        return [
+            write_tensor(f"{process.scratch.models}/input_{number}", *each)
+            if number in own
+            else shared.get(number) or encode_value(*each)
+            for number, each in enumerate(named)
+        ]
 
     def _slot_fields(self) -> dict[str, int]:
         """Return the field that selects the second model; no field for the first model."""
@@ -229,7 +256,7 @@ class PreparedProxy:
             return placeholder_for_type(message["invalid_return"], message.get("digest", ""))
         try:
             if "file" not in message:
-                return decode_tensor(message, limit)
+                return decode_value(message, limit)
             return take_tensor(message, f"{_output_prefix(client)}{number}", limit)
         except ValueError as error:
             raise client.protocol_violation(f"answered `run` with output {number} that {error}") from None
@@ -245,11 +272,21 @@ def _packed_path(client: SubjectClient) -> str:
     return f"{client.process.scratch.work}/outputs"
 
 
-def _modify(array: Array) -> None:
-    """Flip one bit of an array, to show that the subject has changed it."""
-    if array.size:
-        first = array.reshape(-1)[:1].copy()
-        array.reshape(-1)[:1] = (first.view("u1") ^ 1).view(array.dtype)
+def _modify(value: Value) -> None:
+    """Change one bit or one text of a value in place, to show that the subject has changed it."""
+    if isinstance(value, list):
+        value.append(None)
+    elif isinstance(value, dict):
+        value.clear()
+    elif value is not None and value.dtype.hasobject:
+        value.reshape(-1)[:1] = [f"{text}?" for text in value.reshape(-1)[:1]]
+    elif value is not None and value.size:
+        _flip_bit(value)
+
+
+def _flip_bit(array: Array) -> None:
+    first = array.reshape(-1)[:1].copy()
+    array.reshape(-1)[:1] = (first.view("u1") ^ 1).view(array.dtype)
 
 
 def has_more_fields(content: bytes, most: int) -> bool:
@@ -311,6 +348,7 @@ class OptimizerProxy:
             [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default) for name, default in parameters.items()]
         )
 
+    @suite_code()
     def __call__(self, model: onnx.ModelProto, fixed_point: bool = False) -> Any:
         """Optimize the model in the child process, and return the return value of the graph optimizer.
 

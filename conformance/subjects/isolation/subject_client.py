@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from conformance.base.errors import SubjectError
+from conformance.base.errors import SubjectError, SuiteFault
 from conformance.subjects.calling.failures import SubjectFailure
 from conformance.subjects.calling.request import hint_for_refusal
 from conformance.subjects.isolation.child_environment import subject_command
@@ -26,6 +26,7 @@ from conformance.subjects.isolation.protocol import (
     SubjectInfo,
     UnsupportedAnswer,
     encode_command,
+    max_answer_values,
     parse_answer,
 )
 
@@ -114,6 +115,7 @@ class SubjectClient:
 
         Raises:
             SubjectFailure: the subject failed, or reports that the model is unsupported.
+            SuiteFault: the suite's own harness failed.
         """
         assert self._process is not None
         started = time.monotonic()
@@ -121,6 +123,11 @@ class SubjectClient:
             answer = self._exchange(self._process, command, fields, self._seconds_left)
         finally:
             self._seconds_left -= time.monotonic() - started
+        if "code" in answer and not self.named.is_command:
+            from conformance.subjects.calling.harness import FAULT_CODE  # late: the harness imports NumPy
+
+            if answer["code"] == FAULT_CODE:
+                raise SuiteFault(f"the harness in Python failed: {answer['error']}")
         return _require_success(answer)
 
     def protocol_violation(self, message: str) -> ProtocolViolation:
@@ -154,7 +161,8 @@ class SubjectClient:
         self._seq += 1
         try:
             unsent = process.send(encode_command({"cmd": command, "seq": self._seq, **fields}), command)
-            answer = parse_answer(process.receive(unsent, command, seconds), command, self._seq)
+            line = process.receive(unsent, command, seconds)
+            answer = parse_answer(line, command, self._seq, max_answer_values(process.line_limit))
         except BaseException:
             self.end()
             raise

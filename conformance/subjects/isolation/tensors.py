@@ -1,6 +1,7 @@
-"""Tensors in messages and in files: raw elements, little-endian, in row-major order.
+"""Values in messages, and tensors in files: raw elements, little-endian, in row-major order.
 
-A message has the elements of a small tensor in base64. A large tensor is in a file, for harnesses that support it.
+A message has the elements of a small tensor in base64, and those of a tensor of strings as texts. A large tensor of
+numbers is in a file, for harnesses that support it. A sequence or a map consists of such messages.
 The suite writes an input with `write_tensor`. The harness writes an output, which the suite reads with
 `take_tensor`, which also renames the file. The harness writes the next output into the renamed file, because the memory
 of this file is already allocated.
@@ -9,7 +10,7 @@ of this file is already allocated.
 from __future__ import annotations
 
 import os
-from binascii import a2b_base64, b2a_base64
+from binascii import a2b_base64
 from contextlib import suppress
 from functools import cache
 from math import prod
@@ -19,12 +20,21 @@ import numpy as np
 
 from conformance.base.files.atomic_write import read_regular_into, storage_errors
 from conformance.exact.models.arrays import dtype_of, type_name, type_number
-from conformance.subjects.calling.harness import PACKED_ALIGNMENT, READ_SUFFIX, pack_elements, write_elements
+from conformance.exact.models.values import value_byte_count
+from conformance.subjects.calling.harness import (
+    PACKED_ALIGNMENT,
+    READ_SUFFIX,
+    pack_elements,
+    text_array,
+    value_message,
+    write_elements,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
+    from conformance.exact.models.values import Value
 
 
 @cache
@@ -32,33 +42,63 @@ def _dtype(name: str) -> np.dtype[Any]:
     return dtype_of(type_number(name))
 
 
-def encode_tensor(name: str, array: Array) -> dict[str, Any]:
-    """Return the message of a tensor, with its elements in base64.
+def encode_value(name: str, value: Value) -> dict[str, Any]:
+    """Return the message of a value with all its elements.
 
     Raises:
-        KeyError: ONNX has no such element type.
-        ValueError: ONNX has no such element type, or the protocol does not support it (strings and objects).
+        ValueError: the value has no ONNX type.
     """
-    if array.dtype.hasobject:
-        raise ValueError("the protocol has no strings and no objects")
-    data = b2a_base64(array.tobytes(), newline=False).decode("ascii")
-    return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "data": data}
+    message = value_message(value)
+    if message is None:
+        raise ValueError(f"a {getattr(value, 'dtype', type(value).__name__)} is not a value of an ONNX type")
+    return {**message, "name": name}
 
 
-def decode_tensor(message: Mapping[str, Any], limit: int | None = None) -> Array:
-    """Return the tensor of a message that satisfies its schema, as a new writable array.
+def decode_value(message: Mapping[str, Any], limit: int | None = None) -> Value:
+    """Return the value of a message that satisfies its schema; arrays are new and writable.
 
     Args:
         message: the message.
         limit: largest size of the elements in bytes, or None for no limit.
 
     Raises:
-        ValueError: the data is not base64, is too long, or its length does not match type and shape. The text is a
-            predicate: "has data that is not base64".
+        ValueError: the elements are not encoded as they must be, are too many, or do not match type and shape. The text
+            is a predicate: "has data that is not base64".
     """
+    if "sequence" in message:
+        parts = []
+        for each in message["sequence"]:
+            parts.append(decode_value(each, limit))
+            limit = None if limit is None else limit - value_byte_count(parts[-1])
+        return parts
+    if "map" in message:
+        keys, values = (decode_value(message["map"][part], limit) for part in ("keys", "values"))
+        if keys.shape != values.shape or keys.ndim != 1:
+            raise ValueError(f"is a map with keys of shape {list(keys.shape)} and values of shape {list(values.shape)}")
+        return dict(zip(keys.tolist(), values.tolist(), strict=True))
+    if "empty" in message:
+        return None
+    return _decode_texts(message, limit) if message["dtype"] == "string" else _decode_elements(message, limit)
+
+
+def _decode_texts(message: Mapping[str, Any], limit: int | None) -> Array:
+    texts = message.get("texts", ())
+    try:
+        count = sum(len(text.encode()) for text in texts)
+    except UnicodeError:
+        raise ValueError("has a text that is not Unicode") from None
+    if limit is not None and count > limit:
+        raise ValueError(f"has more than {limit} bytes")
+    if len(texts) != prod(message["shape"]):
+        raise ValueError(f"has {len(texts)} texts, which does not match the shape {list(message['shape'])}")
+    array: Array = text_array(texts, message["shape"])
+    return array
+
+
+def _decode_elements(message: Mapping[str, Any], limit: int | None) -> Array:
     dtype = _dtype(message["dtype"])
     try:
-        data = a2b_base64(message["data"], strict_mode=True)
+        data = a2b_base64(message.get("data", ""), strict_mode=True)
     except ValueError as error:
         raise ValueError(f"has data that is not base64 ({error})") from None
     if limit is not None and len(data) > limit:

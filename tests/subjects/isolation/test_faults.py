@@ -6,17 +6,39 @@ import ast
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import fake_subject as fakes
+import numpy as np
+import onnx
 import pytest
 from corpora import ADAM, SEVERAL
 from isolation_support import HANG, faulty_harness, isolated_subject, processes_in, wait_until
+from onnx import TensorProto, helper
+from repository import ROOT
 
+from conformance.base.errors import SuiteFault
 from conformance.base.verdicts import Verdict
-from conformance.run.judging.backend import judge_backend
+from conformance.corpus.cases.case_loading import load_case_in_memory
+from conformance.own.blame.model_comparison import Comparison
+from conformance.own.graphs.intermediate_values import run_each
+from conformance.run.diagnosis.recorded_outputs import observe
+from conformance.run.judging.backend import CompanionModel, judge_backend
+from conformance.run.judging.optimizer import OptimizerTask, judge_rewrite
+from conformance.studies.census.query import NodeQuery, QueryClient
+from conformance.subjects.calling.failures import CaseEnded, call_subject
+from conformance.subjects.calling.harness import FAULT_CODE, Harness
+from conformance.subjects.calling.subject_loading import Subject
 from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES
 from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import SubjectInfo, UnsupportedAnswer
+from conformance.subjects.isolation.proxies import BackendProxy, OptimizerProxy, PreparedProxy
 from conformance.subjects.isolation.start_subjects import client_of
+from conformance.subjects.isolation.subject_client import SubjectClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
 CRASH, TIMEOUT = Verdict.CRASH, Verdict.TIMEOUT
@@ -110,7 +132,7 @@ BROKEN = [
     ("writes_no_utf8", None, ERROR, "with invalid JSON (UnicodeDecodeError): "),
     ("endless_line", NARROW, ERROR, "wrote more than 1048576 bytes in one line: 'xxxx"),
     ("floods_lines", NARROW, ERROR, "'progress'"),
-    ("deep_json", None, ERROR, "with invalid JSON (RecursionError)"),
+    ("deep_json", None, ERROR, "nested more than 100 levels"),
     ("huge_number", None, ERROR, "with invalid JSON (ValueError)"),
     ("not_a_number", None, ERROR, "with invalid JSON (ValueError)"),
     ("answers_a_list", None, ERROR, "violates the protocol: '[1]'"),
@@ -229,3 +251,126 @@ class TestModel:
         subject.prepare(case_of(ADAM).model)
         (path,) = Path(subject.client.process.scratch.models).iterdir()
         assert path.stat().st_mode & 0o777 == 0o444
+
+
+CALLS = {"call_subject", "call_running_subject"}
+"""The functions that take an exception for an answer of the subject."""
+
+PLACES = {
+    "commands/explain.py _runner.answers": "the exception ends the command, and SuiteFault passes",
+    "own/blame/model_comparison.py Comparison.rewrite": "rewrite",
+    "own/graphs/intermediate_values.py run_each": "run",
+    "run/diagnosis/recorded_outputs.py observe": "observe",
+    "run/judging/backend.py CompanionModel.__init__": "companion",
+    "run/judging/backend.py CompanionModel.run": "companion",
+    "run/judging/backend.py _TimedModel._call": "judge",
+    "run/judging/backend.py _TimedModel._place": "judge",
+    "run/judging/optimizer.py judge_rewrite": "optimize",
+    "studies/census/query.py QueryClient._query": "query",
+    "subjects/calling/failures.py call_running_subject": "run",
+    "subjects/calling/failures.py call_subject": "every test below",
+}
+"""Each function in which an exception can become a verdict, and the test below that shows that SuiteFault passes."""
+
+
+def places_in(node: ast.AST, names: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the functions that call the functions of `CALLS`, or that make an error of a subject of any exception."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        names = (*names, node.name)
+    makes_verdict = isinstance(node, ast.ExceptHandler) and ast.unparse(node.type or node) in {
+        "Exception",
+        "BaseException",
+    }
+    text = ast.unparse(node) if makes_verdict else ""
+    if any(each in text for each in ("CaseEnded(", "SubjectRefused(", "backend-failed", "Verdict.")):
+        yield ".".join(names)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS:
+        yield ".".join(names)
+    for child in ast.iter_child_nodes(node):
+        yield from places_in(child, names)
+
+
+def test_every_place_where_an_exception_becomes_a_verdict_is_known() -> None:
+    package = ROOT / "conformance"
+    found = {
+        f"{path.relative_to(package).as_posix()} {name}"
+        for path in package.rglob("*.py")
+        for name in places_in(ast.parse(path.read_text("utf-8")))
+    }
+    assert found == PLACES.keys()
+
+
+def identity() -> onnx.ModelProto:
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
+    return helper.make_model(helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [value], [result]))
+
+
+def broken_when_loading() -> BackendProxy:
+    """Return a proxy whose own code fails when it loads a model: it has no client."""
+    return BackendProxy(SimpleNamespace(named=SimpleNamespace(text="broken")))  # type: ignore[arg-type]
+
+
+def broken_when_running() -> Any:
+    """Return a backend that loads a model, and whose proxy fails in its own code when it runs the model."""
+    proxy = broken_when_loading()
+    prepared = PreparedProxy(proxy, b"", {1: ["x"]}, 0)
+    return SimpleNamespace(prepare=lambda *_: prepared, prepare_companion=lambda *_: prepared)
+
+
+ONE = np.ones(1, np.float32)
+
+
+def drivers(case: Any, backend: Any) -> dict[str, Callable[[], Any]]:
+    """Return a function for each test name of `PLACES`."""
+    optimizer = OptimizerProxy(SimpleNamespace(), (), fixed_point=False)  # type: ignore[arg-type]
+    named = Subject("broken", "1", optimizer)
+    task = OptimizerTask.__new__(OptimizerTask)
+    object.__setattr__(task, "model", identity())
+    return {
+        "judge": lambda: judge_backend(backend, case),
+        "companion": lambda: CompanionModel(backend.prepare, case).run(),
+        "observe": lambda: observe(backend, case),
+        "run": lambda: run_each(backend, identity(), [[ONE]]),
+        "rewrite": lambda: Comparison(named, named, named).rewrite(identity()),
+        "optimize": lambda: judge_rewrite(optimizer, (), task),
+        "query": lambda: QueryClient(Subject("broken", "1", backend))._query(NodeQuery("Exp", "float", (1,), 0), ONE),
+    }
+
+
+@pytest.mark.parametrize("make", [broken_when_loading, broken_when_running])
+@pytest.mark.parametrize("name", ["judge", "companion", "observe", "run", "rewrite", "optimize", "query"])
+def test_failure_of_the_suite_is_no_verdict(opened: Any, make: Any, name: str) -> None:
+    call = drivers(load_case_in_memory(opened, opened.cases[ADAM]), make())[name]
+    with pytest.raises(SuiteFault):
+        call()
+
+
+@pytest.mark.parametrize("message", [{"dtype": "nonsense", "shape": []}, {"dtype": "float", "shape": [3], "data": "!"}])
+def test_failure_of_the_harness_in_python_is_no_verdict(monkeypatch: pytest.MonkeyPatch, message: Any) -> None:
+    harness = Harness({"kind": "backend", "text": "x", "name": "x", "options": {}})
+    answer = harness.answer({"cmd": "run", "inputs": [{"name": "x", **message}]})
+    assert answer["code"] == FAULT_CODE
+    client = SubjectClient.__new__(SubjectClient)
+    client.named = SimpleNamespace(is_command=False)  # type: ignore[assignment]
+    client._process = SimpleNamespace()  # type: ignore[assignment]
+    client._seconds_left = 1.0
+    monkeypatch.setattr(client, "_exchange", lambda *_: answer)
+    with pytest.raises(SuiteFault):
+        call_subject("run", lambda: client.ask("run"))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(np.array(["a"], object), "string"), ([ONE], "sequence"), ({1: 2.0}, "map"), (None, "optional")],
+)
+def test_input_that_an_old_harness_does_not_take_is_unsupported(value: Any, kind: str) -> None:
+    client = SimpleNamespace(info=SubjectInfo, begin_case=lambda: None)
+    prepared = PreparedProxy(BackendProxy(client), b"", {1: ["x"]}, 0)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedAnswer, match=kind):
+        prepared._run_fields([value])
+
+
+def test_exception_of_a_subject_in_this_process_is_an_answer() -> None:
+    with pytest.raises(CaseEnded):
+        call_subject("run", lambda: {}["output"])

@@ -29,7 +29,7 @@ from conformance.subjects.isolation.limits import Limits
 from conformance.subjects.isolation.protocol import SubjectInfo
 from conformance.subjects.isolation.proxies import BackendProxy
 from conformance.subjects.isolation.start_subjects import client_of
-from conformance.subjects.isolation.tensors import decode_tensor, encode_tensor, take_tensor
+from conformance.subjects.isolation.tensors import decode_value, encode_value, take_tensor
 
 OTHER_MESSAGE = {fakes.returns_objects, fakes.returns_records, fakes.returns_swapped_bytes}
 """Fakes whose outputs have types that ONNX does not define: only the verdict is the same."""
@@ -150,8 +150,8 @@ def test_invalid_model_is_rejected_only_by_ordinary_error(chosen_by_model, opene
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3), (1, 0, 2)])
 def test_encode_and_decode_tensor_round_trip(dtype, shape):
     array = np.arange(int(np.prod(shape)), dtype="i8").reshape(shape).astype(dtype)
-    message = encode_tensor("X", array)
-    back = decode_tensor(message)
+    message = encode_value("X", array)
+    back = decode_value(message)
     assert (back.dtype, back.shape, back.tobytes()) == (array.dtype, array.shape, array.tobytes())
     assert back.flags.writeable
     assert schema_violation("protocol", {**message, "shape": list(shape)}, "tensor") is None

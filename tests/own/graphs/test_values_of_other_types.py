@@ -1,4 +1,4 @@
-"""Sequences and maps as outputs: they are compared by value, and the other nodes of the model are judged."""
+"""Strings, sequences and maps of a model: they are compared by value, and the nodes that make them are judged."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from conformance.base.errors import UsageError
 from conformance.base.jobs.process_pool import create_workers
+from conformance.exact.models.arrays import array_of, tensor_of
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_session import AuditOptions, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Computation
 from conformance.own.graphs.intermediate_values import are_identical
-from conformance.own.graphs.model_inputs import make_inputs
+from conformance.own.graphs.model_inputs import MAX_TEXTS, InputSet, make_inputs, read_inputs
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.harness import value_digest
+from conformance.subjects.calling.harness import value_message
 from conformance.subjects.calling.subject_loading import Subject
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.limits import Limits
@@ -82,11 +84,13 @@ def classifier() -> onnx.ModelProto:
 )
 def test_values_that_are_not_tensors_are_identical_by_their_elements(first: Any, second: Any, is_same: bool) -> None:
     assert are_identical([first], [second]) is is_same
-    assert (value_digest(first) == value_digest(second)) is is_same
 
 
-def test_value_of_another_kind_has_no_digest() -> None:
-    assert value_digest([object()]) == ""
+@pytest.mark.parametrize(
+    "value", [[object()], object(), [1.0], [[ONE]], {"a": [1]}, {(1, 2): 1}, np.array([None, "a"])]
+)
+def test_value_without_an_onnx_type_has_no_message(value: Any) -> None:
+    assert value_message(value) is None
 
 
 def test_difference_of_two_sequences_has_its_kind() -> None:
@@ -124,7 +128,7 @@ class Computes:
 
     Args:
         change: the change; it is applied to every run.
-        shows_elements: whether outputs are returned, and not only their digests.
+        shows_elements: whether outputs are returned, and not objects with a digest, as of an old harness.
     """
 
     def __init__(self, change: Any = list, *, shows_elements: bool = True) -> None:
@@ -137,7 +141,7 @@ class Computes:
             n = -inputs[0]
             values = {"n": n, "s": [*np.split(n, len(n))], "z": [{k: float(x) for k, x in enumerate(row)} for row in n]}
             own = self.change([values[names[0]]])
-            own = own if self.shows_elements else [placeholder_for_type("list", value_digest(own[0]))]
+            own = own if self.shows_elements else [placeholder_for_type("list", repr(own[0]))]
             return [*own, *(values[name] for name in names[1:])]
 
         return SimpleNamespace(run=run)
@@ -156,20 +160,27 @@ def zip_map() -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("make", [split_to_sequence, zip_map])
-@pytest.mark.parametrize("shows_elements", [True, False])
 @pytest.mark.parametrize(("change", "verdict"), [(list, NodeVerdict.CORRECT), (change_last, NodeVerdict.WRONG)])
 def test_sequence_or_map_with_another_element_is_wrong(
-    tmp_path: Path, make: Any, change: Any, verdict: NodeVerdict, *, shows_elements: bool
+    tmp_path: Path, make: Any, change: Any, verdict: NodeVerdict
 ) -> None:
     onnx.save(make(), tmp_path / "m.onnx")
     model = LoadedModel.read(tmp_path / "m.onnx")
-    subject = Subject("computes", "1", Computes(change, shows_elements=shows_elements))
+    subject = Subject("computes", "1", Computes(change))
     result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, verdict]
     assert result.nodes[1].elements == 12
 
 
-def test_recording_keeps_the_digest_of_a_sequence(tmp_path: Path) -> None:
+def test_sequence_without_elements_is_not_judged(tmp_path: Path) -> None:
+    onnx.save(split_to_sequence(), tmp_path / "m.onnx")
+    model = LoadedModel.read(tmp_path / "m.onnx")
+    subject = Subject("computes", "1", Computes(shows_elements=False))
+    result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.NOT_JUDGED]
+
+
+def test_recording_keeps_a_sequence(tmp_path: Path) -> None:
     onnx.save(split_to_sequence(), tmp_path / "m.onnx")
     model = LoadedModel.read(tmp_path / "m.onnx")
     subject, inputs = Subject("computes", "1", Computes(change_last)), make_inputs(model.original.graph, {}, 0)
@@ -185,3 +196,107 @@ def test_tensors_are_identical_by_their_bits_except_for_nan(dtype: Any) -> None:
     assert are_identical([first], [np.array([-np.nan, 0, 1]).astype(dtype)])
     assert not are_identical([first], [np.array([np.nan, -0.0, 1]).astype(dtype)])
     assert not are_identical([first], [np.array([0, np.nan, 1]).astype(dtype)])
+
+
+WORDS = np.array(["größer", "", "a", "b\n\0c"], object)
+
+
+def label_encoder() -> onnx.ModelProto:
+    """Return a model that maps strings to strings."""
+    node = helper.make_node(
+        "LabelEncoder",
+        ["x"],
+        ["y"],
+        domain="ai.onnx.ml",
+        keys_strings=["größer", "a"],
+        values_strings=["klein", "b"],
+        default_string="?",
+    )
+    x, y = (helper.make_tensor_value_info(name, TensorProto.STRING, ["n"]) for name in "xy")
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
+    return helper.make_model(helper.make_graph([node], "g", [x], [y]), opset_imports=imports, ir_version=8)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> LoadedModel:
+    onnx.save(label_encoder(), tmp_path / "m.onnx")
+    return LoadedModel.read(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("kind", ["U", "S", "pb", "npz"])
+def test_strings_are_read_from_each_kind_of_file(tmp_path: Path, model: LoadedModel, kind: str) -> None:
+    path = tmp_path
+    words = ["größer", "", "a"]
+    if kind == "pb":
+        (tmp_path / "input_0.pb").write_bytes(tensor_of(np.array(words, object)).SerializeToString())
+    elif kind == "npz":
+        path = tmp_path / "inputs.npz"
+        np.savez(path, x=np.array(words))
+    else:
+        np.save(tmp_path / "input_0.npy", np.char.encode(words, "utf-8") if kind == "S" else np.array(words))
+    (found,) = read_inputs(path, model.original.graph)
+    assert found.arrays[0].tolist() == words
+    assert found.arrays[0].dtype == object
+
+
+@pytest.mark.parametrize("array", [np.array([b"\xff"]), np.array(["a"], object), np.zeros(MAX_TEXTS + 1, "U0")])
+def test_strings_that_cannot_be_read_are_an_error_of_the_user(tmp_path: Path, model: LoadedModel, array: Any) -> None:
+    np.save(tmp_path / "input_0.npy", array, allow_pickle=True)
+    with pytest.raises(UsageError) as caught:
+        read_inputs(tmp_path, model.original.graph)
+    assert caught.value.code == "usage.input-unreadable"
+
+
+def test_strings_of_a_tensor_keep_their_ends_and_their_size(tmp_path: Path) -> None:
+    assert array_of(tensor_of(WORDS)).tolist() == WORDS.tolist()
+    long = onnx.TensorProto(
+        data_type=TensorProto.STRING, dims=[10**5], string_data=[b"x" * 10**5, *[b""] * (10**5 - 1)]
+    )
+    assert array_of(long).size == 10**5  # and not an array of as many characters for each
+
+
+def test_random_strings_are_those_of_the_model_too(model: LoadedModel) -> None:
+    (array,) = make_inputs(model.original.graph, {"n": (500,)}, 0).arrays
+    assert {"größer", "klein", ""} <= set(array)
+    assert array.tolist() == make_inputs(model.original.graph, {"n": (500,)}, 0).arrays[0].tolist()
+
+
+class Translates:
+    """A backend that maps strings, and returns `dtype`, as a runtime may.
+
+    Args:
+        dtype: the type of NumPy that it returns.
+        change: a function of each string.
+    """
+
+    def __init__(self, dtype: Any, change: Any = str) -> None:
+        self.dtype, self.change = dtype, change
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        table = {"größer": "klein", "a": "b"}
+
+        def run(inputs: list[Any]) -> list[Any]:
+            found = [self.change(table.get(word, "?")) for word in inputs[0]]
+            return [np.array([word.encode() for word in found] if self.dtype == "S" else found, self.dtype)]
+
+        return SimpleNamespace(run=run)
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(str, NodeVerdict.CORRECT), (str.upper, NodeVerdict.WRONG)])
+def test_node_of_strings_is_judged(model: LoadedModel, change: Any, verdict: NodeVerdict) -> None:
+    result = audit_subject(model, Subject("t", "1", Translates(object, change)), InputSet("words", (WORDS,)))
+    assert (result.failure, result.is_repeatable, result.nodes[0].verdict) == (None, True, verdict)
+    if verdict is NodeVerdict.WRONG:
+        worst = result.nodes[0].worst
+        assert worst is not None
+        assert (worst.index, worst.shown) == ((0,), ("KLEIN", "klein"))
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("is_isolated", [True, False])
+def test_strings_reach_a_runtime_and_come_back(model: LoadedModel, is_isolated: bool) -> None:
+    pytest.importorskip("onnxruntime")
+    named = [SubjectName.parse("onnxruntime", SubjectKind.BACKEND)]
+    with started_subjects(named, Limits(60), no_isolation=not is_isolated) as (subject,):
+        result = audit_subject(model, subject, InputSet("words", (WORDS,)))
+    assert (result.failure, [node.verdict for node in result.nodes]) == (None, [NodeVerdict.CORRECT])
