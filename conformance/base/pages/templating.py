@@ -8,6 +8,7 @@ create only text nodes. The content security policy of a page permits only its s
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from functools import cache
@@ -68,6 +69,7 @@ def page_parts(
     styles: Sequence[str] = (),
     scripts: Sequence[str] = (),
     data: Iterable[tuple[str, Any]] = (),
+    packed: Iterable[tuple[str, Any]] = (),
     **content: Any,
 ) -> Iterator[str]:
     """Yield the parts of a page; the same content gives the same bytes.
@@ -77,6 +79,7 @@ def page_parts(
         styles: the style sheets of the page besides that of all pages.
         scripts: the scripts of the page; they share one scope.
         data: the values that the scripts read as JSON, each with the id of its element.
+        packed: the values that the scripts unpack when a page shows them, each with the id of its element.
         content: the variables of the template.
     """
     style = "".join(map(read_asset, (BASE_STYLE, *styles)))
@@ -89,6 +92,7 @@ def page_parts(
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
             data=((name, embed_json(value)) for name, value in data),
+            packed=((name, pack_json(value)) for name, value in packed),
             **content,
         )
     )
@@ -116,8 +120,16 @@ def _hash(text: str) -> str:
 
 def embed_json(value: object) -> Markup:
     """Return a value as ASCII JSON without characters that could end or start an HTML element."""
-    text = json.dumps(to_builtins(value), separators=(",", ":"), allow_nan=False)
-    return Markup(text.translate(_UNSAFE))  # noqa: S704 - escaped above
+    return Markup(_to_json(value).translate(_UNSAFE))  # noqa: S704 - escaped above
+
+
+def pack_json(value: object) -> str:
+    """Return a value as JSON that is packed by gzip, in base64."""
+    return base64.b64encode(gzip.compress(_to_json(value).encode(), mtime=0)).decode()
+
+
+def _to_json(value: object) -> str:
+    return json.dumps(to_builtins(value), separators=(",", ":"), allow_nan=False)
 
 
 def count_text(count: int, noun: str, plural: str = "") -> str:

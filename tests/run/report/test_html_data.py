@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import io
 import json
-import re
 import subprocess
 import sys
 import zipfile
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from corpora import ADAM, SHOULD
+from embedded_data import embedded
 from report_sample import CLAUSES, SMALL_CASES, SUBJECTS, large_run, small_run
 from report_sample_optimizers import (
     APPLIES_CASE,
@@ -42,12 +42,6 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus
 
 MEGABYTES = 10
-
-
-def embedded(page: str, name: str) -> Any:
-    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
 
 
 def failing_result(message: str, **more: Any) -> Any:
@@ -265,11 +259,6 @@ def test_runs_of_different_corpora_have_a_banner_with_altered_cases() -> None:
 
 def test_report_of_twenty_thousand_results_is_below_ten_megabytes() -> None:
     assert len(render([large_run(20, 1000)]).encode()) < MEGABYTES * 2**20
-
-
-def test_pool_has_common_values_once() -> None:
-    few, many = (len(embedded(render([large_run(1, cases)]), "pool")) for cases in (200, 400))
-    assert many == few
 
 
 @pytest.mark.parametrize("kind", ["backend", "optimizer"])

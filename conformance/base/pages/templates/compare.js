@@ -28,7 +28,7 @@ function titlesOf(a, b) {
 function differencesOf(a, b) {
   const found = Object.fromEntries(KINDS.map(([kind]) => [kind, []]));
   const errors = embedded("errors");
-  const texts = embedded("failure-texts");
+  const texts = loaded.get("failure-texts");
   for (const one of CASES) {
     const [first, second] = [a, b].map((subject) => (
       { verdict: verdictOf(one, subject.number), level: levelOf(one, subject.number), text: texts[one.number][subject.number] }));
@@ -99,7 +99,7 @@ function picker(name, label, chosen, state) {
 }
 
 function differenceTable(kind, title, rows, a, b) {
-  const described = ({ verdict, level, text }, one) => (verdict === null ? "–" : [verdictWord(verdict), level !== one.level && ` at ${level}`, " ", text !== null && el("code", {}, pooled(text))]);
+  const described = ({ verdict, level, text }, one) => (verdict === null ? "–" : [verdictWord(verdict), level !== one.level && ` at ${level}`, " ", text !== null && el("code", {}, text)]);
   const cell = (value, one) => (kind === "growth" ? [gauge(value), number(value)] : described(value, one));
   return [
     listing(title, ["Case", "Level", a.label, b.label], rows.slice(0, MOST_LISTED).map(([one, first, second]) => tr([

@@ -1,4 +1,4 @@
-// The data in the document. The index of all cases is parsed at once; the details of a case are parsed when its page opens.
+// The data in the document. The index of all cases is parsed at once; the details of cases are unpacked when a page shows them.
 
 const DATA = embedded("index");
 const VERDICTS = Object.keys(DATA.verdicts);
@@ -80,65 +80,25 @@ function subjectByLabel(label) {
   return SUBJECTS.find((subject) => subject.label === label);
 }
 
-// The details of a case, in which numbers refer to the pool of values; see report/html/data.py.
+// Values that are packed by gzip. A page loads those that it shows before it is drawn; see `PACKED` in report.js.
 
-let pool = null;
+const loaded = new Map();
 
-function pooled(number) {
-  pool ??= embedded("pool");
-  return pool[number];
+async function load(id) {
+  const packed = new Blob([decoded(document.getElementById(id).textContent)]).stream();
+  loaded.set(id, await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).json());
+}
+
+function blockOf(one) {
+  return `details-${Math.floor(one.number / DATA.block)}`;
 }
 
 function detailOf(one) {
-  const detail = embedded(`detail-${one.number}`);
-  detail.kind = one.kind;
-  detail.model = modelOf(detail.model);
-  detail.data_sets = detail.data_sets.map((set) => ({
-    ...set,
-    inputs: set.inputs.map((number) => tensorOf(pooled(number))),
-    outputs: set.outputs.map((number) => tensorOf(pooled(number))),
-  }));
-  detail.evidence = detail.evidence.map((evidence) => ({
-    ...evidence,
-    outputs: (evidence.outputs || []).map((row) => outputOf(row, detail)),
-    signature: evidence.signature === undefined ? "" : pooled(evidence.signature),
-    checks: evidence.checks === undefined ? [] : pooled(evidence.checks),
-    hazards: evidence.hazards || [],
-  }));
-  return detail;
+  return { kind: one.kind, ...loaded.get(blockOf(one))[one.number % DATA.block] };
 }
 
-function modelOf(model) {
-  const value = (number) => {
-    const [name, type, shape] = pooled(number);
-    return { name, type, shape };
-  };
-  const node = (number) => {
-    const [op_type, domain, inputs, outputs, attributes] = pooled(number);
-    return { op_type, domain, inputs, outputs, attributes };
-  };
-  return { ...model, inputs: model.inputs.map(value), outputs: model.outputs.map(value), nodes: model.nodes.map(node) };
-}
-
-function tensorOf([name, type, shape, elided, values, hex, check, bounds, accept]) {
-  return { name, type, shape, elided, values: texts(values), hex: texts(hex, "0x"), check, bounds: texts(bounds), accept: accept ?? undefined };
-}
-
-function texts(packed, prefix = "") {
-  return typeof packed === "string" ? packed.split(" ").map((text) => prefix + text) : packed ?? undefined;
-}
-
-// The evidence on an output is a row; name and check are those of the expected output. See report/html/data.py.
-function outputOf([set, at, ulp, fraction, worst, more], detail) {
-  const { name, check } = at === null ? {} : detail.data_sets[set].outputs[at];
-  const known = (value) => value ?? undefined;
-  const output = { data_set: set, name, check, max_ulp: known(ulp), error_over_bound: known(fraction), worst_index: known(worst), ...more };
-  if (Array.isArray(output.actual)) output.actual = tensorOf(output.actual);
-  return output;
-}
-
-// The evidence of a case on a subject, or null if the subject did not run the case.
+// The evidence of a case on a subject, or null if the subject did not run the case. Empty values are left out in the data.
 function evidenceOf(detail, subject) {
   const result = detail.results[subject.number];
-  return result && { ...detail.evidence[result[0]], seconds: result[1] };
+  return result && { signature: "", outputs: [], checks: [], hazards: [], ...result };
 }

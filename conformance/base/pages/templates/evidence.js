@@ -107,7 +107,7 @@ function outputsTable(outputs) {
 // The numbers of elements within each accuracy grade. The verdict does not depend on them.
 function accuracy(counts) {
   return el("p", { class: "accuracy" }, "Accuracy (does not affect the verdict): ",
-    counts.map(([name, within, all]) => `${within} of ${plural(all, "element")} within ${name}`).join("; "), ".");
+    Object.entries(counts).map(([name, { within, elements }]) => `${within} of ${plural(elements, "element")} within ${name}`).join("; "), ".");
 }
 
 function gauge(fraction) {
@@ -144,11 +144,16 @@ function badElement({ name, data_set: set, wrong, first_bad: bad }) {
           bad.ulp !== undefined && line("error", `${number(bad.ulp, 6)} ULP`)))));
 }
 
+// Whether an output has the type, the shape and the shown elements of the expected output.
+function isSame(actual, wanted) {
+  return wanted !== undefined && ["type", "shape", "values", "hex"].every((key) => JSON.stringify(actual[key]) === JSON.stringify(wanted[key]));
+}
+
 function expectedAndActual(detail, output, open) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
   if (output.actual === undefined) return null;
   const what = `${output.name}, data set ${output.data_set}`;
-  if (output.actual === "expected") return el("p", { class: "muted" }, `${what}: all shown elements are the expected ones.`);
+  if (isSame(output.actual, wanted)) return el("p", { class: "muted" }, `${what}: all shown elements are the expected ones.`);
   if (!wanted) return el("div", {}, el("p", {}, `${what}: `, el("code", {}, typeOf(output.actual))), inline(output.actual));
   return el("details", { open }, el("summary", {}, `${what}: expected and actual`),
     elementErrors(what, wanted, output.actual),
@@ -185,7 +190,7 @@ function rewriteWanted({ effect, once, fixed_point: fixedPoint }) {
 }
 
 function rewriteChecks(checks) {
-  const rows = checks.map(([name, run, violation, level, notJudged]) => {
+  const rows = checks.map(({ name, run, violation, level, not_judged: notJudged }) => {
     const [look, word] = violation ? ["fail", "violated"] : notJudged ? ["skipped", "not judged"] : ["pass", "satisfied"];
     return tr([
       el("span", { class: `verdict v-${look}` }, glyph(look), word), name, level ?? "", RUNS[run] ?? "", violation ?? notJudged ?? "",
@@ -196,7 +201,7 @@ function rewriteChecks(checks) {
 
 function hazardChanges(hazards) {
   return listing("Outputs that the rewrite changed", ["Hazard", "Data set", "After", "Output before", "Output after"],
-    hazards.map(([kind, set, run, before, after]) => tr([hazardChip(kind), set, RUNS[run], answers(before), answers(after)])));
+    hazards.map(({ class: kind, data_set: set, run, before, after }) => tr([hazardChip(kind), set, RUNS[run], answers(before), answers(after)])));
 }
 
 function answers(values) {

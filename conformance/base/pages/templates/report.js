@@ -72,10 +72,23 @@ function refresh() {
   empty.replaceChildren(...(empty.hidden ? [] : noMatch(state, change).flat(Infinity).filter(Boolean)));
 }
 
-function go() {
+// The packed values of each page that needs some.
+const PACKED = {
+  case: (state) => [CASE_BY_ID.get(state.case)].filter(Boolean).map(blockOf),
+  silent: () => CASES.filter((one) => one.level === "silent").map(blockOf),
+  hazards: () => embedded("hazards").map(([, , at]) => blockOf(CASE_BY_NUMBER[at])),
+  compare: () => ["failure-texts"],
+};
+
+async function go() {
   const before = state;
-  state = readAddress(location.hash);
-  if (unknownIn(location.hash).length) state.view = "unknown";
+  const address = location.hash;
+  const next = readAddress(address);
+  if (unknownIn(address).length) next.view = "unknown";
+  const missing = new Set((PACKED[next.view]?.(next) ?? []).filter((id) => !loaded.has(id)));
+  if (missing.size) await Promise.all([...missing].map(load));
+  if (location.hash !== address) return;
+  state = next;
   overviewView.hidden = state.view !== "overview";
   matrixView.hidden = state.view !== "matrix";
   caseView.hidden = state.view !== "case";

@@ -35,7 +35,8 @@ function behaviours(one, detail) {
 // The output of a subject; for an accepted output without a preview, the expected output.
 function answerOf(output, detail) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
-  const shown = typeof output.actual === "object" ? output.actual : output.violation === undefined ? wanted : null;
+  const isDifferent = output.actual !== undefined && !isSame(output.actual, wanted);
+  const shown = isDifferent ? output.actual : output.violation ? null : wanted;
   return { set: output.data_set, name: output.name ?? "", type: shown ? typeOf(shown) : "", values: shown ? shown.values : [output.violation ?? ""], elided: shown ? shown.elided : 0 };
 }
 

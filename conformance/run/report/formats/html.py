@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from conformance.base.pages.templating import page_parts
 from conformance.run.report.html.data import (
     ResultSurvey,
-    ValuePool,
     case_archives,
-    case_details,
     case_index,
+    detail_blocks,
     failure_texts,
     survey_results,
 )
@@ -69,6 +68,7 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
         styles=STYLES,
         scripts=SCRIPTS,
         data=_data(runs, shown, survey, found, faults),
+        packed=_packed(runs, shown),
         archives=case_archives(runs),
         **overview(runs, shown, survey, found, faults),
     )
@@ -81,12 +81,14 @@ def _data(
     found: Sequence[Group],
     faults: Sequence[KnownFaultCases],
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values that the script reads, each with the id of the HTML element that contains it."""
-    pool = ValuePool[Any]()
+    """Yield the JSON values that the script reads at once, each with the id of the HTML element that contains it."""
     yield "index", case_index(runs, shown, found, faults)
     yield "errors", survey.errors
     yield "hazards", survey.hazards
     yield from ((f"subject-{number}", page) for number, page in enumerate(survey.pages))
-    yield from ((f"detail-{number}", detail) for number, detail in enumerate(case_details(runs, shown, pool)))
-    yield "failure-texts", failure_texts(runs, shown, pool)
-    yield "pool", pool.values
+
+
+def _packed(runs: Sequence[Results], shown: Sequence[Column]) -> Iterator[tuple[str, Any]]:
+    """Yield the values that the script unpacks for the page that shows them, each with the id of its element."""
+    yield from ((f"details-{number}", block) for number, block in enumerate(detail_blocks(runs, shown)))
+    yield "failure-texts", failure_texts(runs, shown)

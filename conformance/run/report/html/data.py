@@ -1,22 +1,20 @@
 """The JSON data that the HTML report embeds: an index of all cases, the details of each case, and statistics.
 
-The browser parses the index immediately, and the details of a case when the page of the case is opened. Many details
-are equal: models, tensors and messages. Each distinct value is stored once in a pool, and the details contain its
-number.
+The browser parses the index immediately. The details of cases are in blocks that are packed by gzip; the browser
+unpacks a block when it shows a case of the block.
 """
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Struct, to_builtins
-from msgspec.structs import astuple
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from conformance.base.verdicts import Level, Verdict
-from conformance.corpus.cases.case_json import ExpectedOutput
 from conformance.run.report.html.groups import pack_groups, pack_known_faults
 from conformance.run.report.html.subjects import Column, SubjectPage, expectation_mark, largest_error
 from conformance.run.results.failure_groups import failure_kind, mutants_by_case
@@ -25,16 +23,23 @@ from conformance.run.results.results_file import LazyRecords
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from conformance.base.verdicts import CheckKind, Phase
+    from conformance.base.verdicts import Phase
     from conformance.corpus.cases.case_json import DataSetPreview, RewriteDocument
-    from conformance.exact.models.summaries import ModelSummary, TensorPreview
+    from conformance.exact.models.summaries import ModelSummary
     from conformance.run.report.html.groups import Group, GroupRow, KnownFaultCases, KnownFaultRow
     from conformance.run.report.html.subjects import SubjectStatistics
-    from conformance.run.results.records import BadElement, CaseRecord, CaseRow, Expected, OutputEvidence, Result
+    from conformance.run.results.records import (
+        CaseRecord,
+        CaseRow,
+        Expected,
+        HazardChange,
+        OutputEvidence,
+        Result,
+        RewriteCheck,
+        Within,
+    )
     from conformance.run.results.results_file import Results
 
-
-T = TypeVar("T")
 
 CASE_PLACEHOLDER = "«case»"
 SUBJECT_PLACEHOLDER = "«subject»"
@@ -54,10 +59,6 @@ print(outcome.verdict, outcome.phase, outcome.message)
 
 The browser replaces each placeholder by a Python literal.
 """
-
-
-Cell: TypeAlias = "str | float | Sequence[str | int] | OutputDetails | None"
-"""A value in a row of varying length."""
 
 
 class RerunScripts(Struct, frozen=True):
@@ -82,6 +83,7 @@ class CaseIndex(Struct, frozen=True):
         groups: see `pack_groups`.
         known: see `pack_known_faults`.
         mutants: the description of each mutant in the diagnoses.
+        block: the number of cases in a block of details.
         cases: rows of id, title, level, clauses, tags, verdicts, expectation marks, kind, types and, if a result has
             another level than the case, levels. Verdicts, marks and levels have one character for each subject.
             Clauses, tags and types are numbers in their lists.
@@ -99,206 +101,46 @@ class CaseIndex(Struct, frozen=True):
     groups: list[GroupRow]
     known: list[KnownFaultRow]
     mutants: dict[str, str]
+    block: int
     cases: list[tuple[str | list[int], ...]]
 
 
-class ModelDiagram(Struct, frozen=True):
-    """A model; inputs, outputs and nodes are numbers in the pool."""
+class ResultDetail(Struct, frozen=True, omit_defaults=True):
+    """A result with its evidence; `signature` is the failure text, and `level` is present if the case has another."""
 
-    ir_version: int
-    opset_imports: dict[str, int]
-    inputs: list[int]
-    outputs: list[int]
-    nodes: list[int]
-
-
-class DataSetTensors(Struct, frozen=True, omit_defaults=True):
-    """A data set; the tensors are numbers in the pool."""
-
-    inputs: list[int]
-    outputs: list[int]
-    hazard: str = ""
-
-
-class OutputDetails(Struct, omit_defaults=True):
-    """The rare parts of the evidence on an output; a preview that equals the expected one is the text `expected`."""
-
-    violation: str | None = None
-    first_bad: BadElement | None = None
-    wrong: int | None = None
-    name: str | None = None
-    check: CheckKind | None = None
-    actual: list[Cell] | Literal["expected"] | None = None
-
-
-class CaseEvidence(Struct, frozen=True, omit_defaults=True):
-    """The evidence of a result; the failure text `signature` and the rows of `checks` are numbers in the pool."""
-
+    seconds: float
     phase: Phase | None = None
     message: str = ""
     expected: Expected | None = None
-    outputs: list[list[Cell]] = []
-    signature: int | None = None
+    outputs: list[OutputEvidence] = []
+    signature: str = ""
     stderr: str = ""
     mutants: list[str] = []
     repeats: dict[Verdict, int] = {}
     baseline: Verdict | None = None
     level: Level | None = None
-    checks: int | None = None
-    accuracy: list[tuple[str, int, int]] = []
-    hazards: list[tuple[str, int, str, list[str], list[str]]] = []
+    checks: list[RewriteCheck] = []
+    accuracy: dict[str, Within] = {}
+    hazards: list[HazardChange] = []
 
 
 class CaseDetail(Struct, frozen=True, omit_defaults=True):
     """The details of a case.
 
     Attributes:
-        evidence: the distinct evidence of its results.
-        results: for each subject, the number of the evidence and the seconds, or None.
+        results: the result of each subject, or None.
         select: the id as a word of a shell command, if it needs quotes.
     """
 
-    model: ModelDiagram
-    data_sets: list[DataSetTensors]
-    evidence: list[CaseEvidence]
-    results: list[tuple[int, float] | None]
+    model: ModelSummary
+    data_sets: list[DataSetPreview]
+    results: list[ResultDetail | None]
     select: str | None = None
     rewrite: RewriteDocument | None = None
 
 
-class ValuePool(Generic[T]):
-    """A list of values that differ in JSON; the details of cases refer to each value by its number."""
-
-    def __init__(self) -> None:
-        self.values: list[T] = []
-        self._numbers: dict[str, int] = {}
-
-    def add(self, value: T) -> int:
-        """Add a value unless the pool has it; return its number."""
-        number = self._numbers.setdefault(json.dumps(to_builtins(value)), len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-        return number
-
-
-def pack_model(model: ModelSummary, pool: ValuePool[Any]) -> ModelDiagram:
-    """Return a model with its nodes, inputs and outputs in the pool."""
-    parts = ([pool.add(astuple(part)) for part in of] for of in (model.inputs, model.outputs, model.nodes))
-    return ModelDiagram(model.ir_version, model.opset_imports, *parts)
-
-
-def pack_data_set(data_set: DataSetPreview, pool: ValuePool[Any]) -> DataSetTensors:
-    """Return a data set with its tensors in the pool."""
-    inputs = [pool.add(pack_tensor(tensor)) for tensor in data_set.inputs]
-    outputs = [pool.add(pack_tensor(tensor)) for tensor in data_set.outputs]
-    return DataSetTensors(inputs, outputs, data_set.hazard)
-
-
-def pack_tensor(tensor: TensorPreview) -> list[Cell]:
-    """Return a tensor as a list without None values at the end.
-
-    The list contains name, type, shape, number of elided elements, decimals, bits, check, bounds and acceptable
-    indices.
-    """
-    row: list[Cell] = [tensor.name, tensor.type, tensor.shape, tensor.elided, _join_texts(tensor.values)]
-    row.append(_strip_hex_prefix(tensor.hex))
-    if isinstance(tensor, ExpectedOutput):
-        row += [tensor.check, None if tensor.bounds is None else _join_texts(tensor.bounds), tensor.accept]
-    return _without_end(row)
-
-
-def _without_end(row: list[Cell]) -> list[Cell]:
-    """Return a row without None values at the end."""
-    while row[-1] is None:
-        row.pop()
-    return row
-
-
-def _join_texts(texts: list[str]) -> str | list[str]:
-    """Return the texts joined by spaces; if a text is empty or contains a space, return the list unchanged."""
-    plain = bool(texts) and all(text and " " not in text for text in texts)
-    return " ".join(texts) if plain else texts
-
-
-def _strip_hex_prefix(texts: list[str] | None) -> str | list[str] | None:
-    """Return hexadecimal numbers joined without the prefix 0x; if one lacks the prefix, return the list unchanged."""
-    if texts and all(text.startswith("0x") for text in texts):
-        packed = _join_texts([text[2:] for text in texts])
-        return packed if isinstance(packed, str) else texts
-    return texts
-
-
-class EvidencePool:
-    """The distinct evidence of the results of one case; results refer to it by number."""
-
-    def __init__(self, case: CaseRecord, pool: ValuePool[Any]) -> None:
-        self._case = case
-        self._pool = pool
-        self.distinct = ValuePool[CaseEvidence]()
-
-    def add(self, result: Result | None, mutants: Sequence[str] = ()) -> tuple[int, float] | None:
-        """Add the evidence of a result; return the number of the evidence and the seconds of the result.
-
-        Return None if there is no result.
-
-        Args:
-            mutants: ids of the mutants that explain the result.
-        """
-        if result is None:
-            return None
-        evidence = CaseEvidence(
-            result.phase,
-            result.message,
-            result.expected,
-            [self._output(output) for output in result.outputs],
-            _failure_text(self._case, result, self._pool),
-            result.stderr,
-            list(mutants),
-            result.repeats,
-            result.baseline,
-            result.level_if_different(self._case.level),
-            self._checks(result),
-            [(name, each.within, each.elements) for name, each in result.accuracy.items()],
-            list(map(astuple, result.hazards)),
-        )
-        return self.distinct.add(evidence), round(result.seconds, 6)
-
-    def _checks(self, result: Result) -> int | None:
-        rows = [(each.name, each.run or "", each.violation, each.level, each.not_judged) for each in result.checks]
-        return self._pool.add(rows) if rows else None
-
-    def _output(self, output: OutputEvidence) -> list[Cell]:
-        """Return the evidence on an output as a list without None values at the end.
-
-        The list contains data set, index among the outputs, largest error in ULP, error over bound, the index of the
-        worst element, and the details.
-        """
-        wanted = self._case.expected_output(output.data_set, output.name)
-        place = None if wanted is None else self._case.data_sets[output.data_set].outputs.index(wanted)
-        more = OutputDetails(output.violation or None, output.first_bad, output.wrong or None)
-        if wanted is None or wanted.check != output.check:
-            more.name = output.name
-            more.check = output.check
-        if output.actual is not None and (more != _NO_DETAILS or self._case.level == Level.SILENT):
-            more.actual = "expected" if _same_preview(output.actual, wanted) else pack_tensor(output.actual)
-        errors = map(_four_digits, (output.max_ulp, output.error_over_bound))
-        return _without_end(
-            [output.data_set, place, *errors, output.worst_index, more if more != _NO_DETAILS else None]
-        )
-
-
-_NO_DETAILS = OutputDetails()
-
-
-def _same_preview(actual: TensorPreview, wanted: TensorPreview | None) -> bool:
-    """Return whether the previews of two tensors are equal."""
-    names = ("type", "shape", "values", "hex")
-    return wanted is not None and all(getattr(actual, name) == getattr(wanted, name) for name in names)
-
-
-def _four_digits(error: float | None) -> float | None:
-    return None if error is None else float(f"{error:.4g}")
-
+CASES_PER_BLOCK = 64
+"""Number of cases whose details are packed together."""
 
 CHECKS = {
     "exact": "Every element must agree bit for bit.",
@@ -339,6 +181,7 @@ def case_index(
         groups=pack_groups(groups, _number(names)),
         known=pack_known_faults(faults, _number(names)),
         mutants={record.mutant: record.text for run in runs for record in run.footer.diagnoses},
+        block=CASES_PER_BLOCK,
         cases=[
             (
                 case.case,
@@ -362,30 +205,56 @@ def _subject_row(column: Column) -> tuple[str, ...]:
     return column.label, subject.version, column.command, subject.kind, subject.id, column.options, digest
 
 
-def case_details(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool[Any]) -> Iterator[CaseDetail]:
-    """Yield the details of each case in the order of the index: model, data sets and evidence."""
+def detail_blocks(runs: Sequence[Results], shown: Sequence[Column]) -> Iterator[list[CaseDetail]]:
+    """Yield the details of the cases in the order of the index, in blocks."""
     explained = [mutants_by_case(run.footer) for run in runs]
-    for case in case_records(runs).values():
-        evidence = EvidencePool(case, pool)
-        results = [
-            evidence.add(column.results.get(case.case), explained[column.run].get((column.subject.id, case.case), ()))
-            for column in shown
-        ]
-        select = shlex.quote(case.case)
-        yield CaseDetail(
-            pack_model(case.model, pool),
-            [pack_data_set(data_set, pool) for data_set in case.data_sets],
-            evidence.distinct.values,
-            results,
-            None if select == case.case else select,
-            case.rewrite,
-        )
+    records = iter(case_records(runs).values())
+    while block := list(islice(records, CASES_PER_BLOCK)):
+        yield [_case_detail(case, shown, explained) for case in block]
 
 
-def failure_texts(runs: Sequence[Results], shown: Sequence[Column], pool: ValuePool[Any]) -> list[list[int | None]]:
-    """Return, for each case and subject, the number of the failure text in the pool; None if the case does not fail."""
+def _case_detail(
+    case: CaseRecord, shown: Sequence[Column], explained: Sequence[Mapping[tuple[str, str], Sequence[str]]]
+) -> CaseDetail:
+    results = [
+        _result_detail(case, result, explained[column.run].get((column.subject.id, case.case), ()))
+        if (result := column.results.get(case.case))
+        else None
+        for column in shown
+    ]
+    select = shlex.quote(case.case)
+    return CaseDetail(case.model, case.data_sets, results, None if select == case.case else select, case.rewrite)
+
+
+def _result_detail(case: CaseRecord, result: Result, mutants: Sequence[str]) -> ResultDetail:
+    return ResultDetail(
+        round(result.seconds, 6),
+        result.phase,
+        result.message,
+        result.expected,
+        [_shown_output(case, output) for output in result.outputs],
+        _failure_text(case, result) or "",
+        result.stderr,
+        list(mutants),
+        result.repeats,
+        result.baseline,
+        result.level_if_different(case.level),
+        result.checks,
+        result.accuracy,
+        result.hazards,
+    )
+
+
+def _shown_output(case: CaseRecord, output: OutputEvidence) -> OutputEvidence:
+    """Return an output, without the actual elements if it is right and the case defines it."""
+    is_shown = output.violation or output.first_bad or output.wrong or case.level == Level.SILENT
+    return output if is_shown else replace(output, actual=None)
+
+
+def failure_texts(runs: Sequence[Results], shown: Sequence[Column]) -> list[list[str | None]]:
+    """Return the failure text for each case and subject; None if the case does not fail."""
     return [
-        [_column_failure_text(runs[number].case_rows[name], column, pool) for column in shown]
+        [_column_failure_text(runs[number].case_rows[name], column) for column in shown]
         for name, number in first_run_by_case(runs).items()
     ]
 
@@ -417,16 +286,16 @@ def case_records(runs: Sequence[Results]) -> Mapping[str, CaseRecord]:
     )
 
 
-def _column_failure_text(case: CaseRow, column: Column, pool: ValuePool[Any]) -> int | None:
+def _column_failure_text(case: CaseRow, column: Column) -> str | None:
     row = column.rows.get(case.case)
     is_failure = row is not None and row.verdict != Verdict.PASS
-    return _failure_text(case, column.results[case.case], pool) if is_failure else None
+    return _failure_text(case, column.results[case.case]) if is_failure else None
 
 
-def _failure_text(case: CaseRow, result: Result, pool: ValuePool[Any]) -> int | None:
-    """Add the failure text of a result, without the numbers in it, to the pool; return its index in the pool."""
+def _failure_text(case: CaseRow, result: Result) -> str | None:
+    """Return the failure text of a result, without the numbers in it."""
     found = failure_kind(case, result)
-    return None if found is None else pool.add(found.text)
+    return None if found is None else found.text
 
 
 def _number(names: Iterable[str]) -> dict[str, int]:
