@@ -225,6 +225,7 @@ def main() -> int:
 
 def _lists(score: OperatorScore) -> dict[str, list[str]]:
     return {
+        "detected": sorted(score.must),
         "survivors": sorted(score.exercised - score.should),
         "at_should": sorted(score.should - score.must),
         "not_exercised": sorted(score.mutants - score.exercised),

@@ -194,11 +194,14 @@ def generate(
 
 
 def _onnx_cases() -> OnnxCases:
+    from conformance.own.model_cases.drawn_cases import drawn_cases
     from conformance.own.model_cases.onnx_cases import define_onnx_cases, node_cases
 
     given = node_cases()
     with progress_counter("cases of onnx", len(given)) as progress:
-        return define_onnx_cases(given, progress)
+        found = define_onnx_cases(given, progress)
+    found.cases += drawn_cases()
+    return found
 
 
 def _model_cases(

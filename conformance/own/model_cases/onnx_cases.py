@@ -57,6 +57,9 @@ WIDER_TAG = "wider-than-onnx"
 HARD_TAG = "hard"
 """Tag of a case with hard values in the model of a case of onnx."""
 
+DRAWN_TAG = "drawn"
+"""Tag of a case of a drawn node, see `drawn_cases`."""
+
 RANDOM_OPERATORS = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 )
@@ -130,11 +133,13 @@ class OnnxCases:
     def summary(self) -> Iterator[str]:
         """Yield lines with the counts of cases, and the reasons for cases without an answer of the reference."""
         levels = Counter(case.level for _, case in self.cases if HARD_TAG in case.tags)
-        judged = len(self.cases) - len(self.own_values) - levels.total()
+        drawn = sum(DRAWN_TAG in case.tags for _, case in self.cases)
+        judged = len(self.cases) - len(self.own_values) - levels.total() - drawn
         yield f"{judged} cases of onnx have expected values and bounds of the reference"
         hard = levels[Level.MUST]
         strict = levels[Level.SHOULD]
         yield f"{hard} further cases have the same models with hard values, and {strict} of level should"
+        yield f"{drawn} cases of drawn nodes detect mistakes that no case of onnx detects"
         for reasons, what in (
             (self.own_values, "keep onnx's outputs"),
             (self.left_out, "are left out"),
@@ -149,8 +154,8 @@ class OnnxCases:
         texts = {name: metadata.read_text(f"licenses/{name}") or metadata.read_text(name) for name in _LICENCE_FILES}
         notice = [
             f"The models and inputs are those of the node tests of onnx {version('onnx')} (https://onnx.ai).",
-            "The licence of onnx is in the file LICENSE. The inputs of cases with the tag hard, and all the",
-            "expected values and bounds, were computed by onnx-conformance.",
+            "The licence of onnx is in the file LICENSE. The inputs of cases with the tag hard, all cases with the",
+            "tag drawn, and all the expected values and bounds, were computed by onnx-conformance.",
             "",
             *self.summary(),
             "",
@@ -208,7 +213,7 @@ def define_onnx_cases(given_cases: Iterable[Any], progress: Callable[[str], None
             found.left_out[given.name] = str(reason)
             continue
         try:
-            answers = [_answers(given.model, inputs, outputs, whole=whole) for inputs, outputs in data_sets]
+            answers = [answers_of_model(given.model, inputs, outputs, whole=whole) for inputs, outputs in data_sets]
         except Unsupported as reason:
             found.own_values[given.name] = str(reason)
             answers = []
@@ -247,8 +252,8 @@ def _hard_cases(given: Any, operator: str, whole: onnx.ModelProto | None, inputs
     for hard in hard_data_sets(part_of_model(model, constants, fed)):
         values = tuple(hard.values())
         try:
-            answers = _answers(model, values, whole=whole)
-            _check_outputs(model, answers)
+            answers = answers_of_model(model, values, whole=whole)
+            check_outputs(model, answers)
         except Unsupported as reason:
             failure = reason
             continue
@@ -257,7 +262,7 @@ def _hard_cases(given: Any, operator: str, whole: onnx.ModelProto | None, inputs
             break
         found[Level.MUST].append((values, answers))
         if open_elements := _open_elements(answers):
-            strict = _answers(model, values, level=Level.SHOULD)
+            strict = answers_of_model(model, values, level=Level.SHOULD)
             if _open_elements(strict) < open_elements:
                 found[Level.SHOULD].append((values, strict))
     if not found[Level.MUST]:
@@ -289,7 +294,7 @@ def _hard_case(
     )
 
 
-def _check_outputs(model: onnx.ModelProto, answers: Sequence[Answer]) -> None:
+def check_outputs(model: onnx.ModelProto, answers: Sequence[Answer]) -> None:
     """Check that outputs for hard values can be in a corpus that has the same bytes on any machine.
 
     Raises:
@@ -331,7 +336,7 @@ def _check_not_random(model: onnx.ModelProto) -> None:
         raise Unsupported("Dropout in training mode is random")
 
 
-def _answers(
+def answers_of_model(
     model: onnx.ModelProto,
     inputs: Sequence[Array],
     outputs: Sequence[Array] | None = None,

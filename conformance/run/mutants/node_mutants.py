@@ -355,7 +355,6 @@ def _each_float(change: Callable[[Array], Array]) -> Callable[[Answers], Answers
 def _zeroed_from(start: int) -> Callable[[Array], Array]:
     def change(array: Array) -> Array:
         flat = array.copy().reshape(-1)
-        flat[start:] = flat[start:] * 0 if array.dtype.kind != "b" else False
         flat[start:] = np.zeros((), array.dtype)
         return flat.reshape(array.shape)
 
@@ -477,12 +476,12 @@ def explaining_mistakes(run: NodeRun, actual: Sequence[Array]) -> set[str]:
         changed = mutant.compute(right)
         if changed is not None and len(changed) >= len(actual) and mutant.mistake not in ADMISSIBLE:
             pairs = list(zip(actual, changed, right, strict=False))
-            if all(_is_near(*pair) for pair in pairs) and any(_is_wrong(each, answer) for each, _, answer in pairs):
+            if all(_is_near(*pair) for pair in pairs) and any(is_wrong(each, answer) for each, _, answer in pairs):
                 found.add(mutant.mistake)
     return found
 
 
-def _is_wrong(array: Array, answer: Answer) -> bool:
+def is_wrong(array: Array, answer: Answer) -> bool:
     """Return whether an output is not acceptable."""
     expected = answer.expected
     if array.dtype != expected.dtype or array.shape != expected.shape:

@@ -8,6 +8,7 @@ from copy import deepcopy
 from fractions import Fraction
 
 import numpy as np
+import onnx
 import pytest
 from onnx.backend.test.loader import load_model_tests
 from script_modules import script_module
@@ -17,8 +18,10 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
+from conformance.own.model_cases.drawn_cases import drawn_cases
 from conformance.own.model_cases.onnx_cases import (
     DIFFERS_TAG,
+    DRAWN_TAG,
     HARD_TAG,
     VALUE_TAG,
     WIDER_TAG,
@@ -199,3 +202,14 @@ def test_expanded_case_admits_the_kernel_of_its_operator(onnx_node_cases):
     )
     assert (beside >= kernel).all()
     assert (alone < kernel).any()
+
+
+def test_drawn_cases_have_one_node_of_their_operator_and_finite_bounds():
+    cases = [case for _, case in drawn_cases({"Abs", "ArgMax", "Gemm", "TopK"})]
+    assert {case.tags[0] for case in cases} >= {"ArgMax", "Gemm"}
+    assert len({case.id for case in cases}) == len(cases)
+    for case in cases:
+        model = onnx.ModelProto.FromString(case.model)
+        assert [node.op_type for node in model.graph.node] == [case.tags[0]]
+        assert DRAWN_TAG in case.tags
+        assert all(answer.bound is None or np.isfinite(answer.bound).any() for answer in case.answers[0])

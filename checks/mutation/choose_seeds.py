@@ -1,0 +1,123 @@
+"""Choose the seeds of drawn cases: those whose nodes detect mutants that no other case detects.
+
+python -m checks.mutation.choose_seeds SCORE [--tries N] [--operator NAME …]
+
+SCORE is the file of `python -m checks.mutation.node_score CORPUS --json SCORE` for a corpus of onnx's cases. For each
+declared operator, the script draws N nodes and keeps a node if it detects a mutant that SCORE lists as a survivor, as
+detected at level should only or as not exercised, or that SCORE does not have. It writes
+conformance/own/model_cases/drawn_cases.toml, and keeps the rows of the operators that it does not draw.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from conformance.base.serialization.terminal import print_line
+from conformance.base.verdicts import Unsupported
+from conformance.exact.declarations.declaration_tables import declarations
+from conformance.exact.declarations.drawing import InvalidNodeError, draw_valid_node
+from conformance.exact.models.types import normal_domain
+from conformance.exact.reference.oracle import EVALUATION_ERRORS
+from conformance.own.model_cases.drawn_cases import drawn_case
+from conformance.run.mutants.node_mutants import ADMISSIBLE, NodeRun, is_wrong, node_mutants
+
+TARGET = Path(__file__).resolve().parents[2] / "conformance" / "own" / "model_cases" / "drawn_cases.toml"
+
+HEADER = "Seeds of the cases of drawn nodes; `python -m checks.mutation.choose_seeds` writes this file."
+
+MAX_SEEDS = 12
+"""Largest number of seeds of an operator."""
+
+SECONDS = 6
+"""CPU time in which the nodes of an operator are drawn; mutants of Attention, for example, take long."""
+
+MAX_ELEMENTS = 1_000
+"""Largest number of elements of the operands of a drawn case."""
+
+JUDGED_DOMAINS = ("", "ai.onnx.ml")
+"""Domains whose operators have cases."""
+
+
+def detected_mutants(operator: str, seed: str, wanted: set[str] | None, known: set[str]) -> tuple[set[str], str]:
+    """Return the mutants that the node of a seed detects, and the seed of the valid node.
+
+    Args:
+        operator: the operator.
+        seed: the seed.
+        wanted: the mutants that other cases do not detect; None if no case has the operator.
+        known: the mutants of the score.
+    """
+    drawn, own = draw_valid_node(operator, seed)
+    if drawn.proto.domain not in JUDGED_DOMAINS or sum(each.size for each in drawn.operands.values()) > MAX_ELEMENTS:
+        return set(), own
+    answers = drawn_case("test_drawn", drawn).answers
+    assert answers is not None
+    (right,) = answers
+    opsets = {normal_domain(each.domain): each.version for each in drawn.model.opset_import}
+    operands = tuple(drawn.operands[name] if name else None for name in drawn.proto.input)
+    run = NodeRun(drawn.proto, opsets[normal_domain(drawn.proto.domain)], operands)
+    found = set()
+    for mutant in node_mutants(run, [answer.expected for answer in right]):
+        is_wanted = wanted is None or mutant.id in wanted or mutant.id not in known
+        if is_wanted and mutant.mistake not in ADMISSIBLE:
+            changed = mutant.compute(right)
+            if changed is not None and len(changed) == len(right):
+                pairs = zip(changed, right, strict=True)
+                if any(is_wrong(each.expected, answer) for each, answer in pairs):
+                    found.add(mutant.id)
+    return found, own
+
+
+def choose(operator: str, score: dict[str, Any] | None, tries: int) -> list[str]:
+    """Return the seeds of an operator, in the order in which they were drawn."""
+    lists = [] if score is None else [score["survivors"], score["at_should"], score["not_exercised"]]
+    missing = {id for each in lists for id in each}
+    known = set() if score is None else missing | set(score["detected"])
+    seeds: list[str] = []
+    detected: set[str] = set()
+    start = time.process_time()
+    for number in range(tries):
+        if time.process_time() - start > SECONDS:
+            break
+        try:
+            found, seed = detected_mutants(operator, f"ours/{number}", None if score is None else missing, known)
+        except (*EVALUATION_ERRORS, InvalidNodeError, Unsupported):
+            continue
+        if found - detected and len(seeds) < MAX_SEEDS:
+            seeds.append(seed)
+            detected |= found
+    return seeds
+
+
+def main() -> int:
+    """Write the table, and print the number of seeds of each operator."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("score", type=Path)
+    parser.add_argument("--tries", type=int, default=40)
+    parser.add_argument("--operator", action="append", default=[])
+    given: Any = parser.parse_args()
+    scores = json.loads(given.score.read_text(encoding="utf-8"))
+    table = tomlkit.parse(TARGET.read_text(encoding="utf-8")).unwrap() if TARGET.exists() else {}
+    for operator in given.operator or (name for name in declarations() if not name.startswith("com.microsoft.")):
+        seeds = choose(operator, scores.get(operator.rpartition(".")[2]), given.tries)
+        table.pop(operator, None)
+        if seeds:
+            table[operator] = seeds
+        print_line(f"{operator}: {len(seeds)}")
+    document = tomlkit.document()
+    document.add(tomlkit.comment(HEADER))
+    for operator in sorted(table):
+        document[operator] = table[operator]
+    TARGET.write_text(tomlkit.dumps(document), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
