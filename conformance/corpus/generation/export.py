@@ -66,6 +66,8 @@ def exported_files(
         files |= {f"{case.path}/{name}": corpus.read(case, name) for name in case.files}
         progress(case.id)
     added = {name: _added_file(name) for name in _ADDED_FILES} | _licence_files(corpus)
+    if has_file(corpus.path, NOTICE) and not has_file(corpus.path, "LICENSE"):
+        del added["LICENSE"]
     hashes = {case.path: case.files for case in chosen}
     levels = {case.path: case.level for case in chosen}
     added[MANIFEST] = manifest_bytes(corpus.version, hashes, levels, corpus.name)
@@ -84,11 +86,16 @@ def _with_companions(corpus: Corpus, cases: Mapping[str, CorpusCase]) -> list[Co
 
 
 def _licence_files(corpus: Corpus) -> dict[str, bytes]:
-    """Return the licence and the notice of a corpus whose models come from elsewhere; other corpora have none."""
-    files = {name: corpus.path / name for name in ("LICENSE", NOTICE)}
-    if not has_file(corpus.path, NOTICE):
-        return {}
-    return {name: read_regular(str(path), MAX_FILE_BYTES) for name, path in files.items()}
+    """Return the licence and the notice of a corpus whose models come from elsewhere.
+
+    The corpus of a user's models has a notice and no licence. Its export has no licence either: that of the suite does
+    not apply to the models.
+    """
+    return {
+        name: read_regular(str(corpus.path / name), MAX_FILE_BYTES)
+        for name in ("LICENSE", NOTICE)
+        if has_file(corpus.path, name)
+    }
 
 
 def _added_file(name: str) -> bytes:

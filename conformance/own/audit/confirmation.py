@@ -22,6 +22,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import structs
 
 from conformance.base.verdicts import Level
@@ -170,6 +171,8 @@ class Confirmation:
                 (results,) = run_once(self.subject.target, single.model, single.arrays)
             except SubjectRefused:
                 return confirmed
+            if not all(isinstance(result, np.ndarray) for result in results):
+                return confirmed  # a sequence or a map is no operand of a part
             values |= {value.name: array for value, array in zip(single.model.graph.output, results, strict=True)}
             alone = judge_last(self.model, [number], self.recorded, values, JudgementOptions(self.all_elements))
             wrong += [number] if alone.verdict is NodeVerdict.WRONG else []

@@ -300,3 +300,24 @@ def test_strings_reach_a_runtime_and_come_back(model: LoadedModel, is_isolated: 
     with started_subjects(named, Limits(60), no_isolation=not is_isolated) as (subject,):
         result = audit_subject(model, subject, InputSet("words", (WORDS,)))
     assert (result.failure, [node.verdict for node in result.nodes]) == (None, [NodeVerdict.CORRECT])
+
+
+def test_sequence_of_strings_and_its_element_are_right(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("SplitToSequence", ["x"], ["q"], axis=0, keepdims=0),
+        helper.make_node("SequenceAt", ["q", "one"], ["e"]),
+    ]
+    x, e = (helper.make_tensor_value_info(name, TensorProto.STRING, shape) for name, shape in (("x", ["n"]), ("e", [])))
+    q = helper.make_tensor_sequence_value_info("q", TensorProto.STRING, [])
+    one = helper.make_tensor("one", TensorProto.INT64, [], [1])
+    graph = helper.make_graph(nodes, "g", [x], [q, e], [one])
+    onnx.save(helper.make_model(graph, opset_imports=[MAIN], ir_version=8), tmp_path / "m.onnx")
+
+    def run(inputs: list[Any]) -> list[Any]:
+        parts = [np.array(word, object) for word in inputs[0]]
+        return [parts, parts[1]]
+
+    backend = SimpleNamespace(prepare=lambda *_: SimpleNamespace(run=run))
+    model = LoadedModel.read(tmp_path / "m.onnx")
+    result = audit_subject(model, Subject("t", "1", backend), InputSet("words", (WORDS,)))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.CORRECT]

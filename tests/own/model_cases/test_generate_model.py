@@ -163,6 +163,16 @@ def test_generate_model_leaves_out_data_sets_of_other_output_shapes(command, her
     assert len(documents(here / "cases")) == 1
 
 
+def test_corpus_of_model_can_be_exported(command, here, generated):
+    assert command("export", here / "exported", "--data", generated).status == 0
+    exported = read_tree(here / "exported")
+    assert {"NOTICE", "index.csv", "judge/judge.c"} <= exported.keys()
+    assert "LICENSE" not in exported  # that of the suite is not that of the models
+    assert exported["manifest.json"] == read_tree(generated)["manifest.json"]
+    ended = command("run", "-b", "onnx-reference", "--data", here / "exported", "--no-isolation")
+    assert ended.status in {0, 1}  # a corpus that `run` reads
+
+
 def test_generate_model_that_is_refused_replaces_nothing(command, here, network):
     options = ("--shape", "batch=1", "--output", "cases", "--replace")
     assert command("generate", "--model", network, *options).status == 0

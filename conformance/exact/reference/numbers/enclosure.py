@@ -813,7 +813,7 @@ def move(tensor: Tensor, movement: Callable[[Array], Array]) -> Tensor:
     """Return the elements of an input in other positions; None if the node leaves it out."""
     if isinstance(tensor, Enclosure):
         return tensor.moved(movement)
-    return None if tensor is None else np.asarray(movement(tensor))
+    return None if tensor is None else np.asarray(movement(tensor), tensor.dtype)  # of a single text, too
 
 
 def hull(first: T, *others: T) -> T:
